@@ -395,3 +395,66 @@ def test_the_last_cause_is_the_reason():
     )
     assert explanation(text) == "Caused by: java.io.IOException: disk full"
     assert explanation("java.lang.IllegalStateException: no\n") == "java.lang.IllegalStateException: no"
+
+
+def wanting(text, iterations=3, **asked):
+    asked_for = DacapoReading(kind="dacapo", benchmark="fop", iterations=iterations, **asked)
+    return judge(asked_for, HarnessOutput("ok", "", 0, text, "", {}))
+
+
+def test_nanoseconds_that_the_callback_prints_are_those_of_the_iterations():
+    told = iter((828_999_001, 336_000_002, 221_123_456))
+    text = "".join(
+        line + (f"===== layoutrand: iteration took {next(told)} nsec =====\n" if " in " in line else "")
+        for line in lines()
+    )
+    assert wanting(text, nanoseconds=True).values == (0.828999001, 0.336000002, 0.221123456)
+    assert wanting(text).values == (0.829, 0.336, 0.221)
+    cut_off = wanting(text.replace("221123456", ""), nanoseconds=True)
+    assert (cut_off.status, cut_off.reason.split(";")[0]) == (
+        "no-measurement",
+        "the callback that takes nanoseconds told of 2 iterations, the harness of 3",
+    )
+
+
+def test_latencies_of_requests_are_read_in_the_forms_of_all_releases():
+    newer = (
+        "===== DaCapo tail latency, simple: 50% 138 usec, 90% 402 usec, 99% 865 usec, 99.9% 1737 usec, 99.99% 41341"
+        " usec, max 52697 usec, measured over 200000 events =====\n"
+        "===== DaCapo tail latency, metered 100ms smoothing: 50% 1 usec, 99% 2 usec, 99.9% 3 usec, max 4 usec, measured"
+        " over 200000 events =====\n"
+        "===== DaCapo tail latency, metered full smoothing: 50% 5 usec, 99% 6 usec, 99.9% 7 usec, max 8 usec, measured"
+        " over 200000 events ====="
+    )
+    older = newer.replace("tail latency, simple", "simple tail latency").replace(
+        "tail latency, metered full smoothing", "metered tail latency"
+    )
+    for printed in (newer, older):
+        read_of = wanting("".join(lines(after=printed)), latency=["simple", "metered"])
+        assert read_of.further == {
+            "latency_p50_s": (0.000138,) * 3,
+            "latency_p99_s": (0.000865,) * 3,
+            "latency_p99.9_s": (0.001737,) * 3,
+            "metered_latency_p50_s": (0.000005,) * 3,
+            "metered_latency_p99_s": (0.000006,) * 3,
+            "metered_latency_p99.9_s": (0.000007,) * 3,
+        }
+        converged = wanting("".join(lines(after=printed)), iterations=None, latency=["simple"])
+        assert (converged.values, converged.further["latency_p50_s"]) == ((0.221,), (0.000138,))
+
+
+def test_an_iteration_without_latencies_has_no_measurement():
+    verdict = wanting("".join(lines()) + LATENCY.splitlines()[1] + "\n", latency=["simple"])
+    assert verdict.status == "no-measurement"
+    assert verdict.reason.startswith("suite.latency: the harness printed latency_p50_s of 1 iterations, and made 3;")
+
+
+@needs_samples
+def test_latencies_in_real_output():
+    text = (SAMPLES / "real_23.9-RC3_h2_n3.txt").read_text()
+    verdict = judge(
+        DacapoReading(kind="dacapo", benchmark="h2", iterations=3, latency=["simple", "metered"]),
+        HarnessOutput("ok", "", 0, text, "", {}),
+    )
+    assert verdict.further["latency_p99_s"] == (0.018979, 0.013867, 0.013813)
+    assert verdict.further["metered_latency_p50_s"] == (0.792915, 0.106652, 0.000665)

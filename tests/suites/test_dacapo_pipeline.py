@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import shutil
 from pathlib import Path
 
 import pytest
 
-from dacapokit import document, write_project
+from dacapokit import document, layoutrand, write_project
 from speeds import first_fast
 from standins.dacapo import VERSIONS, standin_jar
 from workshop import absent, require
@@ -208,3 +210,41 @@ def test_options_that_are_refused_are_told(project, suite, reason):
 )
 def test_any_path_of_a_jar_will_do(project, version, jar):
     assert run(project(version, ["ok"], jar=jar))["failures"] == []
+
+
+@pytest.mark.parametrize("version", releases(*(version for version in VERSIONS if not version.startswith("2006"))))
+def test_a_callback_takes_nanoseconds(project, version):
+    root = project(version, ["ok"], nanoseconds=True, warmup=0)
+    assert run(root)["failures"] == []
+    values = seconds_of(root, "iteration_s")
+    assert len(values) == 3
+    assert any(value * 1000 != round(value * 1000) for value in values)  # no whole milliseconds
+    assert all(value >= 0.002 for value in values)  # as long as it sleeps at least
+    assert run(root)["executed"] == 0
+
+
+@pytest.mark.parametrize("version", releases("23.11-chopin", "23.11-MR1-chopin"))
+def test_latencies_of_requests_are_metrics(project, version):
+    root = project(version, ["lusearch", "ok"], latency=["simple", "metered"], warmup=0)
+    assert run(root)["failures"] == []
+    assert seconds_of(root, "latency_p50_s") == [0.0001, 0.0002, 0.0003]
+    assert seconds_of(root, "latency_p99_s") == pytest.approx([0.0003, 0.0006, 0.0009])
+    assert seconds_of(root, "metered_latency_p99.9_s") == pytest.approx([0.0008, 0.0016, 0.0024])
+    [row] = document(root, "analyse", "--metric", "latency_p99.9_s")["benchmarks"]
+    assert (row["benchmark"], row["unit"], row["n_iterations"]) == ("lusearch", "s", 3)
+    assert row["mean"] == pytest.approx(0.0008)
+
+
+def test_nanoseconds_of_a_callback_and_of_latencies_in_one_jvm(project):
+    root = project(NEWEST, ["lusearch"], latency=["simple"], nanoseconds=True)
+    assert run(root)["failures"] == []
+    assert seconds_of(root, "latency_p50_s") == [0.0001, 0.0002, 0.0003]
+    assert len(seconds_of(root, "iteration_s")) == 3
+
+
+def seconds_of(root, metric):
+    """What was measured, iteration by iteration, of the only benchmark that has this metric."""
+    exported = layoutrand(root, "export", "--format", "csv", "--metric", metric)
+    assert exported.returncode == 0, exported.stderr
+    rows = csv.DictReader(io.StringIO(exported.stdout))
+    return [float(row["value"]) for row in rows if row["metric"] == metric]

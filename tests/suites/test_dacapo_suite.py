@@ -404,3 +404,85 @@ def test_commands_that_are_about_builds_say_that_there_is_none(project):
     listed = layoutrand(project, "build", "--list-systems").stdout
     assert "-Xint" in listed
     assert "gcc" not in listed
+
+
+NEWER = "Implementation-Version: 23.11-MR1-chopin\r\n"
+
+
+def newer_jar(project, *names):
+    make_jar(project / "dacapo.jar", manifest=NEWER, names=names)
+    (project / "dacapo").mkdir()
+
+
+def test_latencies_are_metrics_of_the_benchmarks_that_serve_requests(project):
+    newer_jar(project, "fop", "lusearch")
+    config = load(project, benchmarks="all", latency=["simple", "metered"])
+    kept = {benchmark.name: [n.name for n in benchmark.metric.numbers().values()] for benchmark in config.benchmarks}
+    assert kept["fop"] == ["iteration_s"]
+    assert kept["lusearch"] == [
+        "iteration_s",
+        *("latency_p50_s", "latency_p99_s", "latency_p99.9_s"),
+        *("metered_latency_p50_s", "metered_latency_p99_s", "metered_latency_p99.9_s"),
+    ]
+
+
+def test_what_an_execution_is_stays_what_it_was_where_none_of_it_is_asked_for(project):
+    newer_jar(project, "fop", "lusearch")
+    plain, asked = (load(project, benchmarks=["lusearch"], **keys) for keys in ({}, {"latency": ["simple"]}))
+    facts = plain.benchmarks[0].metric.definition()["suite"]
+    assert set(facts) == {"kind", "benchmark", "iterations", "harness"}
+    assert asked.benchmarks[0].metric.definition()["suite"] == facts | {"latency": ["simple"]}
+
+
+def test_latencies_that_nobody_prints_are_refused(project):
+    [line] = problems(project, latency=["simple"])
+    assert line == "suite.latency: DaCapo 9.12 prints no latencies of requests, 23.11 does; leave it out"
+    newer_jar(project, "fop", "pmd")
+    [line] = problems(project, latency=["simple"])
+    assert line.startswith("suite.latency: none of the benchmarks serves requests; in DaCapo 23.11 cassandra, h2,")
+
+
+def test_nanoseconds_are_refused_where_they_cannot_be_had(project, monkeypatch):
+    [line] = problems(project, nanoseconds=True, options=["-c", "Mine"])
+    assert "the harness takes one callback: nanoseconds needs it, and -c is in options" in line
+    monkeypatch.setenv("PATH", str(project))
+    [line] = problems(project, nanoseconds=True)
+    assert line.startswith(
+        "suite.nanoseconds: none of the JDKs has a compiler (bin/javac), and there is no javac in PATH"
+    )
+    make_jar(project / "dacapo.jar", harness="2006")
+    [line] = problems(project, nanoseconds=True)
+    assert line.startswith("suite.nanoseconds: DaCapo 2006 has callbacks of another kind")
+
+
+def test_a_compiler_that_fails_says_why(project):
+    compiler = project / "jdk/bin/javac"
+    compiler.write_text("#!/bin/sh\necho 'error: no space' >&2\nexit 3\n")
+    compiler.chmod(0o755)
+    [line] = problems(project, nanoseconds=True)
+    assert line.startswith("suite.nanoseconds: ")
+    assert line.endswith("cannot compile the callback (exit status 3): error: no space")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "start"),
+    [
+        ("9.12-bach", ("-cp", ".:/p/dacapo.jar", "Harness", "-c", "LayoutrandNanoseconds")),
+        (
+            "9.12-MR1-bach",
+            ("-Ddacapo.callback.classpath=.", "-jar", "/p/dacapo.jar", "-c", "LayoutrandNanoseconds"),
+        ),
+    ],
+)
+def test_the_callback_is_given_as_each_release_takes_it(project, manifest, start):
+    make_jar(project / "dacapo.jar", manifest=f"Implementation-Version: {manifest}\r\n")
+    compiler = project / "jdk/bin/javac"
+    folder = 'while [ "$1" != -d ]; do shift; done; echo class > "$2/LayoutrandNanoseconds.class"'
+    compiler.write_text(f"#!/bin/sh\n{folder}\n")
+    compiler.chmod(0o755)
+    config = load(project, nanoseconds=True)
+    assert words(config)[3 : 3 + len(start)] == start
+    [file] = config.benchmarks[0].files
+    assert (project / file).read_text() == "class\n"
+    compiler.unlink()
+    assert load(project, nanoseconds=True).benchmarks[0].files == [file]  # compiled once

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from layoutrand.config.metric import Warmup
+from layoutrand.config.readings import LatencyKind
 from layoutrand.text.strict_table import NAME_PATTERN, Name, StrictTable
 
 ALL: Final = "all"
@@ -62,6 +63,8 @@ class DacapoSuite(StrictTable):
     ``iterations`` are made in each JVM, of which the first ``warmup`` are warm-up (by default all but the last, as
     DaCapo has it); or else ``converge`` leaves their number to the harness.  ``java_options`` stand before ``-jar``,
     ``options`` before the benchmark's name.  ``version`` says which harness it is where the jar does not.
+    ``nanoseconds`` has a callback of ours take the time of iterations; ``latency`` says which latencies of requests are
+    metrics, too.
     """
 
     kind: Literal["dacapo"]
@@ -75,6 +78,8 @@ class DacapoSuite(StrictTable):
     threads: Annotated[int, Field(ge=1)] | None = None
     java_options: list[str] = Field(default_factory=list)
     options: list[str] = Field(default_factory=list)
+    nanoseconds: bool = False
+    latency: list[LatencyKind] = Field(default_factory=list)
     timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
 
     @field_validator("benchmarks")
@@ -105,6 +110,20 @@ class DacapoSuite(StrictTable):
             if name in _NEVER:
                 raise ValueError(f"{word} {_NEVER[name]}")
         return options
+
+    @field_validator("latency")
+    @classmethod
+    def _each_kind_once(cls, kinds: list[LatencyKind]) -> list[LatencyKind]:
+        if len(set(kinds)) < len(kinds):
+            raise ValueError("a kind is listed twice")
+        return kinds
+
+    @model_validator(mode="after")
+    def _one_callback(self) -> Self:
+        own = [word for word in self.options if word.split("=", 1)[0] in {"-c", "--callback"}]
+        if self.nanoseconds and own:
+            raise ValueError(f"the harness takes one callback: nanoseconds needs it, and {own[0]} is in options")
+        return self
 
     @model_validator(mode="after")
     def _how_many(self) -> Self:

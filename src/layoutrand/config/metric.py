@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from layoutrand.config.counter_names import checked_events
-from layoutrand.config.readings import NUMBERS, HarnessReading, Reading
+from layoutrand.config.readings import HarnessReading, Reading, facts_of, numbers_of
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC
 from layoutrand.text.strict_table import STRICT, Name
 
@@ -127,8 +127,8 @@ class Metric(_Source):
         """What the program prints, by the key that asks for it: ``metric`` itself, or ``metric.printed[0]``."""
         numbers = {}
         if self.suite is not None:
-            name, unit = NUMBERS[self.suite.kind]
-            numbers["metric.suite"] = Printed.model_construct(name=name, unit=unit)  # the suite knows where it stands
+            for key, (name, unit) in numbers_of(self.suite).items():
+                numbers[key] = Printed.model_construct(name=name, unit=unit)  # the suite knows where it stands
         if self.is_given:
             numbers["metric"] = Printed(
                 name=self.name,
@@ -163,7 +163,7 @@ class Metric(_Source):
                 for number in self.printed
             ]
         if self.suite is not None:
-            facts["suite"] = self.suite.model_dump(mode="json")
+            facts["suite"] = facts_of(self.suite)
         return facts
 
 

@@ -8,7 +8,7 @@ from functools import cache
 
 from layoutrand.config.conditions import Ending, limit_verdict
 from layoutrand.config.config import Benchmark
-from layoutrand.config.readings import HarnessReading
+from layoutrand.config.readings import NUMBERS, HarnessReading
 from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import NoMeasurement, UnusableFile
 from layoutrand.execute.measure import Command, Outcome, signal_name
@@ -67,7 +67,7 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
     SHA-256; ``hash_is_sha256`` as in `HarnessOutput`.
     """
     try:
-        verdict, cases = None, tuple[Case, ...]()
+        numbers, cases = None, tuple[Case, ...]()
         if benchmark.metric.by_case:
             if outcome.status == "ok":
                 cases = _cases(benchmark, workplace)
@@ -78,6 +78,7 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
             verdict = suite.judge(benchmark.metric.suite, replace(ended, hash_is_sha256=hash_is_sha256))
             if verdict.status != "ok":
                 return Judgement(verdict.status, verdict.reason, ())
+            numbers = {NUMBERS[benchmark.metric.suite.kind][0]: verdict.values, **verdict.further}
         if outcome.status != "ok":
             return Judgement(outcome.status, outcome.reason, ())
         output = cache(workplace.stdout)
@@ -91,7 +92,7 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
             output=output,
             messages=workplace.stderr,
             written=workplace.written,
-            harness=None if verdict is None else verdict.values,
+            harness=numbers,
             warmups=warmups,
             cases=cases,
         )

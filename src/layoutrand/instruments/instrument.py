@@ -39,9 +39,9 @@ class EndedExecution:
 
     ``wall_s`` is in seconds, ``rusage`` as in `Execution`.  ``output`` and ``messages`` read what the program printed
     on standard output and standard error; ``written`` reads a file of the instrument's in `InstrumentFiles.output` by
-    its name, None where it is not there.  ``harness`` has the numbers that a suite's harness printed, None without a
-    suite; ``cases`` are those that a harness of benchmarks reported.  ``warmups`` says for each number that the program
-    prints how many iterations must be exceeded.
+    its name, None where it is not there.  ``harness`` has the numbers that a suite's harness printed, by metric, None
+    without a suite; ``cases`` are those that a harness of benchmarks reported.  ``warmups`` says for each number
+    that the program prints how many iterations must be exceeded.
     """
 
     metric: Metric
@@ -51,7 +51,7 @@ class EndedExecution:
     output: Callable[[], bytes]
     messages: Callable[[], bytes]
     written: Callable[[str], str | None]
-    harness: tuple[float, ...] | None
+    harness: Mapping[str, tuple[float, ...]] | None
     warmups: Mapping[str, InForce]
     cases: Sequence[Case] = ()
 

@@ -13,6 +13,8 @@ from layoutrand.config.dacapo_settings import ALL, DacapoSuite
 from layoutrand.config.metric import Metric
 from layoutrand.config.problems import suggest
 from layoutrand.config.readings import DacapoReading
+from layoutrand.suites.dacapo_callback import CALLBACK_CLASS
+from layoutrand.suites.dacapo_latency import REQUEST_BENCHMARKS
 
 Generation = Literal["2006", "9.12", "23.11"]
 """Which command line a harness has; ScalaBench's is that of 9.12, maintenance releases belong to their release."""
@@ -71,12 +73,24 @@ def wrong(suite: DacapoSuite, facts: JarFacts) -> Iterator[str]:
     generation = facts.generation or stated
     if generation == "2006" and suite.threads is not None:
         yield "suite.threads: DaCapo 2006 has no such option; leave it out"
+    if generation == "2006" and suite.nanoseconds:
+        yield "suite.nanoseconds: DaCapo 2006 has callbacks of another kind, and takes milliseconds; leave it out"
+    if suite.latency and generation is not None:
+        yield from _no_requests(suite, facts, generation)
     if generation == "23.11" and facts.data is not None and not facts.data_exists:
         yield (
             f"suite.jar: its data, which DaCapo 23.11 looks for in {facts.data}, is not there; unpack the whole "
             "release, of which the jar is a part"
         )
     yield from _unknown(suite, facts)
+
+
+def _no_requests(suite: DacapoSuite, facts: JarFacts, generation: Generation) -> Iterator[str]:
+    if generation != "23.11":
+        yield f"suite.latency: DaCapo {generation} prints no latencies of requests, 23.11 does; leave it out"
+    elif not REQUEST_BENCHMARKS.intersection(chosen(suite, facts)):
+        there_are = ", ".join(sorted(REQUEST_BENCHMARKS))
+        yield f"suite.latency: none of the benchmarks serves requests; in DaCapo 23.11 {there_are} do"
 
 
 def _unknown(suite: DacapoSuite, facts: JarFacts) -> Iterator[str]:
@@ -100,14 +114,15 @@ def chosen(suite: DacapoSuite, facts: JarFacts) -> list[str]:
     return sorted(facts.benchmarks) if suite.benchmarks == [ALL] else suite.benchmarks
 
 
-def benchmarks(suite: DacapoSuite, facts: JarFacts) -> list[Benchmark]:
-    """The benchmarks of a suite in which nothing is `wrong`.
+def benchmarks(suite: DacapoSuite, facts: JarFacts, callback: str | None = None) -> list[Benchmark]:
+    """The benchmarks of a suite in which nothing is `wrong`; ``callback`` is the class that takes nanoseconds.
 
     Raises `pydantic.ValidationError` for words that cannot be in a command.
     """
     generation = facts.generation or generation_of(suite.version or "")
     jar = literally(suite.jar) if suite.jar.startswith("/") else "{project}/" + literally(suite.jar)
-    words = ["{home}/bin/java", ARGS, *suite.java_options, "-jar", jar, *_options(suite, generation), *suite.options]
+    start = _start(jar, facts.version or suite.version or "", callback)
+    words = ["{home}/bin/java", ARGS, *suite.java_options, *start, *_options(suite, generation), *suite.options]
     iterations = suite.iterations
     warmup = 0 if iterations is None else iterations - 1 if suite.warmup is None else suite.warmup
     return [
@@ -116,13 +131,34 @@ def benchmarks(suite: DacapoSuite, facts: JarFacts) -> list[Benchmark]:
             command=[*words, name],
             merge_output=True,  # which of the two the results go to depends on the version, and their order matters
             timeout_s=suite.timeout_s,
+            files=[] if callback is None else [callback],
             metric=Metric(
-                suite=DacapoReading(kind="dacapo", benchmark=name, iterations=iterations, harness=facts.digest),
+                suite=DacapoReading(
+                    kind="dacapo",
+                    benchmark=name,
+                    iterations=iterations,
+                    harness=facts.digest,
+                    latency=suite.latency if name in REQUEST_BENCHMARKS else [],
+                    nanoseconds=callback is not None,
+                ),
                 warmup=warmup,
             ),
         )
         for name in chosen(suite, facts)
     ]
+
+
+def _start(jar: str, version: str, callback: str | None) -> list[str]:
+    """The words that start the harness, with the callback from the working directory, where its file is copied to.
+
+    From 9.12-MR1 on the harness has a class loader of its own, which is told by a property where callbacks are; before,
+    they are found like all its classes.
+    """
+    if callback is None:
+        return ["-jar", jar]
+    if re.match(r"9\.12(?!-MR)|0\.1\.", version):
+        return ["-cp", f".:{jar}", "Harness", "-c", CALLBACK_CLASS]
+    return ["-Ddacapo.callback.classpath=.", "-jar", jar, "-c", CALLBACK_CLASS]
 
 
 def _options(suite: DacapoSuite, generation: Generation | None) -> list[str]:

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.config.readings import DacapoReading
+from layoutrand.errors import NoMeasurement
+from layoutrand.suites.dacapo_callback import NANOSECONDS_WORDS
+from layoutrand.suites.dacapo_latency import of_requests
 from layoutrand.suites.dacapo_messages import explanation
 from layoutrand.suites.suite import HarnessOutput, Verdict
 from layoutrand.text.digits import whole_number
@@ -31,6 +34,7 @@ _LINE: Final = re.compile(
     r") =====\s*$",
     re.ASCII,
 )
+_NANOSECONDS: Final = re.compile(rf"{re.escape(NANOSECONDS_WORDS)}(\d+) nsec =====\s*$", re.MULTILINE | re.ASCII)
 _NUMBERS: Final = ("begun", "ended", "ms", "warmup_ms")
 _MOST: Final = 10**12
 """Milliseconds, or iterations: thirty years."""
@@ -81,7 +85,26 @@ def judge(reading: DacapoReading, ended: HarnessOutput) -> Verdict:
     if (wrong := _unfit(text, events, reading)) is not None:
         return Verdict("no-measurement", wrong, ())
     seconds = tuple(event.ms / 1000 for event in events if event.ms is not None)
-    return Verdict("ok", "", seconds if reading.iterations is not None else seconds[-1:])
+    try:
+        if reading.nanoseconds:
+            seconds = _of_the_callback(text, len(seconds))
+        latencies = of_requests(text, reading.latency, len(seconds))
+    except NoMeasurement as error:
+        return Verdict("no-measurement", str(error), ())
+    wanted = slice(None) if reading.iterations is not None else slice(-1, None)
+    return Verdict("ok", "", seconds[wanted], {name: values[wanted] for name, values in latencies.items()})
+
+
+def _of_the_callback(text: str, iterations: int) -> tuple[float, ...]:
+    """Seconds of each iteration as our callback tells them; raises `NoMeasurement` where it does not tell each."""
+    told = [whole_number(digits, _MOST * 10**6) for digits in _NANOSECONDS.findall(text)]
+    nanoseconds = [number for number in told if number is not None]
+    if len(nanoseconds) != len(told) or len(told) != iterations:
+        raise NoMeasurement(
+            f"the callback that takes nanoseconds told of {len(nanoseconds)} iterations, the harness of {iterations}; "
+            "without suite.nanoseconds the harness's milliseconds are read"
+        )
+    return tuple(number / 1e9 for number in nanoseconds)
 
 
 def _events(text: str) -> Iterator[_Event]:

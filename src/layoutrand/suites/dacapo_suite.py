@@ -12,6 +12,7 @@ from layoutrand.config.config import Benchmark, Build, Config
 from layoutrand.config.dacapo_settings import DacapoSuite
 from layoutrand.config.problems import problems_of
 from layoutrand.errors import ConfigError
+from layoutrand.suites.dacapo_callback import compiled_callback
 from layoutrand.suites.dacapo_expansion import JVM_LIBRARIES, benchmarks, wrong
 from layoutrand.suites.dacapo_jar import jar_facts
 
@@ -30,8 +31,12 @@ def expand(suite: DacapoSuite, config: Config, project: Path) -> tuple[Build, li
     problems += wrong(suite, facts)
     if problems:
         raise ConfigError(str(path), problems)
+    callback = None
+    if suite.nanoseconds:
+        homes = [project.resolve() / system.prebuilt for system in config.systems.values() if system.prebuilt]
+        callback = compiled_callback(project, homes)
     try:
-        return build, benchmarks(suite, facts)
+        return build, benchmarks(suite, facts, callback)
     except ValidationError as error:  # of words that are the user's own, since ours are right
         found = problems_of(error, Benchmark)
         lines = [each.message if each.where == "command" else str(each) for each in found]

@@ -88,8 +88,12 @@ class HarnessOutput:
 
 @dataclass(frozen=True)
 class Verdict:
-    """``status`` and ``reason`` as in `Execution`; ``values`` of the iterations in order, only where it is "ok"."""
+    """``status`` and ``reason`` as in `Execution`; ``values`` of the iterations in order, only where it is "ok".
+
+    ``further`` has the values of other metrics than the main one, by name, as long as ``values``.
+    """
 
     status: str
     reason: str
     values: tuple[float, ...]
+    further: Mapping[str, tuple[float, ...]] = field(default_factory=dict)

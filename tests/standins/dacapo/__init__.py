@@ -76,6 +76,7 @@ BENCHMARKS = {
 }
 NEWER_BENCHMARKS = {
     "requests": Kind("works"),  # lines about requests and latencies after each iteration
+    "lusearch": Kind("works"),  # latencies alone, which grow from iteration to iteration
     "missing": Kind("works"),  # a data file is missing: ERROR: ..., exit status 255
 }
 SIZES = ("small", "default", "large")

@@ -57,7 +57,7 @@ def _printed(ended: EndedExecution) -> list[Measurement]:
     measurements: list[Measurement] = []
     for key, number in ended.metric.numbers().items():
         if number.regex is None and number.pointer is None and ended.harness is not None:
-            source, values = key, ended.harness
+            source, values = key, ended.harness[number.name]
         elif number.regex is None:
             source = f"{key}.json"
             values = read_json_iterations(ended.output(), number.pointer or "", number.json_lines, key=source)
