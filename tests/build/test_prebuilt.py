@@ -251,3 +251,26 @@ def test_a_jdk_is_told_by_its_release_file(project):
     rows = {row["system"]: row for row in document(project, "analyse")["evidence"]["systems"]}
     assert rows["old"]["source"] == "JDK 25.0.3+9 of Eclipse Adoptium (Temurin-25.0.3+9)"
     assert rows["new"]["source"] is None
+
+
+def test_jdks_with_the_same_virtual_machine_are_two_systems_where_release_says_so(project):
+    """What the machine itself holds is told by its digest: naming it changes nothing for results that there are."""
+    home = project / "old home"
+    (home / "bin").mkdir()
+    (home / "bin/java").write_text("#!/bin/sh\n")
+    (home / "prog").write_text((home / "prog").read_text() + "# 17.0.9+9 of Debian\n")
+
+    def already(vendor, version):
+        (home / "release").write_text(f'IMPLEMENTOR="{vendor}"\nJAVA_RUNTIME_VERSION="{version}"\n')
+        said = document(project, "run", "--system", "old", "--seeds", "2", "--share-machine")["already"]
+        rows = {row["system"]: row for row in document(project, "analyse", "--system", "old")["evidence"]["systems"]}
+        assert rows["old"]["source"] == f"JDK {version} of {vendor}"
+        return said
+
+    document(project, "run", "--system", "old", "--seeds", "2", "--share-machine")  # before it had such a file
+    assert already("Debian", "17.0.9+9") == 2
+    assert already("Somebody", "17.0.9+9") == 0
+    assert already("Somebody", "17.0.9+10") == 0
+    assert already("Somebody", "17.0.9+9") == 2
+    [row] = document(project, "analyse", "--system", "old", "--metric", "t")["benchmarks"]
+    assert row["n_executions"] == 2

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.coupling import coupled_facts, coupled_names
-from layoutrand.build.prebuilt import origin_of, present_id, recorded_under
+from layoutrand.build.prebuilt import origin_of, present_id, recorded_under, release_of
 from layoutrand.cache.capture_record import Capture, source_words
 from layoutrand.cache.difference import compare, compare_files
 from layoutrand.capture.instrumented_build import make_order
@@ -31,9 +31,8 @@ from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.toolbox import Surroundings, Toolbox
 from layoutrand.model import BuiltFrom, Context
 from layoutrand.platform.disk import canonical_json, readable, sha256_bytes
-from layoutrand.platform.regular_file import text_of_regular
 from layoutrand.suites.expand import build_tools
-from layoutrand.text.jdk_release import jdk_identity, jdk_words
+from layoutrand.text.jdk_release import jdk_words
 
 _RECORD: Final = "made_from"
 """Under which contexts kept it before they had it by system, among what a capture was made with."""
@@ -51,9 +50,6 @@ _PAPERS: Final = frozenset(
     {".csv", ".html", ".json", ".log", ".md", ".pdf", ".png", ".rst", ".svg", ".tex", ".txt"}
 )  # what layoutrand writes where it is told to, and what people write about a program
 _MOST_NAMED: Final = 4
-_LAUNCHER_OF_A_JDK: Final = "bin/java"
-_LONGEST_RELEASE: Final = 1 << 16
-"""Bytes of a JDK's ``release``, which has about one thousand."""
 
 Found = TypeVar("Found")
 _SHORT: Final = 240
@@ -160,14 +156,7 @@ def jdk_as_it_is(config: Config, project: Path, system: str, name: str) -> Built
 
     None for what is no JDK, or one that does not say.
     """
-    folder = config.systems[system].prebuilt
-    if folder is None or not (project / folder / _LAUNCHER_OF_A_JDK).exists():
-        return None
-    try:
-        text = text_of_regular(project / folder / "release", largest=_LONGEST_RELEASE, errors="replace")
-    except OSError:  # JDKs before 7 have no such file, and what is unreadable says nothing
-        return None
-    identity = jdk_identity(text)
+    identity = release_of(config, project, system)
     words = jdk_words(identity)
     return BuiltFrom(system, name, words=words, made_from={"jdk": canonical_json(identity).decode()}) if words else None
 
@@ -280,7 +269,7 @@ def _capture(
     coupled = known_captures(setup)
     if coupled is None:
         return None
-    made = origin_of(setup.config, recipe.system, known["capture"], (), image, coupled)
+    made = origin_of(setup.config, setup.project, recipe.system, known["capture"], (), image, coupled)
     return recorded_under(setup.config, recipe.system, made)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 from layoutrand.build.binaries import as_failure, cached_binary, store_stock
 from layoutrand.build.build_setup import BuildSetup
@@ -12,7 +13,12 @@ from layoutrand.config.config import Config
 from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.model import STOCK, Binary, BuildFailure
 from layoutrand.platform.disk import cache_errors, sha256_bytes
-from layoutrand.platform.regular_file import PROGRAM, content_of_regular
+from layoutrand.platform.regular_file import PROGRAM, content_of_regular, text_of_regular
+from layoutrand.text.jdk_release import TOLD_BY_JAVA, jdk_identity
+
+_LAUNCHER_OF_A_JDK: Final = "bin/java"
+_LONGEST_RELEASE: Final = 1 << 16
+"""Bytes of a JDK's ``release``, which has about one thousand."""
 
 
 def take(setup: BuildSetup, name: str) -> list[Binary | BuildFailure]:
@@ -53,6 +59,7 @@ def recorded_under(config: Config, system: str, origin: str) -> str:
 
 def origin_of(
     config: Config,
+    project: Path,
     system: str,
     capture: str,
     binaries: tuple[Binary, ...],
@@ -67,15 +74,47 @@ def origin_of(
     """
     origin = keys.coupled_with(capture, coupled) if coupled and capture else capture
     if config.systems[system].prebuilt is not None:
-        origin = _id(config, system, {(b.artefact, b.sha256) for b in binaries if b.layout == STOCK})
+        files = {b.artefact: b.path for b in binaries if b.layout == STOCK}
+        told = told_beside(config, project, system, lambda name: content_of_regular(files[name], largest=PROGRAM))
+        origin = _id(config, system, {(b.artefact, b.sha256) for b in binaries if b.layout == STOCK} | told)
     return keys.in_image(origin, image) if image else origin
 
 
 def present_id(setup: BuildSetup, system: str, image: str) -> str:
     """What executions of a prebuilt system's files of now are recorded under; raises `BuildError` without these."""
-    files = {(name, sha256_bytes(_read(setup, system, name))) for name in setup.config.build.artefacts}
-    origin = _id(setup.config, system, files)
+    contents = {name: _read(setup, system, name) for name in setup.config.build.artefacts}
+    told = told_beside(setup.config, setup.project, system, contents.__getitem__)
+    origin = _id(setup.config, system, {(name, sha256_bytes(data)) for name, data in contents.items()} | told)
     return recorded_under(setup.config, system, keys.in_image(origin, image) if image else origin)
+
+
+def release_of(config: Config, project: Path, system: str) -> dict[str, str]:
+    """What the file ``release`` says that a prebuilt system is, where it is a JDK that says it."""
+    folder = config.systems[system].prebuilt
+    if folder is None or not (project / folder / _LAUNCHER_OF_A_JDK).exists():
+        return {}
+    try:
+        text = text_of_regular(project / folder / "release", largest=_LONGEST_RELEASE, errors="replace")
+    except OSError:  # JDKs before 7 have no such file, and what is unreadable says nothing
+        return {}
+    return jdk_identity(text)
+
+
+def told_beside(
+    config: Config, project: Path, system: str, content: Callable[[str], bytes]
+) -> frozenset[tuple[str, str]]:
+    """What the file ``release`` of a JDK says that is in none of its artefacts, whose digests do not tell it then.
+
+    ``content`` reads an artefact.  A virtual machine as it was built holds its version, build and vendor, and is told
+    by its digest alone; one that is in a JDK of another name is told from it by that name.
+    """
+    said = {key: value for key, value in release_of(config, project, system).items() if key in TOLD_BY_JAVA}
+    if not said:
+        return frozenset()
+    contents = [content(artefact) for artefact in config.build.artefacts]
+    return frozenset(
+        (f"release {key}", value) for key, value in said.items() if not any(value.encode() in c for c in contents)
+    )
 
 
 def _id(config: Config, system: str, files: set[tuple[str, str]]) -> str:

@@ -22,7 +22,7 @@ def make_request(config: Config, project: Path, results: Sequence[SystemBuild], 
     """The request to execute what ``results`` built."""
     image = image_of(config, project)
     origins = {
-        r.system: origin_of(config, r.system, r.capture.id if r.capture else "", r.binaries, image, r.coupled)
+        r.system: origin_of(config, project, r.system, r.capture.id if r.capture else "", r.binaries, image, r.coupled)
         for r in results
     }
     together = record_of_coincidence(coinciding_systems(binary for r in results for binary in r.binaries))

@@ -21,6 +21,9 @@ _OF_IDENTITY: Final = (
 )
 """What tells one JDK from another; the list of modules is as long as it is useless for that."""
 
+TOLD_BY_JAVA: Final = frozenset({"IMPLEMENTOR", "JAVA_RUNTIME_VERSION", "JAVA_VERSION"})
+"""Version with build, and vendor, which are compiled into a JVM, too (a vendor's own version is not)."""
+
 _LONGEST: Final = 200
 
 
