@@ -79,8 +79,12 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
 
 def _benchmark(config: Config, wanted: str | None) -> str:
     from layoutrand.config.config import choose
+    from layoutrand.harnesses.case_names import ENTRY_OF_ITS_OWN, entry_of
 
     names = [each.name for each in config.benchmarks]
+    cased = [each.name for each in config.benchmarks if each.metric.by_case]
+    if wanted is not None and wanted not in names and (entry := entry_of(wanted, cased)) is not None:
+        raise UsageError(f"bisect follows one benchmark, and {wanted} is a case of {entry}; {ENTRY_OF_ITS_OWN}")
     if wanted is None and len(names) > 1:
         raise UsageError(f"which benchmark? Name it with --benchmark; there are {', '.join(names)}")
     found = choose("benchmark", [wanted] if wanted else [], names)
@@ -90,10 +94,10 @@ def _benchmark(config: Config, wanted: str | None) -> str:
         raise UsageError(
             f'run.order = "{config.order()}" does not execute commits side by side, which bisect rests on; set "blocks"'
         )
-    if any(each.name == found[0] and each.metric.by_case for each in config.benchmarks):
+    if found[0] in cased:
         raise UsageError(
-            f"bisect follows one benchmark, and {found[0]} is what a harness executes as several cases; give the case "
-            "a [[benchmarks]] of its own without harness, whose number is read by metric.regex or metric.json"
+            f"bisect follows one benchmark, and {found[0]} is what a harness executes as several cases; "
+            f"{ENTRY_OF_ITS_OWN}"
         )
     return found[0]
 

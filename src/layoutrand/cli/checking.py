@@ -92,7 +92,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
     shown = CheckOutput.of("json" if json else format_name, output or [], full=full, failing=failing)
     terminal = options.terminal(json=shown.is_document, quiet=quiet)
     config = options.load_config(directory)
-    _check_config(config)
+    _check_config(config, benchmark or [])
     config = config if couple is None else coupled_by(config, couple)
     failures = Failures(DisplayNames.of(config))
     project = _CheckedProject(directory, config, options.count_jobs(jobs), terminal, confidence, failures)
@@ -151,9 +151,10 @@ def _known_benchmarks(config: Config, wanted: Sequence[str] | None) -> list[str]
     return list(wanted or [])
 
 
-def _check_config(config: Config) -> None:
-    """Raise `UsageError` for what has no two commits, or is not executed here."""
+def _check_config(config: Config, wanted: Sequence[str]) -> None:
+    """Raise `UsageError` for what has no two commits, or is not executed here, or not known before it is."""
     from layoutrand.config.two_commits import checkable
+    from layoutrand.harnesses.case_names import ENTRY_OF_ITS_OWN, entry_of
 
     if not config.benchmarks:
         raise UsageError("layoutrand.toml has no [[benchmarks]], so there is nothing to execute")
@@ -164,11 +165,17 @@ def _check_config(config: Config) -> None:
             f"check links and executes on this machine, and [cluster] says {config.cluster.kind}: `layoutrand run` and "
             "`layoutrand compare` work there"
         )
-    if cased := [each.name for each in config.benchmarks if each.metric.by_case]:
+    names = [each.name for each in config.benchmarks]
+    by_case = [each.name for each in config.benchmarks if each.metric.by_case]
+    cased = [name for name in wanted or names if (name not in names or name in by_case) and entry_of(name, by_case)]
+    if cased:
+        others = [name for name in names if name not in by_case]
+        instead = f"; without {'it' if len(cased) == 1 else 'them'}: --benchmark {others[0]}" if others else ""
         raise UsageError(
             f"check judges benchmarks that are known before they are executed, and {', '.join(cased)} "
             f"{'is' if len(cased) == 1 else 'are'} executed by a harness that names its cases only then; "
-            "`layoutrand run` and `layoutrand compare` take them, and so does `layoutrand history`"
+            f"{ENTRY_OF_ITS_OWN}{instead}. "
+            "`layoutrand run`, `layoutrand compare` and `layoutrand history` take all cases"
         )
     found, left_out = checkable(config)
     if not found:

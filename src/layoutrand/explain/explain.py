@@ -24,6 +24,7 @@ from layoutrand.execute.run_request import make_request
 from layoutrand.explain.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
 from layoutrand.explain.suspects import Explanation, Subject, enough_means, explain, hot_starts
+from layoutrand.harnesses.case_names import ENTRY_OF_ITS_OWN
 from layoutrand.model import IDENTITY, Binary, LayoutName
 from layoutrand.results import file
 
@@ -92,7 +93,7 @@ def _explain(
     if all(benchmark.name != sample.benchmark for benchmark in config.benchmarks):
         raise AnalysisError(
             f"{sample.benchmark} is a case of a harness, which executes several in one process, and a profile is of "
-            "all that; give the case a [[benchmarks]] of its own without harness"
+            f"all that; {ENTRY_OF_ITS_OWN}"
         )
     seeds = [name for name, _ in sample.binaries if isinstance(name, int)]
     built = setup.build(sample.system, [IDENTITY, *seeds])

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 _BETWEEN: Final = " :: "
+
+ENTRY_OF_ITS_OWN: Final = (
+    "give the case a [[benchmarks]] of its own without harness, with the words that choose it in command, and its "
+    "number read by metric.json or metric.regex (docs/guides/harnesses.md has an example)"
+)
+"""What to do where a command needs a benchmark that is known before it is executed."""
 
 
 def metric_of(case: str, quantity: str) -> str:
@@ -29,3 +36,12 @@ def benchmark_of(group: str, case: str) -> str:
     'sorting/BM_Sort/16'
     """
     return f"{group}/{case}"
+
+
+def entry_of(name: str, entries: Collection[str]) -> str | None:
+    """The entry, one of ``entries`` with a harness, that such a name means itself or a case of; None for another's.
+
+    >>> entry_of("sorting/BM_Sort/16", ["sorting"]), entry_of("sorted", ["sorting"])
+    ('sorting', None)
+    """
+    return next((entry for entry in entries if name == entry or name.startswith(f"{entry}/")), None)
