@@ -240,6 +240,8 @@ def test_nanoseconds_of_a_callback_and_of_latencies_in_one_jvm(project):
     assert run(root)["failures"] == []
     assert seconds_of(root, "latency_p50_s") == [0.0001, 0.0002, 0.0003]
     assert len(seconds_of(root, "iteration_s")) == 3
+    [system] = document(root, "analyse")["evidence"]["systems"]
+    assert f"harness {NEWEST} (x.jar, content " in system["source"]  # behind the JDK, where that says what it is
 
 
 def seconds_of(root, metric):

@@ -151,14 +151,17 @@ def built_from(
     )
 
 
-def jdk_as_it_is(config: Config, project: Path, system: str, name: str) -> BuiltFrom | None:
+def jdk_as_it_is(config: Config, project: Path, system: str, name: str, suite: Mapping[str, str]) -> BuiltFrom | None:
     """What is recorded of a prebuilt system that is a JDK, which executions name ``name``: what its ``release`` says.
 
-    None for what is no JDK, or one that does not say.
+    ``suite`` is what is recorded of the suite that it executes (`Suite.described`).  None where neither says anything.
     """
     identity = release_of(config, project, system)
-    words = jdk_words(identity)
-    return BuiltFrom(system, name, words=words, made_from={"jdk": canonical_json(identity).decode()}) if words else None
+    jdk = jdk_words(identity)
+    if config.systems[system].prebuilt is None or not (jdk or suite):
+        return None
+    made_from = ({"jdk": canonical_json(identity).decode()} if jdk else {}) | dict(suite)
+    return BuiltFrom(system, name, words="; ".join(filter(None, [jdk, suite.get("harness")])), made_from=made_from)
 
 
 def built_in(context: Context) -> list[BuiltFrom]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from layoutrand.build.build import SystemBuild
@@ -16,6 +16,7 @@ from layoutrand.config.redaction import redaction_of
 from layoutrand.execute.images import image_of
 from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
 from layoutrand.model import BuiltFrom
+from layoutrand.suites.known import by_kind
 
 
 def make_request(config: Config, project: Path, results: Sequence[SystemBuild], choices: RunChoices) -> RunRequest:
@@ -25,6 +26,8 @@ def make_request(config: Config, project: Path, results: Sequence[SystemBuild], 
         r.system: origin_of(config, project, r.system, r.capture.id if r.capture else "", r.binaries, image, r.coupled)
         for r in results
     }
+    settings = config.suite
+    suite = {} if settings is None else by_kind(settings.kind).described(settings, project)
     together = record_of_coincidence(coinciding_systems(binary for r in results for binary in r.binaries))
     built = BuiltSystems(
         binaries=[binary for result in results for binary in result.binaries],
@@ -51,10 +54,10 @@ def make_request(config: Config, project: Path, results: Sequence[SystemBuild], 
             for r in results
             if r.capture
         ]
-        + [found for system, origin in origins.items() if (found := _jdk(config, project, system, origin))],
+        + [found for system, origin in origins.items() if (found := _jdk(config, project, system, origin, suite))],
     )
     return RunRequest(config, project, built, choices, redaction=redaction_of(config, os.environ))
 
 
-def _jdk(config: Config, project: Path, system: str, origin: str) -> BuiltFrom | None:
-    return jdk_as_it_is(config, project, system, recorded_under(config, system, origin))
+def _jdk(config: Config, project: Path, system: str, origin: str, suite: Mapping[str, str]) -> BuiltFrom | None:
+    return jdk_as_it_is(config, project, system, recorded_under(config, system, origin), suite)

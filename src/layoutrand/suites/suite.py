@@ -48,6 +48,14 @@ class Suite(ABC):
     def identity(self, path: Path, told: str) -> str:
         """Digest of what is installed there; raises `ConfigError` that names it as ``told``."""
 
+    def described(self, settings: Any, project: Path) -> Mapping[str, str]:
+        """What is recorded of it beside executions of prebuilt systems: "harness" in words, and what names its files.
+
+        Raises `ConfigError` where it is not there.
+        """
+        del settings, project
+        return {}
+
     def tools(self, build: Build) -> SuiteTools | None:
         """Its own tools, where these do the build."""
         del build

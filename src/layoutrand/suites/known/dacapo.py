@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,13 @@ class _Dacapo(Suite):
     def installed(self, settings: DacapoSuite) -> str:
         """See `Suite`."""
         return settings.jar
+
+    def described(self, settings: DacapoSuite, project: Path) -> Mapping[str, str]:
+        """See `Suite`."""
+        facts = jar_facts(project.resolve() / settings.jar, config=project / "layoutrand.toml")
+        version = facts.version or settings.version or facts.generation
+        named = f"{Path(settings.jar).name}, content {facts.digest[:12]}"
+        return {"harness": f"harness {version} ({named})" if version else f"harness in {named}", "jar": facts.digest}
 
     def identity(self, path: Path, told: str) -> str:
         """See `Suite`."""
