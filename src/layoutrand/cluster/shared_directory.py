@@ -35,7 +35,7 @@ from typing import Any, BinaryIO, Final
 
 from layoutrand.errors import BundleError, ClusterError
 from layoutrand.platform.disk import canonical_json, sha256_bytes, shared_errors, write_atomically
-from layoutrand.platform.owned_files import make_folder_within, objection, read_owned
+from layoutrand.platform.owned_files import foreign, make_folder_within, objection, read_owned
 from layoutrand.platform.regular_file import PROGRAM, RECORD, content_of_regular, open_regular
 
 _LEVEL: Final = 1
@@ -61,10 +61,10 @@ class SharedDirectory:
             except FileNotFoundError:
                 return
             for path in (self.root, *(self.root / name for name in names)):
-                found = path.lstat()
-                if path != self.root and not stat.S_ISDIR(found.st_mode):
+                link, found = path.lstat(), _led_to(path)
+                if not stat.S_ISDIR(found.st_mode):
                     continue
-                if reason := objection(found, group=self.trust_group):
+                if reason := foreign(link, group=self.trust_group) or objection(found, group=self.trust_group):
                     raise ClusterError(f"{path} is not yours alone: {reason}. {_advice(path)}")
 
     def object_path(self, digest: str) -> Path:
@@ -224,6 +224,14 @@ class SharedDirectory:
             file.close()
             raise _damaged(path)
         return file, length
+
+
+def _led_to(path: Path) -> os.stat_result:
+    """What is there, for a link where that leads, unless it leads nowhere."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return path.lstat()
 
 
 def _advice(path: Path) -> str:
