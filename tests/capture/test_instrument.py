@@ -88,6 +88,15 @@ def test_a_damaged_record_is_an_ordinary_error(damage):
         from_json({**to_json(CAPTURE), **damage}, where="x")
 
 
+@pytest.mark.parametrize("order", [[0, 2], [0, -1], [0, 0], [1 << 70]])
+def test_an_order_of_sections_that_are_not_there_is_refused(order):
+    """A bundle's record comes from elsewhere, and layouts are drawn of what it lists."""
+    table = to_json(CAPTURE)
+    table["links"][0]["identity"] = order
+    with pytest.raises(CacheError, match="^x is no record of a capture: .*an identity order of other sections"):
+        from_json(table, where="x")
+
+
 def test_a_link_is_found_by_its_artefact():
     """Each artefact has its link."""
     assert CAPTURE.link("lib/x.so").artefact == "lib/x.so"

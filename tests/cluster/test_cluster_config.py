@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+import enginekit
 from layoutrand.cli import options
 from layoutrand.cluster.open import linking_cluster, opened
 from layoutrand.cluster.returned_records import ReturnedRecords
@@ -204,6 +205,37 @@ def test_a_directory_that_others_may_write_is_refused(tmp_path, kind, name, mode
         with pytest.raises(ClusterError) as caught, opened(settings, shared, purpose):
             pass
         assert f"a shared{'/' if name else ''}{name} is not yours alone: {words}" in str(caught.value)
+
+
+def test_a_link_counts_as_what_it_leads_to(tmp_path):
+    """Scratch directories of clusters are reached by links, whose own permissions say nothing."""
+    real, link = tmp_path / "real", tmp_path / "link"
+    (real / "slurm").mkdir(parents=True)
+    real.chmod(0o755)
+    link.symlink_to(real)
+    (real / "nowhere").symlink_to("gone")
+    SharedDirectory(link).require_own()
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    (real / "results").symlink_to(tmp_path / "open")
+    with pytest.raises(ClusterError, match="/link/results is not yours alone: everybody may write to it"):
+        SharedDirectory(link).require_own()
+
+
+@pytest.mark.parametrize(("trust_group", "mode"), [(False, 0o700), (True, 0o755)])
+def test_where_jobs_leave_pickles_only_their_user_may_look(tmp_path, monkeypatch, trust_group, mode):
+    """submitit makes directories and pickles as the umask has it, which on many clusters lets the group write."""
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o755)
+    enginekit.behind("slurm", tmp_path, monkeypatch)
+    settings = config("slurm").cluster.model_copy(update={"trust_group": trust_group})
+    with opened(settings, shared):
+        made = (shared / "slurm").stat().st_mode & 0o777
+    (shared / "slurm").chmod(0o755)  # as an earlier layoutrand made it
+    with opened(settings, shared):
+        found = (shared / "slurm").stat().st_mode & 0o777
+    assert made | mode == mode
+    assert found == mode
 
 
 def test_a_group_may_be_trusted_and_new_directories_are_of_no_more_users(tmp_path):

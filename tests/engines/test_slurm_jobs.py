@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pickle
+import stat
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -328,6 +329,29 @@ def test_a_result_left_while_nobody_looked_is_taken(cluster):
     assert again.submit(os.getpid, Payload("ab12")).result(timeout=30) == 7
     again.shutdown(wait=True)
     assert len(cluster.jobs) == 1
+
+
+@pytest.mark.parametrize("whose", ["result", "directory"])
+def test_nothing_is_unpickled_that_others_may_have_left(cluster, jobs, monkeypatch, whose):
+    """Whoever knows the next job's number may be first to make its directory."""
+    is_theirs = {"result": stat.S_ISREG, "directory": stat.S_ISDIR}[whose]
+    (future,) = submitted(cluster, jobs, 1)
+    monkeypatch.setattr(
+        slurm, "foreign", lambda found, group: "it belongs to user eve" if is_theirs(found.st_mode) else ""
+    )
+    cluster.leave(cluster.jobs[0], "success", 7)
+    with pytest.raises(ClusterError, match=r"is not taken: it belongs to user eve. Delete it"):
+        future.result(timeout=30)
+
+
+def test_a_job_that_others_may_have_submitted_is_not_followed(cluster, monkeypatch):
+    """What it was asked for is unpickled to be compared."""
+    left(cluster, "ab12")
+    monkeypatch.setattr(slurm, "foreign", lambda _found, group: "it belongs to user eve")
+    again = another(cluster)
+    asked(cluster, again, "ab12")
+    assert len(cluster.jobs) == 2
+    again.shutdown(wait=False, cancel_futures=True)
 
 
 def test_a_job_that_came_to_nothing_meanwhile_is_submitted_anew(cluster):

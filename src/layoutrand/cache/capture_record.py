@@ -151,6 +151,8 @@ def _link(table: Mapping[str, Any]) -> CapturedLink:
         _require_items(key, values[key], kind)
     if any("\0" in name for key in ("files", "edited") for name in values[key]):
         raise ValueError("a NUL in the name of a file")
+    if len({*values["identity"]} & {*range(len(values["sections"]))}) != len(values["identity"]):
+        raise ValueError("an identity order of other sections")
     return CapturedLink(**values)
 
 

@@ -37,7 +37,7 @@ from layoutrand.cache.sealed_records import KeyRecord, RecordState, key_record, 
 from layoutrand.errors import CacheError
 from layoutrand.platform.disk import CACHE_TAG, cache_errors, remove_tree, sha256_file, write_atomically
 from layoutrand.platform.own_file import take_write_permission
-from layoutrand.platform.regular_file import RECORD, content_of_regular
+from layoutrand.platform.regular_file import PROGRAM, RECORD, content_of_regular
 
 _LOG: Final = "build.log"
 LOGGED: Final = "log.json"
@@ -171,7 +171,7 @@ class Cache:
         damaged = []
         for name, digest in capture.contents().items():
             try:
-                intact = sha256_file(base / name) == digest
+                intact = sha256_file(base / name, largest=PROGRAM) == digest
             except OSError:
                 intact = False
             if not intact:
@@ -189,9 +189,10 @@ class Cache:
         except (OSError, ValueError):
             return logged
         try:
-            return None if wanted == {"capture": capture_id, "sha256": sha256_file(log)} else log
+            digest = sha256_file(log, largest=PROGRAM)
         except OSError:
             return log
+        return None if wanted == {"capture": capture_id, "sha256": digest} else log
 
     def drop_capture(self, capture_id: str) -> None:
         """Forget a damaged capture."""
@@ -265,7 +266,7 @@ def read_binary(folder: Path, name: str) -> CachedBinary | None:
     """The binary in an entry of the cache, with the content that its record says; else None."""
     try:
         meta = unsealed(content_of_regular(folder / "meta.json", largest=RECORD))
-        if meta["key"] != folder.name or sha256_file(folder / name) != meta["sha256"]:
+        if meta["key"] != folder.name or sha256_file(folder / name, largest=PROGRAM) != meta["sha256"]:
             return None
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -10,7 +10,7 @@ from pathlib import Path
 from layoutrand.capture.checked_commits import SourceRepository
 from layoutrand.capture.repository import Mirrors
 from layoutrand.errors import BuildFailed, UsageError
-from layoutrand.platform.git_command import git
+from layoutrand.platform.git_command import git, one_commit
 from layoutrand.platform.repository_addresses import without_credentials
 
 
@@ -64,7 +64,7 @@ class CommitLog:
         if rev.startswith("-"):
             raise UsageError(f"{rev} is no revision: it must not begin with a dash")
         try:
-            return self._git("rev-parse", "--verify", f"{rev}^{{commit}}").strip()
+            return one_commit(self._git("rev-parse", "--verify", f"{rev}^{{commit}}").encode())
         except BuildFailed as error:
             cut = "" if not self._is_shallow() else "; history is cut off there: `git fetch --unshallow`"
             raise UsageError(f"{self._name} has no commit {rev} ({error.message}){cut}") from error

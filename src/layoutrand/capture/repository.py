@@ -15,7 +15,7 @@ from layoutrand.capture.submodules import OWN, Repository, Submodule, described,
 from layoutrand.config.problems import suggest
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.disk import readable, remove_tree, sha256_bytes
-from layoutrand.platform.git_command import FULL_HASH, commit_facts, git, git_with_remarks, names
+from layoutrand.platform.git_command import FULL_HASH, commit_facts, git, git_with_remarks, names, one_commit
 from layoutrand.platform.repository_addresses import without_credentials
 
 _EVERYTHING: Final = "+refs/*:refs/*"
@@ -52,6 +52,7 @@ class Mirrors:
                     if FULL_HASH.fullmatch(wanted) and not _has(mirror, wanted):
                         _fetch_commit(url, mirror, wanted, OWN)
                 out, said = _parsed(mirror, wanted)
+                commit = one_commit(out)
                 os.utime(mirror / "HEAD")  # for the collection of what was not used for long
         except BuildFailed as error:
             shown = without_credentials(url)
@@ -62,7 +63,7 @@ class Mirrors:
                 f"build.repo: {wanted} of {shown} is ambiguous; write refs/heads/{wanted} for the branch or "
                 f"refs/tags/{wanted} for the tag"
             )
-        return out.decode().strip()
+        return commit
 
     def facts(self, url: str, commit: str, inside: str = "") -> dict[str, Any]:
         """What is recorded of the commit beside its hash, the tree that of the directory ``inside``.
@@ -212,7 +213,7 @@ class LocalRevisions(Mirrors):
         if not os.path.isdir(url):
             shown = without_credentials(url)
             raise BuildFailed(f"what {wanted} of {shown} is by now was not asked, since it is not on this machine")
-        return git("rev-parse", "--verify", f"{wanted}^{{commit}}", cwd=Path(url)).decode().strip()
+        return one_commit(git("rev-parse", "--verify", f"{wanted}^{{commit}}", cwd=Path(url)))
 
 
 def _parsed(mirror: Path, rev: str) -> tuple[bytes, str]:

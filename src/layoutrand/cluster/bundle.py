@@ -114,8 +114,8 @@ def _unpack(cache: Cache, shared: SharedDirectory, manifest: Manifest, target: P
                 link_or_copy(same, path)
                 continue
             if not _copied(known.get(file.sha256), path, file.sha256):
-                data, stored = shared.get(file.sha256, file.size)
-                path.write_bytes(data)
+                with path.open("wb") as written_to:
+                    stored = shared.fetch(file.sha256, file.size, written_to)
                 contents, moved = contents + 1, moved + stored
                 known[file.sha256] = path
             path.chmod(file.mode)

@@ -130,8 +130,8 @@ def _make(entries: Sequence[InputEntry], shared: SharedDirectory, project: Path)
         if entry.target:
             path.symlink_to(entry.target)
         elif entry.sha256:
-            data, _ = shared.get(entry.sha256, entry.size)
-            path.write_bytes(data)
+            with path.open("wb") as file:
+                shared.fetch(entry.sha256, entry.size, file)
             path.chmod(entry.mode)
         else:
             path.mkdir(exist_ok=True)

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from layoutrand.cache.capture_record import Capture
 from layoutrand.errors import BundleError
+from layoutrand.platform.regular_file import PROGRAM
 
 SCHEMA: Final = "layoutrand/bundle/1"
 RECORD: Final = "record.json"
@@ -23,6 +24,9 @@ RECORD: Final = "record.json"
 
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _MODES: Final = 0o777
+_LONGEST_PATH: Final = 4095  # bytes: PATH_MAX without its NUL
+_LONGEST_NAME: Final = 255
+_SHOWN: Final = 100
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def parse_manifest(data: bytes, *, where: str) -> Manifest:
     for file in manifest.files:
         wrong = _wrong(file)
         if wrong:
-            raise BundleError(f"{where}: {file.path!r} {wrong}")
+            raise BundleError(f"{where}: {_in_brief(file.path)} {wrong}")
     _refuse_clashes(manifest.files, where)
     return manifest
 
@@ -85,26 +89,32 @@ def is_digest(value: object) -> bool:
 def _wrong(file: BundledFile) -> str:
     """What is wrong with one row, or ""."""
     path = file.path
-    if not isinstance(path, str) or not path or "\0" in path or not _is_encodable(path):
+    if not isinstance(path, str) or not path or "\0" in path or not _can_be_named(path):
         return "cannot be the name of a file"
     if path.startswith("/") or ".." in path.split("/") or posixpath.normpath(path) != path or path == ".":
         return "is not a path below the capture's directory"
     if not is_digest(file.sha256):
         return f"has {file.sha256!r} for its SHA-256"
-    if type(file.size) is not int or file.size < 0:
-        return f"has {file.size!r} for its size"
+    if type(file.size) is not int or not 0 <= file.size <= PROGRAM:
+        return f"has {_in_brief(file.size)} for its size"
     if type(file.mode) is not int or file.mode & ~_MODES:
         return f"has {file.mode!r} for its permissions: only the nine bits of reading, writing and executing travel"
     return ""
 
 
-def _is_encodable(path: str) -> bool:
+def _can_be_named(path: str) -> bool:
     """Whether a file may be called so: bytes that are no UTF-8 have their own stand-ins, other lone halves none."""
     try:
-        os.fsencode(path)
+        encoded = os.fsencode(path)
     except UnicodeEncodeError:
         return False
-    return True
+    return len(encoded) <= _LONGEST_PATH and max(map(len, encoded.split(b"/"))) <= _LONGEST_NAME
+
+
+def _in_brief(value: object) -> str:
+    """The value as it would be written, not longer than a line can hold."""
+    whole = repr(value)
+    return whole if len(whole) <= _SHOWN else f"{whole[:_SHOWN]}..."
 
 
 def _refuse_clashes(files: Sequence[BundledFile], where: str) -> None:

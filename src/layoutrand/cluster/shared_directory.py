@@ -19,6 +19,8 @@ the size at 124 MB/s and back at 312 MB/s.  lzma (preset 0) made 0.14 of a part 
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import math
 import os
@@ -26,19 +28,20 @@ import shlex
 import stat
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from layoutrand.errors import BundleError, ClusterError
 from layoutrand.platform.disk import canonical_json, sha256_bytes, shared_errors, write_atomically
-from layoutrand.platform.owned_files import make_folder_within, objection, read_owned
+from layoutrand.platform.owned_files import foreign, make_folder_within, objection, read_owned
 from layoutrand.platform.regular_file import PROGRAM, RECORD, content_of_regular, open_regular
 
 _LEVEL: Final = 1
 _LARGEST: Final = 4 << 30  # bytes: no binary is longer, whatever a record of one says
 _LATELY_S: Final = 3600.0
+_AT_ONCE: Final = 1 << 20  # bytes
 _SLACK: Final = 1 << 12  # bytes: zlib makes what it cannot compress longer by 5 for every 16 KiB, and 6
 
 
@@ -58,10 +61,10 @@ class SharedDirectory:
             except FileNotFoundError:
                 return
             for path in (self.root, *(self.root / name for name in names)):
-                found = path.lstat()
-                if path != self.root and not stat.S_ISDIR(found.st_mode):
+                link, found = path.lstat(), _led_to(path)
+                if not stat.S_ISDIR(found.st_mode):
                     continue
-                if reason := objection(found, group=self.trust_group):
+                if reason := foreign(link, group=self.trust_group) or objection(found, group=self.trust_group):
                     raise ClusterError(f"{path} is not yours alone: {reason}. {_advice(path)}")
 
     def object_path(self, digest: str) -> Path:
@@ -93,6 +96,23 @@ class SharedDirectory:
         path = self.object_path(digest)
         with shared_errors("read", path):
             return self._read(path, digest, size)
+
+    def fetch(self, digest: str, size: int, target: BinaryIO) -> int:
+        """Write the content of that SHA-256 and size; how many bytes were read.
+
+        Raises `BundleError` if it is damaged, and then something of it is written; a part of it at a time is in memory.
+        """
+        path = self.object_path(digest)
+        with shared_errors("read", path):
+            file, length = self._opened(path, size)
+        with file:
+            parts = _parts(file, path, digest, size)
+            while True:
+                with shared_errors("read", path):
+                    part = next(parts, None)
+                if part is None:
+                    return length
+                target.write(part)
 
     def put_manifest(self, data: bytes) -> str:
         """Put a manifest there; its SHA-256."""
@@ -192,11 +212,26 @@ class SharedDirectory:
         write_atomically(path, data, at_most=trusted if self.trust_group else own)
 
     def _read(self, path: Path, digest: str, size: int) -> tuple[bytes, int]:
-        """A content, never more of it than ``size`` says: what is stored may unpack to far more than it should."""
-        with open_regular(path, largest=PROGRAM) as file:
-            length = os.fstat(file.fileno()).st_size
-            packed = file.read(length) if length <= size + size // 1000 + _SLACK else b""
-        return _unpacked(path, packed, digest, size), length
+        file, length = self._opened(path, size)
+        with file:
+            return b"".join(_parts(file, path, digest, size)), length
+
+    def _opened(self, path: Path, size: int) -> tuple[BinaryIO, int]:
+        """A stored content with its length; raises `BundleError` where it is longer than it can be stored."""
+        file = open_regular(path, largest=PROGRAM)
+        length = os.fstat(file.fileno()).st_size
+        if length > size + size // 1000 + _SLACK:
+            file.close()
+            raise _damaged(path)
+        return file, length
+
+
+def _led_to(path: Path) -> os.stat_result:
+    """What is there, for a link where that leads, unless it leads nowhere."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return path.lstat()
 
 
 def _advice(path: Path) -> str:
@@ -231,14 +266,28 @@ def _used(path: Path) -> None:
 
 
 def _unpacked(path: Path, packed: bytes, digest: str, size: int) -> bytes:
-    unpacker = zlib.decompressobj()
-    try:
-        data = unpacker.decompress(packed, size + 1)
-    except zlib.error:
-        data = b""
-    if len(data) != size or not unpacker.eof or unpacker.unused_data or sha256_bytes(data) != digest:
+    return b"".join(_parts(io.BytesIO(packed), path, digest, size))
+
+
+def _parts(file: BinaryIO, path: Path, digest: str, size: int) -> Iterator[bytes]:
+    """What is stored at the path, unpacked, never more of it than ``size`` says: it may unpack to far more.
+
+    Raises `BundleError` at the latest after the last part if it is damaged.
+    """
+    unpacker, hashed, left = zlib.decompressobj(), hashlib.sha256(), size
+    while left >= 0 and not unpacker.eof:
+        packed = unpacker.unconsumed_tail or file.read(_AT_ONCE)
+        try:
+            part = unpacker.decompress(packed, _AT_ONCE)
+        except zlib.error as error:
+            raise _damaged(path) from error
+        if not packed and not part:  # cut short
+            break
+        hashed.update(part)
+        left -= len(part)
+        yield part
+    if left or not unpacker.eof or unpacker.unused_data or file.read(1) or hashed.hexdigest() != digest:
         raise _damaged(path)
-    return data
 
 
 def _damaged(path: Path) -> BundleError:

@@ -25,6 +25,7 @@ from layoutrand.engines.slurm_tokens import TokenJournal
 from layoutrand.engines.squeue import FORMAT, Queued, advice, parse_queue
 from layoutrand.errors import BundleError, ClusterError, ToolNotFound
 from layoutrand.platform.disk import tail
+from layoutrand.platform.owned_files import foreign
 from layoutrand.platform.process import ask
 
 _LOG_LINES: Final = 40
@@ -78,18 +79,21 @@ class SlurmJobs(TaskExecutor):
         journal: TokenJournal,
         *,
         exclude: str = "",
+        trust_group: bool = False,
         say: Callable[[str], None] = lambda _: None,
         poll_s: float = 2.0,
         grace_s: float = 15.0,
     ) -> None:
         """Submit through submitit's executor, look every ``poll_s``, and wait ``grace_s`` for a file to be seen.
 
-        Jobs with a token are noted in the ``journal``; ``exclude`` are nodes that the user excludes; ``say`` takes what
-        the user should know.
+        Jobs with a token are noted in the ``journal``; ``exclude`` are nodes that the user excludes; with
+        ``trust_group`` members of the user's group may have written what is unpickled; ``say`` takes what the user
+        should know.
         """
         self._submitter = submitter
         self._journal = journal
         self._excluded = [exclude] if exclude else []
+        self._trust_group = trust_group
         self._say = say
         self._poll_s = poll_s
         self._grace_s = grace_s
@@ -209,7 +213,7 @@ class SlurmJobs(TaskExecutor):
             if active is not None and entry.id in active:
                 entry.missed_at, entry.seen = None, True
             elif _has_result(entry.job):
-                ended[id(entry)] = _outcome(entry.job)
+                ended[id(entry)] = _outcome(entry.job, self._trust_group)
             elif active is not None:
                 entry.missed_at = entry.missed_at or time.monotonic()
                 if time.monotonic() - entry.missed_at >= self._grace_s:
@@ -288,6 +292,9 @@ class SlurmJobs(TaskExecutor):
     def _asked(self, job_id: str) -> tuple[Any, str]:
         """The job of that id in this directory, and its token; raises whatever submitit and pickle do."""
         job = self._submitter.job_class(folder=self._submitter.folder, job_id=job_id)
+        folder = job.paths.result_pickle.parent
+        if reason := foreign(folder.lstat(), group=self._trust_group):
+            raise ClusterError(f"{folder} is not taken: {reason}")
         return job, _token(job.submission().args)
 
     def _note(self, entries: Iterable[_Job]) -> None:
@@ -352,9 +359,13 @@ def _has_result(job: Any) -> bool:
         return False
 
 
-def _outcome(job: Any) -> _Outcome:
-    """What the function returned or raised."""
+def _outcome(job: Any, trust_group: bool) -> _Outcome:
+    """What the function returned or raised; nothing is unpickled that others may have put there."""
+    path = job.paths.result_pickle
     try:
+        for each in (path.parent, path):
+            if reason := foreign(each.lstat(), group=trust_group):
+                return None, ClusterError(f"{each} is not taken: {reason}. Delete it and give the same command again")
         return job.result(), None
     except Exception as error:  # noqa: BLE001 - it is the future's
         return None, error

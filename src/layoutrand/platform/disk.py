@@ -33,9 +33,9 @@ def sha256_bytes(*parts: bytes | memoryview) -> str:
     return digest.hexdigest()
 
 
-def sha256_file(path: Path) -> str:
-    """Hexadecimal SHA-256 of an ordinary file's content; raises `OSError`."""
-    with open_regular(path, largest=ANY) as file:
+def sha256_file(path: Path, *, largest: int = ANY) -> str:
+    """Hexadecimal SHA-256 of an ordinary file's content; raises `OSError`, also for more than ``largest`` bytes."""
+    with open_regular(path, largest=largest) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -165,6 +165,14 @@ def _reason(said: bytes) -> str:
     return without_credentials("; ".join(line for line in lines if line and line not in _ADVICE))
 
 
+def one_commit(printed: bytes) -> str:
+    """The commit that ``git rev-parse --verify`` printed; raises `BuildFailed` for ``^HEAD``, which is all but one."""
+    commit = printed.decode("utf-8", "backslashreplace").strip()
+    if not FULL_HASH.fullmatch(commit):
+        raise BuildFailed("it names no single commit")
+    return commit
+
+
 def commit_facts(commit: str, *, cwd: Path, prefix: str = "", bare: bool = False) -> dict[str, Any]:
     """The commit's ``tree`` (git's id of what lies below ``prefix``), ``committed_at`` (s) and ``subject``.
 

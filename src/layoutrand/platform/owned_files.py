@@ -19,16 +19,21 @@ def objection(found: os.stat_result, *, group: bool = False) -> str:
 
     Trusted are this user and root; with ``group`` also the members of a group of this user's, where it is that one's.
     """
-    trusted = {os.geteuid(), 0}
-    if group and found.st_gid in {os.getegid(), *os.getgroups()}:
-        trusted.add(found.st_uid)
-    if found.st_uid not in trusted:
-        return f"it belongs to {_user(found.st_uid)}"
+    if reason := foreign(found, group=group):
+        return reason
     if found.st_mode & stat.S_IWOTH:
         return "everybody may write to it"
     if found.st_mode & stat.S_IWGRP and not group:
         return "its group may write to it"
     return ""
+
+
+def foreign(found: os.stat_result, *, group: bool = False) -> str:
+    """`objection` to the owner alone, of what lies where others cannot reach it."""
+    trusted = {os.geteuid(), 0}
+    if group and found.st_gid in {os.getegid(), *os.getgroups()}:
+        trusted.add(found.st_uid)
+    return "" if found.st_uid in trusted else f"it belongs to {_user(found.st_uid)}"
 
 
 def read_owned(path: Path, refused: Callable[[str], LayoutrandError], *, largest: int, group: bool = False) -> bytes:

@@ -82,6 +82,9 @@ class _SlurmEngine(Engine):
         folder = opening.shared / self.name
         with shared_errors("make", folder):
             make_folder_within(opening.shared, folder)
+            mode = folder.stat().st_mode & 0o7777
+            if not settings.trust_group and mode & 0o077:
+                folder.chmod(mode & ~0o077)  # in it submitit makes what is unpickled, as the umask has it
         # -P: a job begins in the directory where it was submitted, and a file of that is no module.
         submitter = submitit.SlurmExecutor(folder=folder / "%j", python=f"{shlex.quote(sys.executable)} -P")
         options = sbatch_options(settings, opening.purpose)
@@ -96,7 +99,13 @@ class _SlurmEngine(Engine):
             additional_parameters=options,
         )
         journal = TokenJournal(folder / "tokens")
-        jobs = SlurmJobs(submitter, journal, exclude=str(options.get("exclude", "")), say=opening.say)
+        jobs = SlurmJobs(
+            submitter,
+            journal,
+            exclude=str(options.get("exclude", "")),
+            trust_group=settings.trust_group,
+            say=opening.say,
+        )
         try:
             yield jobs
         finally:
