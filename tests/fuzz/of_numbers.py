@@ -298,6 +298,7 @@ IMPORTED = {
     "google-benchmark": json.loads(text_of("google-benchmark-1.7.1.json")),
     "nanobench": json.loads(text_of("nanobench-4.6.0.json")),
     "pytest-benchmark": json.loads(text_of("pytest-benchmark.json")),
+    "asv": json.loads(text_of("asv-0.6.6.json")),
     "bencher": {"go": {"latency": {"value": 12.5, "lower_value": 11}, "throughput": {"value": 3}}},
     "catch2": text_of("catch2-2.13.10.xml"),
     "libtest": text_of("bencher-0.1.5.txt"),

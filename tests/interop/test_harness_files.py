@@ -29,6 +29,7 @@ def values(content, benchmark, metric="time_s"):
         ("libtest-1.95.txt", "libtest", "fib"),
         ("divan-0.1.txt", "divan", "trees::transfer"),
         ("pytest-benchmark.json", "pytest-benchmark", "test_b.py::test_sum[10]"),
+        ("asv-0.6.6.json", "asv", "b.Suite.time_sum(10, 'y')"),
         ("rebench.data", "rebench", "S/0.02"),
     ],
 )
@@ -42,6 +43,34 @@ def test_a_file_is_known_by_its_content(file, format_name, benchmark):
 def test_a_case_that_failed_is_a_failed_execution():
     (failure,) = read("google-benchmark-1.7.1.json")[1].failures
     assert (failure.benchmark, failure.reason) == ("BM_Err", "the case reported an error: no data")
+
+
+def test_each_set_of_parameters_of_asv_is_a_benchmark_and_what_failed_is_told():
+    document = json.loads(text_of("asv-0.6.6.json"))
+    content = read("asv-0.6.6.json")[1]
+    sums = document["results"]["b.Suite.time_sum"]
+    assert values(content, "b.Suite.time_sum(100, 'x')") == sums[-1][2]
+    assert values(content, "b.Suite.track_count(100, 'x')", "value") == [200]
+    assert values(content, "b.peakmem_list", "max_rss_bytes") == [document["results"]["b.peakmem_list"][0][0]]
+    assert {(each.benchmark, each.reason) for each in content.failures} == {
+        ("b.time_fail", "asv has no result of it: it failed"),
+        ("b.time_skip", "asv has no result of it: it failed"),
+        ("b.Suite.track_count(10, 'y')", "asv skipped it"),
+    }
+    for cells in document["results"].values():
+        del cells[11:]
+    _, content = parse(json.dumps(document), "f", None)
+    assert values(content, "b.Suite.time_sum(100, 'x')") == [sums[0][2]]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [3, [[1.0], 3], [[1.0], [[1, 2]]], [[1.0, 2.0], [[1], 2]], [["1"], []], [[1.0], [[0] * 2000] * 2], [0] * 20],
+)
+def test_results_that_are_not_asvs_are_refused(cells):
+    document = json.loads(text_of("asv-0.6.6.json")) | {"results": {"b.time_x": cells}}
+    with pytest.raises(UnreadableResults, match=r"b\.time_x"):
+        parse(json.dumps(document), "f", "asv")
 
 
 def test_a_rate_is_better_when_it_is_more():

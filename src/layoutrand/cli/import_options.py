@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FORMATS = (
     "hyperfine, pyperf, jmh, renaissance, renaissance-csv, google-benchmark, catch2, nanobench, libtest, divan, go, "
-    "pytest-benchmark, rebench, bencher, spec-rsf, spec-csv, spec-report, csv, layoutrand"
+    "pytest-benchmark, asv, rebench, bencher, spec-rsf, spec-csv, spec-report, csv, layoutrand"
 )
 
 Imports = Annotated[

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from layoutrand.interop import (
+    asv,
     bencher_metrics,
     go_benchmark,
     harness_files,
@@ -34,6 +35,7 @@ JSON_FORMATS: Final[dict[str, _Of]] = {
     "google-benchmark": (harness_files.recognise_google_benchmark, harness_files.parse_google_benchmark),
     "nanobench": (harness_files.recognise_nanobench, harness_files.parse_nanobench),
     "pytest-benchmark": (pytest_benchmark.recognise, pytest_benchmark.parse),
+    "asv": (asv.recognise, asv.parse),
     "bencher": (bencher_metrics.recognise, bencher_metrics.parse),
 }
 """Format -> whether a document is of it, and how its rows are read."""
