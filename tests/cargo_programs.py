@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from debian_sources import source_tree, unavailable
+from debian_sources import patched_tree, unavailable
 from workshop import not_installed
 
 REGISTRY = Path("/usr/share/cargo/registry")
@@ -26,7 +26,7 @@ directory = "{REGISTRY}"
 
 @dataclass(frozen=True)
 class CargoProgram:
-    """Where a program comes from, what of its manifest the distribution's crates need otherwise, and its command."""
+    """Where a program comes from, what of its manifests the distribution's crates need otherwise, and its command."""
 
     source: str
     program: str
@@ -41,21 +41,27 @@ class CargoProgram:
         return not self.source.startswith("rust-")
 
 
+def _for_users(manifest):
+    """Without what tests alone need, which is not all packaged and which no program is made of."""
+    return re.sub(r"^\[(?:target\..*\.)?dev-dependencies\b[^\n]*\n(?:(?!\[).*\n?)*", "", manifest, flags=re.MULTILINE)
+
+
 def _ripgrep(manifest):
-    return manifest.replace('simd-accel = ["grep/simd-accel"]\n', "")
-
-
-def _fd(manifest):
-    manifest = re.sub(r"\[target\.[^\n]*jemallocator\]\n(?:[a-z].*\n)*", "", manifest)
-    manifest = manifest.replace('base = ["use-jemalloc"]\n', "").replace('    "use-jemalloc",\n', "")
-    manifest = manifest.replace('use-jemalloc = ["jemallocator"]\n', "")
-    return re.sub(r'(dependencies\.(?:nix|normpath|lscolors)\]\nversion = )"[^"]*"', r'\1"*"', manifest)
+    """Also without what the packaged crate of its own workspace no longer has."""
+    return _for_users(manifest).replace('simd-accel = ["grep/simd-accel"]\n', "")
 
 
 EXAMPLES = ("cargo", "build", "--release", "--locked", "--examples")
 PROGRAMS = {
     "ripgrep": CargoProgram("rust-ripgrep", "target/release/rg", ("-c", "fn [a-z]+", "crates/"), edit=_ripgrep),
-    "fd": CargoProgram("rust-fd-find", "target/release/fd", (".", "src/"), edit=_fd),
+    "fd": CargoProgram("rust-fd-find", "target/release/fd", (".", "src/"), edit=_for_users),
+    "bat": CargoProgram("rust-bat", "target/release/bat", ("--color=always", "src/controller.rs"), edit=_for_users),
+    "exa": CargoProgram("rust-exa", "target/release/exa", ("--long", "--recurse", "src/"), edit=_for_users),
+    "lscolors": CargoProgram("lscolors", "target/release/lscolors", (), "Cargo.toml", edit=_for_users),
+    "pulldown-cmark": CargoProgram(
+        "pulldown-cmark", "target/release/pulldown-cmark", (), "CONTRIBUTING.md", edit=_for_users
+    ),
+    "xml-rs": CargoProgram("xml-rs", "target/release/xml-analyze", (), "tests/documents/sample_2.xml", edit=_for_users),
     "regex's shootout": CargoProgram(
         "regex", "target/release/examples/shootout-regex-dna", (), "examples/regexdna-input.txt", command=EXAMPLES
     ),
@@ -90,9 +96,9 @@ def prepared(name, folder, path):
         tree = folder / "tree"
         shutil.copytree(found[-1], tree, ignore=shutil.ignore_patterns(".cargo-checksum.json", "debian", "Cargo.lock"))
     else:
-        tree = source_tree(program.source, folder / "source")
-    manifest = tree / "Cargo.toml"
-    manifest.write_text(program.edit(manifest.read_text()))
+        tree = patched_tree(program.source, folder / "source")
+    for manifest in tree.rglob("Cargo.toml"):
+        manifest.write_text(program.edit(manifest.read_text()))
     (tree / ".cargo").mkdir(exist_ok=True)
     (tree / ".cargo" / "config.toml").write_text(OFFLINE)
     (tree / "Cargo.lock").unlink(missing_ok=True)
