@@ -1,6 +1,7 @@
 """Programs of Rust whose crates the distribution packages, and trees of them in which cargo finds all on disk.
 
-The crates lie in ``/usr/share/cargo/registry``, put there by `apt-get build-dep` of the program or by librust-*-dev.
+The crates lie in ``/usr/share/cargo/registry``, put there by `apt-get build-dep` of the program or by librust-*-dev, and
+those of benches by librust-criterion-dev.
 """
 
 import os
@@ -74,6 +75,11 @@ PROGRAMS = {
     ),
     "ignore's walk": CargoProgram("ignore", "target/release/examples/walk", ("src/",), command=EXAMPLES),
 }
+BENCHES = {
+    "httparse's benches": CargoProgram(
+        "httparse", "target/release/deps/parse", (), command=("cargo", "bench", "--no-run", "--locked")
+    )
+}
 RUSTS = ("Debian's", "newer")
 
 
@@ -88,7 +94,7 @@ def path_of(rust):
 
 def prepared(name, folder, path):
     """A tree of the program in which cargo finds all crates on disk."""
-    program = PROGRAMS[name]
+    program = {**PROGRAMS, **BENCHES}[name]
     if program.is_of_registry:
         found = sorted(REGISTRY.glob(f"{program.source}-[0-9]*"))
         if not found:
