@@ -15,6 +15,7 @@
         CaptureFailed              the build worked, but a link of it cannot be captured
           NothingLinked              no program was linked, or past the wrappers
           NotCompiledHere            a program was linked through the wrappers, but compiled past them
+            FlagsUnheard             flags of a system reached no compiler
           WorkedOnAfterLink          an artefact is not the file that its link made
         LinkFailed                 the linker failed on one layout
         LayoutNotApplied           a binary does not have the layout asked for
@@ -125,6 +126,10 @@ class NothingLinked(CaptureFailed):
 
 class NotCompiledHere(CaptureFailed):
     """The link of a program was seen, but no compilation of it: its functions have no sections of their own."""
+
+
+class FlagsUnheard(NotCompiledHere):
+    """Flags of a system reached no compiler of its build."""
 
 
 class WorkedOnAfterLink(CaptureFailed):

@@ -12,6 +12,7 @@ from layoutrand.analysis.default_builds import AsBuilt, SinglePairs
 from layoutrand.analysis.place_among import briefly_among, place_among
 from layoutrand.analysis.sentences import of_ratio
 from layoutrand.analysis.sureness import Sureness
+from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.stats import Forecast, Interval
 from layoutrand.stats.advice import NoForecast
 from layoutrand.text.quantities import digits_of, estimate, p_words, quantity, ratio_words
@@ -298,7 +299,14 @@ def test_numbers_are_written_alike():
         ((1.2, 0.7, 1.9), ("1.20", "[0.70, 1.90]")),
         ((0.9981, 0.9965, 0.9997), ("0.9981", "[0.9965, 0.9997]")),
         ((1.5, float("-inf"), float("inf")), ("1.50", "without bounds")),
+        ((0.031, 1e-26, 2.6e24), ("0.031", "[< 0.1, > 10]")),
     ],
 )
 def test_ratios_in_tables(values, words):
     assert ratio_words(*values) == words
+
+
+def test_an_interval_that_tells_nothing_has_no_ends_in_figures():
+    """Two layouts of a noisy program: -97 % (-100 ... +2.6e24) would be read as a finding."""
+    assert change_words(interval(0.031, 1e-26, 2.6e24)) == ("−97 %", "(a tenth … ten times)")
+    assert change_words(interval(1.5, 0.2, 11.0)) == ("+50 %", "(−80 … +1000)")

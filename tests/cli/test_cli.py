@@ -325,6 +325,26 @@ def test_init_makes_the_build_once_and_writes_what_builds_and_never_overwrites(p
     assert "instrumented build" not in built.stderr, "the build of init is the capture"
 
 
+def test_init_of_a_build_that_takes_no_flags_writes_one_system_without_any(project, env):
+    """As of OCaml or Haskell, whose compilers only link with gcc."""
+    (project / "layoutrand.toml").unlink()
+    source = project / "src"
+    gcc = shutil.which("gcc")
+    (source / "Makefile").write_text(
+        f"toy: main.o a.o b.o\n\t$(CC) -o $@ $^\n%.o: %.c\n\t{gcc} -ffunction-sections -c -o $@ $<\n"
+    )
+
+    first = layoutrand("init", "--", "make", "--", "./toy", "5", cwd=source, env=env)
+    built = layoutrand("build", "--seeds", "2", "--no-controls", "--json", cwd=source, env=env)
+
+    assert first.returncode == 0, first.stderr
+    assert "such flags reach no compiler of this build" in first.stderr
+    assert "Next: layoutrand run · layoutrand analyse" in first.stdout
+    systems = tomllib.loads((source / "layoutrand.toml").read_text())["systems"]
+    assert systems == {"plain": {"toolchain": "gcc"}}
+    assert [binary["system"] for binary in json.loads(built.stdout)["binaries"]] == ["plain", "plain"]
+
+
 def test_try_answers_without_a_file_and_goes_on_from_there(project, env):
     """One command from a source to an answer; the next finds all of it, and --write keeps it."""
     (project / "layoutrand.toml").unlink()

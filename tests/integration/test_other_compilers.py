@@ -35,12 +35,19 @@ begin
    Ada.Text_IO.Put_Line (Integer'Image (F (4) + G (5)));
 end A;
 """
+ML = """
+let rec f n = if n < 2 then n else f (n - 1) + f (n - 2)
+let g n = 3 * f n + 1
+let () = Printf.printf "%d %d\\n" (f 12) (g 9)
+"""
 OTHERS = "".join(f"int unused{n}(int x) {{ return x * {n + 3} + 1; }}\n" for n in range(6))
 COMPILERS = {
     "gdc": ("gdc", "a.d", D + OTHERS, "gdc -O2 FLAG -o prog a.d"),
     "gccgo": ("gccgo", "a.go", GO, "gccgo -O2 FLAG -o prog a.go"),
     "absolute path": ("gcc", "a.c", C + OTHERS, "/usr/bin/gcc FLAG -o prog a.c"),
+    "OCaml": ("ocaml-nox", "a.ml", ML, "ocamlopt FLAG -o prog a.ml"),
 }
+FLAGS = {"OCaml": "-function-sections"}
 
 
 @pytest.mark.slow
@@ -49,7 +56,11 @@ def test_a_compiler_without_a_wrapper_needs_the_flag_and_is_told_so(gnu: Worksho
     package, file, text, command = COMPILERS[name]
     require(command.split()[0], package)
     gnu.write_named({file: text})
-    built = whole(gnu.build(command.replace("FLAG", "-ffunction-sections"), seeds=[1, 2, 3], system={"cflags": ""}))
+    built = whole(
+        gnu.build(
+            command.replace("FLAG", FLAGS.get(name, "-ffunction-sections")), seeds=[1, 2, 3], system={"cflags": ""}
+        )
+    )
     assert len(built.seeded) == 3
     built.assert_all_print_as_stock()
     failed = gnu.build(command.replace("FLAG", ""), seeds=[1], system={"cflags": ""})

@@ -27,6 +27,7 @@ from layoutrand.text.quantities import (
     digits_of,
     has_no_lower_bound,
     p_words,
+    spans_tenfold,
     telling,
 )
 from layoutrand.warning import AnyWarning
@@ -36,9 +37,6 @@ UNFORESEEN: Final = "cannot tell"
 
 _OPEN: Final = frozenset({"cannot tell", "same program"})
 """Verdicts beside which what was measured may be chance."""
-
-_TENFOLD: Final = (0.1, 10.0)
-"""Ends of an interval of a ratio between which figures would say no more than that hardly anything is known."""
 
 _TOLD_WHOLE: Final = frozenset({"beside the others", "false alarm", "same binaries"})
 """Causes whose sentences stand with the verdict; of others the warnings tell more."""
@@ -312,7 +310,7 @@ class _Words:
         if has_no_lower_bound(interval.centre, interval.low):
             digits = telling([100 * (interval.high - 1)], digits_of(50 * (interval.high - interval.centre)))
             return f"up to {self._size(interval.high, digits)}, {NO_LOWER_BOUND}"
-        if interval.low <= _TENFOLD[0] and interval.high >= _TENFOLD[1]:
+        if spans_tenfold(interval.low, interval.high):
             return "from a tenth or less to ten times or more"
         if math.isclose(interval.low, interval.high, rel_tol=1e-9):
             return "without width"

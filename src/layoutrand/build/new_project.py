@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from layoutrand.build.first_build import Learned
 from layoutrand.capture.cargo_project import bench_harness, cargo_project
@@ -87,6 +87,10 @@ def systems_to_compare(toolchain: str, *, is_rust: bool) -> dict[str, System]:
     if is_rust:
         return {f"O{level}": System(toolchain=toolchain, profile={"opt-level": level}) for level in (2, 3)}
     return {f"O{level}": System(toolchain=toolchain, cflags=f"-O{level}") for level in "23"}
+
+
+AS_IT_IS: Final[Mapping[str, System]] = {"plain": System()}
+"""The one system of a new project whose compilers take no flags that layoutrand can hand them, as OCaml's."""
 
 
 def benchmark_of(words: Sequence[str], place: int, folder: Path, project: Path, stdin: str | None) -> FirstBenchmark:

@@ -152,7 +152,10 @@ def _refuse_unsupported(record: LinkRecord, setup: IngestSetup) -> None:
             f"{setup.artefact} is linked with --build-id=uuid, which makes every link another file; use --build-id=sha1"
         )
     if any(word.option == "sysroot" for word in line):
-        raise FeatureUnsupported(f"{setup.artefact} is linked with --sysroot, which a capture needs for itself")
+        raise FeatureUnsupported(
+            f"{setup.artefact} is linked with --sysroot, which a capture needs for itself: build with this system's "
+            "gcc or clang (not one of conda or Yocto), or name the directories of the sysroot by -I, -B and -L"
+        )
 
 
 def _refuse_linker_sets(setup: IngestSetup, found: list[objects.Object]) -> None:
@@ -316,7 +319,7 @@ def _edit(
             f"{link.artefact}: no object of it was compiled through the wrappers, so it has no function sections. "
             "Is the source tree clean of old objects (make clean), and does the build use $CC or gcc from PATH? "
             "A compiler that has no wrapper, such as gdc, gccgo or one called by an absolute path, needs "
-            "-ffunction-sections added to its flags"
+            "-ffunction-sections added to its flags (ocamlopt: -function-sections, ghc: -split-sections)"
         )
     warnings = [str(WholeObjects(tuple(lumped)))] if lumped else []
     if setup.toolbox.toolchain.tools.rustc and (staying := objects.staying(found, chosen)) is not None:

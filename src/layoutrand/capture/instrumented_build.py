@@ -35,7 +35,7 @@ from layoutrand.config.build_recipe import Recipe
 from layoutrand.errors import (
     BuildFailed,
     CaptureFailed,
-    NotCompiledHere,
+    FlagsUnheard,
 )
 from layoutrand.linkers.compiling import what_stops
 from layoutrand.linkers.toolbox import Toolbox
@@ -218,11 +218,11 @@ def built(
 
 
 def _refuse_unheard(order: BuildOrder, space: Workspace, log: Path) -> None:
-    """Raise `NotCompiledHere` for flags that nothing of the build was given, or they would be measured as if it was."""
+    """Raise `FlagsUnheard` for flags that nothing of the build was given, or they would be measured as if it was."""
     given = order.recipe.given_flags()
     for kind, flags in given.items():
         if not space.heard(kind).exists() and read_records(space.records):
-            raise NotCompiledHere(
+            raise FlagsUnheard(
                 f"system {order.recipe.system!r}: {flags} reached {_UNHEARD[kind]}. This would be the program "
                 "without: leave them out, or give what the build can take",
                 log=log,

@@ -58,15 +58,16 @@ def init(
     terminal = options.terminal(json=False, quiet=quiet)
     refuse_existing(directory, force=force)
     question = learning.FirstQuestion(directory, learning.FirstWords.of(words or []), toolchain, jobs, terminal)
-    project = _learned(question, stdin)
+    project = _learned(question, stdin, terminal)
     path = write_project(directory, project.text(), force=force)
     _tell(path, project, question, terminal)
     return 0
 
 
-def _learned(question: learning.FirstQuestion, stdin: str | None) -> NewProject:
+def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Terminal) -> NewProject:
     """The project that a first build shows."""
     from layoutrand.build.new_project import (
+        AS_IT_IS,
         FirstBenchmark,
         NewProject,
         benchmark_of,
@@ -74,12 +75,18 @@ def _learned(question: learning.FirstQuestion, stdin: str | None) -> NewProject:
         systems_to_compare,
     )
     from layoutrand.capture.recognise import safe_name
+    from layoutrand.errors import FlagsUnheard
     from layoutrand.platform.process import SubprocessRunner
 
     found = question.recognised()
     systems = systems_to_compare(question.toolchain or found.toolchain or "gcc", is_rust=found.is_rust)
     first = next(iter(systems))
-    learned = question.learn(found, first, systems[first])
+    try:
+        learned = question.learn(found, first, systems[first])
+    except FlagsUnheard:
+        terminal.say("such flags reach no compiler of this build: it is made again without, as the one system")
+        systems = dict(AS_IT_IS)
+        learned = question.learn(found, *next(iter(systems.items())))
     artefact = learned.chosen.artefacts[0]
     words = question.words.program or (artefact,)
     benchmark: FirstBenchmark | None = None
@@ -103,4 +110,8 @@ def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, ter
         return
     if not question.words.program:
         terminal.line(f"  to be executed: {what.split(', ', maxsplit=1)[0]} without arguments; add them in the file")
-    terminal.line(f"Next: layoutrand run{where} · layoutrand compare{where}")
+    if len(project.systems) > 1:
+        terminal.line(f"Next: layoutrand run{where} · layoutrand compare{where}")
+    else:
+        terminal.line("  one system, built as it is: for a comparison add another, such as one with an env of its own")
+        terminal.line(f"Next: layoutrand run{where} · layoutrand analyse{where}")

@@ -10,6 +10,9 @@ NO_BOUNDS: Final = "without bounds"
 NO_LOWER_BOUND: Final = "no lower bound"
 """Of a ratio whose interval reaches 0: Fieller's goes on below, where no quotient of times lies."""
 
+_TENFOLD: Final = (0.1, 10.0)
+"""Ends of an interval of a ratio between which figures would say no more than that hardly anything is known."""
+
 MINUS: Final = "\N{MINUS SIGN}"
 SECONDS: Final[Mapping[str, float]] = {
     "ns": 1e-9,
@@ -114,9 +117,16 @@ def ratio_words(centre: float, low: float, high: float) -> tuple[str, str]:
     if has_no_lower_bound(centre, low):
         digits = max(2, digits_of((high - centre) / 2, _OF_RATIO))
         return f"{centre:.{digits}f}", f"up to {high:.{digits}f}, {NO_LOWER_BOUND}"
+    if spans_tenfold(low, high):
+        return f"{centre:.2g}", "[< 0.1, > 10]"
     digits = max(2, digits_of((high - low) / 2, _OF_RATIO)) if low < high else MOST_DIGITS
     digits = telling([low - 1, high - 1], digits, _OF_RATIO)
     return f"{centre:.{digits}f}", f"[{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def spans_tenfold(low: float, high: float) -> bool:
+    """Whether the interval of a ratio holds all from a tenth to ten times: where it ends tells nobody anything."""
+    return low <= _TENFOLD[0] and high >= _TENFOLD[1]
 
 
 def has_no_lower_bound(centre: float, low: float) -> bool:
