@@ -1,6 +1,7 @@
 """Programs of Rust whose crates the distribution packages, and trees of them in which cargo finds all on disk.
 
-The crates lie in ``/usr/share/cargo/registry``, put there by `apt-get build-dep` of the program or by librust-*-dev.
+The crates lie in ``/usr/share/cargo/registry``, put there by `apt-get build-dep` of the program or by librust-*-dev, and
+those of benches by librust-criterion-dev.
 """
 
 import os
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from debian_sources import source_tree, unavailable
+from debian_sources import patched_tree, unavailable
 from workshop import not_installed
 
 REGISTRY = Path("/usr/share/cargo/registry")
@@ -26,7 +27,7 @@ directory = "{REGISTRY}"
 
 @dataclass(frozen=True)
 class CargoProgram:
-    """Where a program comes from, what of its manifest the distribution's crates need otherwise, and its command."""
+    """Where a program comes from, what of its manifests the distribution's crates need otherwise, and its command."""
 
     source: str
     program: str
@@ -41,32 +42,40 @@ class CargoProgram:
         return not self.source.startswith("rust-")
 
 
+def _for_users(manifest):
+    """Without what tests alone need, which is not all packaged and which no program is made of."""
+    return re.sub(r"^\[(?:target\..*\.)?dev-dependencies\b[^\n]*\n(?:(?!\[).*\n?)*", "", manifest, flags=re.MULTILINE)
+
+
 def _ripgrep(manifest):
-    return manifest.replace('simd-accel = ["grep/simd-accel"]\n', "")
+    """Also without what the packaged crate of its own workspace no longer has."""
+    return _for_users(manifest).replace('simd-accel = ["grep/simd-accel"]\n', "")
 
 
-def _fd(manifest):
-    manifest = re.sub(r"\[target\.[^\n]*jemallocator\]\n(?:[a-z].*\n)*", "", manifest)
-    manifest = manifest.replace('base = ["use-jemalloc"]\n', "").replace('    "use-jemalloc",\n', "")
-    manifest = manifest.replace('use-jemalloc = ["jemallocator"]\n', "")
-    return re.sub(r'(dependencies\.(?:nix|normpath|lscolors)\]\nversion = )"[^"]*"', r'\1"*"', manifest)
+def _example(crate, name, words=(), stdin=None):
+    """One of a crate's examples; they need what else tests alone would."""
+    command = ("cargo", "build", "--release", "--locked", "--example", name)
+    return CargoProgram(crate, f"target/release/examples/{name}", words, stdin, command=command)
 
 
-EXAMPLES = ("cargo", "build", "--release", "--locked", "--examples")
 PROGRAMS = {
     "ripgrep": CargoProgram("rust-ripgrep", "target/release/rg", ("-c", "fn [a-z]+", "crates/"), edit=_ripgrep),
-    "fd": CargoProgram("rust-fd-find", "target/release/fd", (".", "src/"), edit=_fd),
-    "regex's shootout": CargoProgram(
-        "regex", "target/release/examples/shootout-regex-dna", (), "examples/regexdna-input.txt", command=EXAMPLES
+    "fd": CargoProgram("rust-fd-find", "target/release/fd", (".", "src/"), edit=_for_users),
+    "bat": CargoProgram("rust-bat", "target/release/bat", ("--color=always", "src/controller.rs"), edit=_for_users),
+    "exa": CargoProgram("rust-exa", "target/release/exa", ("--long", "--recurse", "src/"), edit=_for_users),
+    "lscolors": CargoProgram("lscolors", "target/release/lscolors", (), "Cargo.toml", edit=_for_users),
+    "pulldown-cmark": CargoProgram(
+        "pulldown-cmark", "target/release/pulldown-cmark", (), "CONTRIBUTING.md", edit=_for_users
     ),
-    "csv's tutorial": CargoProgram(
-        "csv",
-        "target/release/examples/tutorial-perf-serde-02",
-        (),
-        "examples/data/uspop.csv",
-        command=EXAMPLES,
-    ),
-    "ignore's walk": CargoProgram("ignore", "target/release/examples/walk", ("src/",), command=EXAMPLES),
+    "xml-rs": CargoProgram("xml-rs", "target/release/xml-analyze", (), "tests/documents/sample_2.xml", edit=_for_users),
+    "regex's shootout": _example("regex", "shootout-regex-dna", stdin="examples/regexdna-input.txt"),
+    "csv's tutorial": _example("csv", "tutorial-read-serde-04", stdin="examples/data/uspop.csv"),
+    "ignore's walk": _example("ignore", "walk", ("src/",)),
+}
+BENCHES = {
+    "httparse's benches": CargoProgram(
+        "httparse", "target/release/deps/parse", (), command=("cargo", "bench", "--no-run", "--locked")
+    )
 }
 RUSTS = ("Debian's", "newer")
 
@@ -82,7 +91,7 @@ def path_of(rust):
 
 def prepared(name, folder, path):
     """A tree of the program in which cargo finds all crates on disk."""
-    program = PROGRAMS[name]
+    program = {**PROGRAMS, **BENCHES}[name]
     if program.is_of_registry:
         found = sorted(REGISTRY.glob(f"{program.source}-[0-9]*"))
         if not found:
@@ -90,9 +99,9 @@ def prepared(name, folder, path):
         tree = folder / "tree"
         shutil.copytree(found[-1], tree, ignore=shutil.ignore_patterns(".cargo-checksum.json", "debian", "Cargo.lock"))
     else:
-        tree = source_tree(program.source, folder / "source")
-    manifest = tree / "Cargo.toml"
-    manifest.write_text(program.edit(manifest.read_text()))
+        tree = patched_tree(program.source, folder / "source")
+    for manifest in tree.rglob("Cargo.toml"):
+        manifest.write_text(program.edit(manifest.read_text()))
     (tree / ".cargo").mkdir(exist_ok=True)
     (tree / ".cargo" / "config.toml").write_text(OFFLINE)
     (tree / "Cargo.lock").unlink(missing_ok=True)

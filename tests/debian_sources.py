@@ -18,38 +18,58 @@ from filelock import FileLock
 
 KEPT = Path(os.environ.get("LAYOUTRAND_TEST_SOURCES") or Path(__file__).parent / "real" / ".sources").absolute()
 ETC = Path("/etc/apt")
+UPSTREAM = r"\.orig\.tar\.(?:gz|xz|bz2)"
+DISTRIBUTION = r"\.debian\.tar\.(?:gz|xz|bz2)"
 
 
 def source_tree(package, target):
     """Unpack the package's upstream source under ``target``; skips the test (or fails it under CI) without it."""
-    archive = _archive(package)
+    archive = _archive(package, UPSTREAM)
     target.mkdir(parents=True)
-    with tarfile.open(archive) as tar:
-        known = hasattr(tarfile, "fully_trusted_filter")  # not by Debian 12's Python 3.11.2
-        tar.extractall(target, **({"filter": "fully_trusted"} if known else {}))
+    _unpack(archive, target)
     entries = list(target.iterdir())
     return entries[0] if len(entries) == 1 and entries[0].is_dir() else target
 
 
-def _archive(package):
+def patched_tree(package, target):
+    """The same as the distribution builds it: with its patches. Their archives leave mirrors before upstream's do."""
+    tree = source_tree(package, target)
+    _unpack(_archive(package, DISTRIBUTION), tree)
+    patches = tree / "debian" / "patches"
+    for line in (patches / "series").read_text().splitlines():
+        if name := line.partition("#")[0].strip():
+            done = subprocess.run(
+                ["patch", "-p1", "--batch", f"--input={patches / name}"], cwd=tree, capture_output=True, text=True
+            )
+            assert done.returncode == 0, f"{name} of {package}: {done.stdout}{done.stderr}"
+    return tree
+
+
+def _unpack(archive, target):
+    with tarfile.open(archive) as tar:
+        known = hasattr(tarfile, "fully_trusted_filter")  # not by Debian 12's Python 3.11.2
+        tar.extractall(target, **({"filter": "fully_trusted"} if known else {}))
+
+
+def _archive(package, kind):
     KEPT.mkdir(parents=True, exist_ok=True)
     with FileLock(KEPT / ".lock"):
         folder = KEPT / package
-        found = _upstream(folder)
+        found = _of_kind(folder, kind)
         if found is None:
-            _download(package, folder)
-            found = _upstream(folder)
+            _download(package, folder, kind)
+            found = _of_kind(folder, kind)
     if found is None:
-        unavailable(f"apt gave no upstream source of {package}")
+        unavailable(f"apt gave no archive *{kind} of {package}")
     return found
 
 
-def _upstream(folder):
-    found = [path for path in folder.glob("*.orig.tar.*") if path.suffix in (".gz", ".xz", ".bz2")]
+def _of_kind(folder, kind):
+    found = [path for path in folder.glob("*") if re.search(f"{kind}$", path.name)]
     return found[0] if found else None
 
 
-def _download(package, folder):
+def _download(package, folder, kind):
     if shutil.which("apt-get") is None:
         unavailable("there is no apt-get")
     env = {**os.environ, "APT_CONFIG": str(_private_settings()), "LC_ALL": "C"}
@@ -58,10 +78,10 @@ def _download(package, folder):
     versions = re.findall(r"^Version: (\S+)$", shown.stdout, re.MULTILINE)
     reasons = [update.stderr, shown.stderr]
     for version in dict.fromkeys(versions):  # a mirror may have lost the newest one
-        # Only the upstream archive is wanted: a distribution's patches are not always there any more.
+        # Of all files one alone is wanted: a distribution's patches are not always there any more.
         command = ["apt-get", "source", "--print-uris", f"{package}={version}"]
         listed = subprocess.run(command, env=env, capture_output=True, text=True)
-        match = re.search(r"^'(\S+\.orig\.tar\.(?:gz|xz|bz2))' (\S+) \d+ (\S+)$", listed.stdout, re.MULTILINE)
+        match = re.search(rf"^'(\S+{kind})' (\S+) \d+ (\S+)$", listed.stdout, re.MULTILINE)
         if match is None:
             reasons.append(listed.stderr)
             continue

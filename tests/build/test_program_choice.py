@@ -76,3 +76,13 @@ def test_what_was_not_linked_is_told_with_what_was(tmp_path):
         first(NamedByWords(("./run",)), tmp_path, [program("a"), library("libx.so")])
     with pytest.raises(CaptureFailed, match=r"several programs called a: x/a, y/a\."):
         first(NamedByWords(("a",)), tmp_path, [program("x/a"), program("y/a")])
+
+
+def test_benchmarks_of_cargo_are_chosen_without_their_hash(tmp_path):
+    path = "target/release/deps/parse-e9f51753b3da3195"
+    linked = [LinkedFile(path, True, LD, 10, kind="bench")]
+    for chooser in (Likeliest(("parse",)), NamedByWords((path,)), NamedByWords(("parse",))):
+        assert first(chooser, tmp_path, linked).artefacts == ("target/release/deps/parse",)
+
+    other = LinkedFile("target/release/deps/parse-0123456789abcdef", True, LD, 10, kind="test")
+    assert first(NamedByWords((path,)), tmp_path, [*linked, other]).artefacts == (path,)

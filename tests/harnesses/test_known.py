@@ -56,3 +56,8 @@ def test_its_words_ask_for_the_cases_or_it_says_that_it_cannot(harness):
         chosen = harness.words(HarnessReading(harness=harness.name, **given))
         assert len(chosen) > len(plain)
         assert any(each.endswith(word) for each in chosen)
+
+
+def test_a_harness_that_executes_nothing_here_says_what_to_do():
+    with pytest.raises(FeatureUnsupported, match=r"^iai-callgrind's own runner .*metric = \{ cachegrind = true \}"):
+        harness_named("iai-callgrind")

@@ -29,11 +29,13 @@ def test_it_is_built_verified_and_measured_as_init_leaves_it(tmp_path, name, rus
     layoutrand("init", *stdin, "--", *program.command, "--", program.program, *program.words)
     written = (tree / "layoutrand.toml").read_text()
     assert 'toolchain = "rust"' in written
-    (system,) = json.loads(layoutrand("build", "--seeds", "3", "--system", "O2", "--json", "-q"))["systems"]
+    made = json.loads(layoutrand("build", "--seeds", "3", "--system", "O2", "--json", "-q"))
     layoutrand("run", "--seeds", "3", "--system", "O2", "-q")
     rows = json.loads(layoutrand("analyse", "--system", "O2", "--json"))["benchmarks"]
 
     assert (tree / "layoutrand.toml").read_text() == written
-    assert system["failures"] == []
-    assert len({each["text_sha256"] for each in system["binaries"] if isinstance(each["layout"], int)}) == 3
+    assert made["failures"] == []
+    layouts = [each for each in made["binaries"] if isinstance(each["seed"], int)]
+    assert len({each["text_sha256"] for each in layouts}) == 3
+    assert [each["verified"]["tau_request"] for each in layouts] == [1, 1, 1]  # the order is the one asked for
     assert [row["n_binaries"] for row in rows if row["primary"]] == [3]

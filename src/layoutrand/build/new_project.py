@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.build.first_build import Learned
+from layoutrand.capture.cargo_project import bench_harness, cargo_project
 from layoutrand.capture.recognise import safe_name
 from layoutrand.config.command import placeholders_in
 from layoutrand.config.config import System, parse
 from layoutrand.errors import UsageError
+from layoutrand.harnesses.known import harness_named
 from layoutrand.platform.disk import cache_errors, write_atomically
+from layoutrand.platform.process import Runner
 from layoutrand.text.render import render
 
 SCHEMA_PLACE = ".layoutrand/schema.json"
@@ -23,12 +26,16 @@ SCHEMA_PLACE = ".layoutrand/schema.json"
 
 @dataclass(frozen=True)
 class FirstBenchmark:
-    """What to execute: words as in benchmarks.command, a file for standard input, whether to count by simulation."""
+    """What to execute: words as in benchmarks.command, a file for standard input, whether to count by simulation.
+
+    ``harness`` is what its numbers come from, "" for a program that is measured as a whole.
+    """
 
     name: str
     command: tuple[str, ...]
     stdin: str | None = None
     simulated: bool = False
+    harness: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,21 @@ def benchmark_of(words: Sequence[str], place: int, folder: Path, project: Path, 
             raise UsageError(f"--stdin {stdin}: there is no such file in {folder.absolute()}")
         stdin = os.path.relpath((folder / stdin).resolve(), project.resolve())
     return FirstBenchmark(safe_name(Path(posixpath.basename(words[place]))), tuple(command), stdin)
+
+
+def in_its_harness(benchmark: FirstBenchmark, artefact: str, project: Path, runner: Runner) -> FirstBenchmark:
+    """The benchmark by the harness that its source names, where the artefact is a benchmark of Cargo's.
+
+    Raises `FeatureUnsupported` for a harness that executes no benchmarks here.
+    """
+    folder, name = posixpath.split(artefact)
+    found = cargo_project(project, runner) if posixpath.basename(folder) == "deps" else None
+    harness = "" if found is None else bench_harness(found, name)
+    if not harness:
+        return benchmark
+    harness_named(harness)
+    words = tuple(word for word in benchmark.command if word != "--bench")  # which each of them is told anyway
+    return replace(benchmark, command=words, harness=harness)
 
 
 def _with_place(word: str, folder: Path, project: Path) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from layoutrand.capture.cargo_messages import without_hash
 from layoutrand.capture.linked_files import LinkedFile, is_elf_file, several
 from layoutrand.errors import CaptureFailed
 from layoutrand.platform.disk import readable
@@ -24,6 +25,9 @@ _BUILD_SCRIPTS: Final = ("build-script-", "build_script_")
 _KINDS: Final = ("bin", "", "example", "bench", "test")
 """Of Cargo's programs, those for users first."""
 
+_HASHED: Final = ("bench", "test")
+"""Of them, those that Cargo leaves where it linked them, under a name with a hash."""
+
 _OF_CMAKE: Final = "CMakeFiles"
 """Where CMake links programs of its own."""
 
@@ -33,7 +37,8 @@ class ChosenProgram:
     """A program with the libraries of its build that it needs: ``artefacts``, the program first, and its ``linker``.
 
     ``place`` is the word of the command that names it, 0 where there is no command; ``others`` are the programs that
-    were linked besides. Where nothing but libraries was linked, the first artefact is one.
+    were linked besides. Where nothing but libraries was linked, the first artefact is one. Cargo's benchmarks and tests
+    are named without their hash, which is another one with other flags.
     """
 
     artefacts: tuple[str, ...]
@@ -75,7 +80,7 @@ class Likeliest:
 
     def _rank(self, file: LinkedFile) -> tuple[int, int, bool, int]:
         """What cargo says is for users first; then names that the project goes by, in the order of the hints."""
-        name = posixpath.basename(file.path)
+        name = _plain_name(file)
         place = next((n for n, hint in enumerate(self.hints) if name == posixpath.basename(hint)), len(self.hints))
         return (
             _KINDS.index(file.kind),
@@ -138,7 +143,7 @@ class NamedByWords:
     def _called(self, programs: Sequence[LinkedFile]) -> LinkedFile | None:
         """The only program of the first word's name, wherever it lies."""
         name = posixpath.basename(self.words[0])
-        found = [file for file in programs if posixpath.basename(file.path) == name]
+        found = [file for file in programs if name in (posixpath.basename(file.path), _plain_name(file))]
         if len(found) > 1:
             raise CaptureFailed(
                 f"the build linked several programs called {name}: {several([file.path for file in found])}. Name one "
@@ -157,7 +162,15 @@ class NamedByWords:
 
 def _chosen(file: LinkedFile, programs: Sequence[LinkedFile], place: int) -> ChosenProgram:
     others = tuple(each.path for each in programs if each.path != file.path and not _is_of_the_build(each.path))
-    return ChosenProgram((file.path, *file.needs), file.linker, place, others, file.is_program)
+    plain = posixpath.join(posixpath.dirname(file.path), _plain_name(file))
+    alike = [each for each in programs if without_hash(each.path) == plain]
+    path = file.path if len(alike) > 1 else plain
+    return ChosenProgram((path, *file.needs), file.linker, place, others, file.is_program)
+
+
+def _plain_name(file: LinkedFile) -> str:
+    name = posixpath.basename(file.path)
+    return without_hash(name) if file.kind in _HASHED else name
 
 
 def _is_of_the_build(path: str) -> bool:

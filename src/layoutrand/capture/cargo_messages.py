@@ -1,11 +1,13 @@
 """What cargo says in JSON of the executables that it made: each is a program of the project, an example, a benchmark...
 
-Cargo links below ``target/*/deps`` under a name with a hash, and makes a hard link or a copy where people look for it.
+Cargo links below ``target/*/deps`` under a name with a hash, and makes a hard link or a copy where people look for it;
+of benchmarks and tests it makes none.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ from layoutrand.platform.regular_file import ANY, content_of_regular
 
 _BEGIN: Final = "cargo."
 _KINDS: Final = ("bin", "example", "bench", "test")
+_HASH: Final = re.compile(r"-[0-9a-f]{16}$")
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,15 @@ class CargoExecutable:
     path: str
     kind: str
     name: str
+
+
+def without_hash(path: str) -> str:
+    """A path of cargo's without the hash, which other flags, another profile or another rustc change.
+
+    >>> without_hash("target/release/deps/parse-e9f51753b3da3195")
+    'target/release/deps/parse'
+    """
+    return _HASH.sub("", path)
 
 
 def cargo_executables(records: Path) -> list[CargoExecutable]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, Final
 
 from layoutrand.errors import UsageError
 from layoutrand.platform.process import Runner
+from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
 CARGO_TREE: Final = "target"
 """Where Cargo builds by default: not part of the source, and what is there would not be linked again."""
@@ -18,18 +20,27 @@ CARGO_TREE: Final = "target"
 _MANIFEST: Final = "Cargo.toml"
 _LOCK: Final = "Cargo.lock"
 
+_HARNESSES: Final = (
+    ("iai-callgrind", re.compile(r"\biai_callgrind::")),
+    ("criterion", re.compile(r"\bcriterion_main\s*!|\bcriterion::")),
+    ("divan", re.compile(r"\bdivan::")),
+    ("libtest", re.compile(r"\bbenchmark_main\s*!|\bbencher::|#!\[feature\([^)]*\btest\b")),
+)
+"""How benchmarks name what they are written with."""
+
 
 @dataclass(frozen=True)
 class CargoProject:
     """A package or workspace: its ``root``, where it is built, and its targets as pairs of kind and name.
 
     Kinds are cargo's words: "bin", "example", "bench", "lib" ...; what a plain `cargo build` makes comes first, and of
-    that the packages that lie highest.
+    that the packages that lie highest. ``benches`` are names and source files of its benchmarks.
     """
 
     root: str
     built_in: str
     targets: tuple[tuple[str, str], ...]
+    benches: tuple[tuple[str, str], ...] = ()
 
     def named(self, kind: str) -> list[str]:
         """The targets of a kind by name, each once."""
@@ -61,7 +72,8 @@ def read_metadata(said: bytes) -> CargoProject | None:
     usual = [each for each in default if isinstance(each, str)] if isinstance(default, list) else []
     known = [each for each in packages if isinstance(each, dict) and isinstance(each.get("manifest_path"), str)]
     known.sort(key=lambda each: (each.get("id") not in usual, each["manifest_path"].count("/"), each["manifest_path"]))
-    return CargoProject(root, built_in, tuple(pair for package in known for pair in _targets(package)))
+    benches = tuple(pair for package in known for pair in _benches(package))
+    return CargoProject(root, built_in, tuple(pair for package in known for pair in _targets(package)), benches)
 
 
 def cargo_command(directory: Path, project: CargoProject | None) -> str:
@@ -92,6 +104,28 @@ def refuse_member(directory: Path, project: CargoProject | None) -> None:
             f"without it: go there, and choose it with: layoutrand init -- cargo build --release --manifest-path "
             f"{inside}/{_MANIFEST}"
         )
+
+
+def bench_harness(project: CargoProject, name: str) -> str:
+    """The harness that a benchmark of the project is written with, as its source file has it; "" for an unknown one."""
+    source = next((Path(path) for each, path in project.benches if each == name), None)
+    if source is None or not source.is_file():
+        return ""
+    return harness_in(text_of_regular(source, largest=WRITTEN_BY_HAND, errors="replace"))
+
+
+def harness_in(source: str) -> str:
+    """The harness that a source file of Rust calls; "" where there is none that is known."""
+    return next((name for name, mark in _HARNESSES if mark.search(source)), "")
+
+
+def _benches(package: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    targets = package.get("targets")
+    for target in targets if isinstance(targets, list) else []:
+        if isinstance(target, dict) and isinstance(target.get("kind"), list) and "bench" in target["kind"]:
+            name, path = target.get("name"), target.get("src_path")
+            if isinstance(name, str) and isinstance(path, str) and "\0" not in path:
+                yield name, path
 
 
 def _targets(package: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

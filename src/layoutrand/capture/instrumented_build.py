@@ -16,10 +16,11 @@ from layoutrand.cache.capture_record import Capture, CapturedLink, identity_fact
 from layoutrand.cache.keys import build_key, captured_id
 from layoutrand.cache.store import Cache
 from layoutrand.capture import source
+from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.go_records import build_records
 from layoutrand.capture.libraries import unlisted_libraries
-from layoutrand.capture.linked_files import left_in, several
+from layoutrand.capture.linked_files import give_names, left_in, several
 from layoutrand.capture.origin import Origin, Say
 from layoutrand.capture.records import read_records
 from layoutrand.capture.which_link import captured_link
@@ -119,6 +120,7 @@ def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runne
     Raises `CaptureFailed` for an artefact that was not linked, or whose link cannot be captured.
     """
     space, tree, log = made.space, made.tree, made.log
+    give_names(order.recipe.build.artefacts, cargo_executables(space.records), tree)  # a first build knew none
     records = build_records(space.records, tree)
     outputs = [record.output() for record in records]
     place = BuildPlace(str(tree), str(space.temporary), str(space.wrappers))
@@ -206,6 +208,7 @@ def built(
             raise _failed(f"system {recipe.system!r}: the {what} build", status, log, space)
         _refuse_unheard(order, space, log)
         build_s = time.perf_counter() - begin
+        give_names(recipe.build.artefacts, cargo_executables(space.records), tree)
         if order.origin.in_place is not None and _changed(order):
             say(
                 f"{recipe.system}: the build changed the tree it is in; to have the next call find its capture in the "

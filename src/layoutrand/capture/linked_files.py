@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from layoutrand.capture.cargo_messages import CargoExecutable
+from layoutrand.capture.cargo_messages import CargoExecutable, without_hash
 from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.linkers import linkline
 from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.objects import dynamic, elf
 from layoutrand.objects.dynamic import Dynamic
+from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.regular_file import ANY, PROGRAM, content_of_regular, open_regular
 
 _MOST_NAMED: Final = 12
@@ -77,6 +78,24 @@ def linked_files(
         )
         for path, (is_program, size, found) in parts.items()
     ]
+
+
+def give_names(artefacts: Sequence[str], executables: Sequence[CargoExecutable], tree: Path) -> None:
+    """Make each artefact that cargo made under another hash, and under no other name, a hard link of that file.
+
+    So ``target/release/deps/NAME`` is the benchmark NAME, with whatever flags it was built. Where several are of that
+    name, it is not to be told which.
+    """
+    made = {inside for each in executables if (inside := linkline.inside(each.path, str(tree))) is not None}
+    for artefact in artefacts:
+        plain = without_hash(artefact)
+        found = [path for path in made if without_hash(path) == plain]
+        there = tree / artefact
+        if artefact in made or len(found) != 1 or (artefact != plain and there.exists()):
+            continue
+        with cache_errors("write", there):
+            there.unlink(missing_ok=True)  # of an earlier build in this place
+            os.link(tree / found[0], there)
 
 
 def _copied(path: str, name: str, linked: Iterable[str], tree: Path) -> str | None:

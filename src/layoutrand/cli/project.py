@@ -66,9 +66,17 @@ def init(
 
 def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Terminal) -> NewProject:
     """The project that a first build shows."""
-    from layoutrand.build.new_project import AS_IT_IS, FirstBenchmark, NewProject, benchmark_of, systems_to_compare
+    from layoutrand.build.new_project import (
+        AS_IT_IS,
+        FirstBenchmark,
+        NewProject,
+        benchmark_of,
+        in_its_harness,
+        systems_to_compare,
+    )
     from layoutrand.capture.recognise import safe_name
     from layoutrand.errors import FlagsUnheard
+    from layoutrand.platform.process import SubprocessRunner
 
     found = question.recognised()
     systems = systems_to_compare(question.toolchain or found.toolchain or "gcc", is_rust=found.is_rust)
@@ -84,6 +92,8 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
     benchmark: FirstBenchmark | None = None
     if learned.chosen.is_program:
         benchmark = benchmark_of(words, learned.chosen.place, Path.cwd(), question.directory, stdin)
+        if found.is_rust:
+            benchmark = in_its_harness(benchmark, artefact, question.directory, SubprocessRunner())
     return NewProject(safe_name(question.directory), found.what, learned, systems, benchmark)
 
 

@@ -195,15 +195,18 @@ class _Try:
 
     def _project(self, stdin: str | None) -> NewProject:
         """What a first build shows; says what is laid out and executed."""
-        from layoutrand.build.new_project import NewProject, benchmark_of
+        from layoutrand.build.new_project import NewProject, benchmark_of, in_its_harness
         from layoutrand.capture.recognise import safe_name
         from layoutrand.config.config import System
+        from layoutrand.platform.process import SubprocessRunner
 
         question, words = self.question, self.question.words.program
         found = question.recognised()
         learned = question.learn(found, SYSTEM, System())
         place = learned.chosen.place
         benchmark = benchmark_of(words, place, Path.cwd(), question.directory, stdin)
+        if found.is_rust:
+            benchmark = in_its_harness(benchmark, learned.chosen.artefacts[0], question.directory, SubprocessRunner())
         question.terminal.say(
             f"{', '.join(learned.chosen.artefacts)}: linked by {os.path.basename(learned.chosen.linker)}, toolchain "
             f"{learned.toolchain}"

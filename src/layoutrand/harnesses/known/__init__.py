@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Final
 
 from layoutrand.config.problems import suggest
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.harnesses.harness import Harness
+
+_NOT_EXECUTED: Final[Mapping[str, str]] = {
+    "iai-callgrind": (
+        "iai-callgrind's own runner starts each benchmark under Valgrind, with counts and no times: have a program "
+        "(an example of the crate, say) call the same functions, and give it metric = { cachegrind = true }, which "
+        "counts their instructions and cache misses in every layout; or write the benchmark with criterion or divan"
+    ),
+}
+"""What to do where benchmarks are written with a harness that is known and that executes none here."""
 
 
 def harnesses() -> tuple[Harness, ...]:
@@ -17,7 +28,9 @@ def harnesses() -> tuple[Harness, ...]:
 
 
 def harness_named(name: str) -> Harness:
-    """The one of that name; raises `FeatureUnsupported` that lists what there is."""
+    """The one of that name; raises `FeatureUnsupported` that lists what there is, or says what to do."""
+    if name in _NOT_EXECUTED:
+        raise FeatureUnsupported(_NOT_EXECUTED[name])
     for each in harnesses():
         if each.name == name:
             return each

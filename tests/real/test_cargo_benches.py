@@ -1,0 +1,37 @@
+"""`cargo bench` of a crate that the distribution packages, with criterion: from `init` to a benchmark for each case."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from cargo_programs import BENCHES, path_of, prepared
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("given", [False, True], ids=["found", "given"])
+def test_cases_of_criterion_are_benchmarks_as_init_leaves_them(tmp_path, given):
+    path = path_of("newer")
+    tree = prepared("httparse's benches", tmp_path, path)
+    program = BENCHES["httparse's benches"]
+    env = {**os.environ, "PATH": path, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+
+    def layoutrand(*words):
+        command = [sys.executable, "-m", "layoutrand", *words]
+        done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    layoutrand("init", *(("--", *program.command, "--", program.program) if given else ()))
+    written = (tree / "layoutrand.toml").read_text()
+    assert 'harness = "criterion"' in written
+    assert f'artefacts = ["{program.program}"]' in written
+    layoutrand("run", "--seeds", "2", "--system", "O2", "--share-machine", "-q")
+    rows = json.loads(layoutrand("analyse", "--system", "O2", "--json"))["benchmarks"]
+
+    assert (tree / "layoutrand.toml").read_text() == written
+    assert {(row["benchmark"], row["metric"], row["n_binaries"]) for row in rows if row["primary"]} == {
+        (f"parse/{case}/{case}", "time_s", 2) for case in ("req", "req_short", "resp", "resp_short")
+    }
