@@ -200,3 +200,22 @@ def test_the_digest_is_that_of_the_listing(tree):
 def test_names_below_what_is_left_out_are_left_out(name, patterns, out):
     """A pattern that matches a directory takes everything in it along."""
     assert left_out(name, patterns) is out
+
+
+class InterruptedBuild(Exception):
+    pass
+
+
+def test_reading_a_huge_file_is_ended_in_the_midst_of_it(tree):
+    """Whoever interrupts a build waits for the thread that reads its source: 100 GiB take minutes."""
+    with (tree / "huge").open("wb") as file:
+        file.truncate(100 << 30)
+    parts = []
+
+    def go_on():
+        parts.append(1)
+        if len(parts) > 3:
+            raise InterruptedBuild
+
+    with pytest.raises(InterruptedBuild):
+        contents(tree, [], go_on)

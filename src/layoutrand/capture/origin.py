@@ -66,8 +66,7 @@ class Origins:
         build = recipe.build
         rev = (recipe.options.rev or build.rev) if build.repo is not None else None
         with self._lock:
-            if self._stopped:
-                raise BuildFailed("the source was not looked at: layoutrand is being interrupted")
+            self._go_on()
             if (build.repo, rev) not in self._found:
                 try:
                     self._found[build.repo, rev] = self._revision(recipe, rev) if build.repo else self._folder(recipe)
@@ -82,6 +81,10 @@ class Origins:
         """End git where it is at work, from any thread, and look at nothing more."""
         self._stopped = True
         git_command.stop()
+
+    def _go_on(self) -> None:
+        if self._stopped:
+            raise BuildFailed("the source was not looked at: layoutrand is being interrupted")
 
     def notes(self) -> list[AnyWarning]:
         """What there is to say of the sources that were found."""
@@ -131,7 +134,7 @@ class Origins:
         if generated := build.generated():
             return _generated(generated)
         folder = (self.project / build.source).resolve()  # the wrappers see physical paths
-        contents = source.listing(folder, build.exclude)
+        contents = source.listing(folder, build.exclude, self._go_on)
         state = git_state(folder, build.exclude)
         notes: list[AnyWarning] = []
         if state and "error" in state:

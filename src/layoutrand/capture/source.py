@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -20,12 +20,15 @@ _NEVER_ENTERED = (".git", _RESULTS)
 """Directories at any depth: a project may lie below the source that it builds, and its results are none of that."""
 
 
-def listing(source: Path, exclude: Sequence[str]) -> dict[str, str]:
-    """Relative name -> kind, executable bit and content of everything in the tree but what is left out."""
+def listing(source: Path, exclude: Sequence[str], go_on: Callable[[], None] | None = None) -> dict[str, str]:
+    """Relative name -> kind, executable bit and content of everything in the tree but what is left out.
+
+    ``go_on`` is called between parts of files, and may raise what ends it.
+    """
     if not source.is_dir():
         raise UsageError(f"build.source: {source} is not a directory")
     try:
-        contents = ((name, content_of(path)) for name, path in _entries(source, exclude))
+        contents = ((name, content_of(path, go_on)) for name, path in _entries(source, exclude))
         return {name: content for name, content in contents if content}
     except OSError as error:
         raise UsageError(f"build.source: cannot read {error.filename or source}: {error.strerror}") from error
@@ -44,13 +47,13 @@ def digest(source: Path, exclude: Sequence[str]) -> str:
     return digest_of(listing(source, exclude))
 
 
-def content_of(path: Path) -> str:
+def content_of(path: Path, go_on: Callable[[], None] | None = None) -> str:
     """What is at the path, in one line; "" for what cannot be copied, such as a socket."""
     info = path.lstat()
     if stat.S_ISLNK(info.st_mode):
         return "link " + os.readlink(path)
     if stat.S_ISREG(info.st_mode):
-        return ("program " if info.st_mode & 0o111 else "file ") + sha256_file(path)
+        return ("program " if info.st_mode & 0o111 else "file ") + sha256_file(path, go_on=go_on)
     return "directory" if stat.S_ISDIR(info.st_mode) else ""
 
 

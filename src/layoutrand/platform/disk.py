@@ -20,6 +20,7 @@ from layoutrand.platform.regular_file import ANY, WRITTEN_BY_HAND, content_of_re
 PROJECT_FOLDER: Final = ".layoutrand"
 """The directory in a project that has all that layoutrand writes for it."""
 
+_PART: Final = 1 << 20
 _UNFINISHED: Final = ".tmp-"
 
 CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of layoutrand. Deleting it is never loss.\n"
@@ -33,10 +34,19 @@ def sha256_bytes(*parts: bytes | memoryview) -> str:
     return digest.hexdigest()
 
 
-def sha256_file(path: Path, *, largest: int = ANY) -> str:
-    """Hexadecimal SHA-256 of an ordinary file's content; raises `OSError`, also for more than ``largest`` bytes."""
+def sha256_file(path: Path, *, largest: int = ANY, go_on: Callable[[], None] | None = None) -> str:
+    """Hexadecimal SHA-256 of an ordinary file's content; raises `OSError`, also for more than ``largest`` bytes.
+
+    ``go_on`` is called between parts of a file, and may raise: a thread that reads for minutes can be ended by it.
+    """
     with open_regular(path, largest=largest) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        if go_on is None:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        while part := file.read(_PART):
+            go_on()
+            digest.update(part)
+    return digest.hexdigest()
 
 
 def canonical_json(value: Any) -> bytes:
