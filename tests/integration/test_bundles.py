@@ -8,6 +8,7 @@ import shutil
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
@@ -221,12 +222,12 @@ def test_a_full_disk_is_said_and_nothing_half_is_left(
 ) -> None:
     """On either side."""
     shared, exported = bundle
-    write = Path.write_bytes
+    opened = Path.open
 
-    def full(path: Path, data: bytes) -> int:
-        return write(Path("/dev/full") if path.suffix == ".o" else path, data)
+    def full(path: Path, mode: str = "r", **how: Any) -> IO[Any]:
+        return opened(Path("/dev/full") if path.suffix == ".o" and "w" in mode else path, mode, **how)
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "open", full)
     node = Cache(tmp_path / "node")
     with pytest.raises(CacheError, match="No space left on device"):
         import_capture(node, shared, exported.digest)
