@@ -38,6 +38,14 @@ def is_at_work(pid):
         return False
 
 
+def words_of(process):
+    """The arguments of a process, none of one that has ended or is just ending."""
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
 def marked(mark):
     """The processes that have the mark among their arguments, zombies not counted."""
     found = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layoutrand.cli import run
+from workshop import require
 
 CONFIG = """\
 [project]
@@ -58,6 +59,7 @@ def test_check_says_which_entry_a_case_needs(said, words):
 
 def test_check_takes_what_stands_beside_an_entry_with_a_harness(said):
     """It gets as far as looking for the commits, of which this directory has none."""
+    require("git", "git")
     assert "harness" not in said(CONFIG + ALONE, "check", "--benchmark", "copy")
 
 

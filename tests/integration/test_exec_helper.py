@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from keptkit import words_of
 from layoutrand.cache.store import Cache
 from layoutrand.capture.workspace import end_abandoned_builds
 from workshop import Workshop, alive, in_order, main_calling, many_functions, require
@@ -74,7 +75,7 @@ def wait_for(what: Callable[[], object]) -> None:
 def helpers(process: subprocess.Popen[str]) -> list[int]:
     """The helper, and its children."""
     below = psutil.Process(process.pid).children(recursive=True)
-    found = [child for child in below if "relink-helper" in child.cmdline()]
+    found = [child for child in below if "relink-helper" in words_of(child)]
     return list(dict.fromkeys(each.pid for child in found for each in (child, *child.children(recursive=True))))
 
 
@@ -171,7 +172,7 @@ def test_the_work_on_a_layout_ends(slow_layout: Workshop, how: str) -> None:
         os.killpg(process.pid, signal.SIGINT)
     elif how == "client killed":
         tree = psutil.Process(process.pid).children(recursive=True)
-        (client,) = [each for each in tree if any("helper_client.py" in word for word in each.cmdline())]
+        (client,) = [each for each in tree if any("helper_client.py" in word for word in words_of(each))]
         client.kill()
     elif how == "helper killed":
         os.kill(ours[0], signal.SIGKILL)

@@ -9,6 +9,7 @@ import time
 import psutil
 import pytest
 
+from keptkit import words_of
 from layoutrand.cache.linked_check import verify
 from layoutrand.cache.store import Cache
 from workshop import Workshop, alive, finish, hashes, main_calling, many_functions, start
@@ -29,14 +30,6 @@ def below(process: subprocess.Popen[str]) -> list[psutil.Process]:
     """Every process that this one has started, at this moment."""
     try:
         return psutil.Process(process.pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
-
-
-def _command(process: psutil.Process) -> list[str]:
-    """What it executes; nothing if it has just ended."""
-    try:
-        return process.cmdline()
     except psutil.NoSuchProcess:
         return []
 
@@ -87,7 +80,7 @@ def test_an_interrupt_ends_everything(project: Workshop, number: signal.Signals)
     marker.touch()
     process = start(project, "--seeds", "4", "-j", "2")
     deadline = time.monotonic() + 60
-    while not any(_command(child) == ["sleep", "300"] for child in below(process)) and time.monotonic() < deadline:
+    while not any(words_of(child) == ["sleep", "300"] for child in below(process)) and time.monotonic() < deadline:
         time.sleep(0.05)
     pids = [child.pid for child in below(process)]
     assert pids
