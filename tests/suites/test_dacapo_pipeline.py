@@ -235,6 +235,7 @@ def test_latencies_of_requests_are_metrics(project, version):
     assert row["mean"] == pytest.approx(0.0008)
 
 
+@pytest.mark.slow
 def test_nanoseconds_of_a_callback_and_of_latencies_in_one_jvm(project):
     root = project(NEWEST, ["lusearch"], latency=["simple"], nanoseconds=True)
     assert run(root)["failures"] == []
