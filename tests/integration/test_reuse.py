@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -17,7 +18,7 @@ from layoutrand.platform.process import SubprocessRunner
 from overwrite import overwrite
 from speeds import first_fast
 from warningkit import said
-from workshop import FILLER, main_calling, whole
+from workshop import FILLER, main_calling, many_functions, whole
 
 COMMAND = "echo built >> {log}; $CC -c main.c pad.c && $CC -o prog main.o pad.o"
 TOOLCHAIN = 'name = "mine"\ndescription = "mine"\nextends = "gcc"\n'
@@ -349,3 +350,26 @@ def test_revisions_with_one_program_share_a_capture_and_keep_their_commits(gnu, 
     one = explained(gnu, config)["new"]
     assert changed(one.capture) == {"source.commit": (new, git("rev-parse", "main", cwd=repository))}
     assert (one.capture.files.added, one.capture.files.changed) == (("x",), ("pad.c",))
+
+
+def test_where_archives_may_move_is_another_capture_of_the_same_link(gnu, tmp_path):
+    """What is cached of the one is not taken for the other: the same files are linked by the same line."""
+    (tmp_path / "l.c").write_text(many_functions(6, prefix="l_"))
+    flags = ["-O1", "-ffunction-sections", "-c", "l.c"]
+    for words in (["gcc", *flags], ["ar", "rcs", "libl.a", "l.o"]):
+        subprocess.run(words, cwd=tmp_path, check=True)
+    gnu.write(main__c=main_calling("l_0", "u_0"), u__c=many_functions(6, prefix="u_"))
+    command = f"$CC -o prog main.c u.c {tmp_path}/libl.a"
+
+    stays, moves, again = (
+        gnu.built(command, seeds=[1, 2], layout={"archives": which}) for which in ("built", "all", "built")
+    )
+
+    pinned = [
+        {section.pinned for section in made.result.capture.links[0].sections if "libl.a" in section.object}
+        for made in (stays, moves, again)
+    ]
+    assert pinned == [{True}, {False}, {True}]
+    texts = [[made.seeded[seed].text_sha256 for seed in (1, 2)] for made in (stays, moves, again)]
+    assert texts[0] == texts[2] and not {*texts[0]} & {*texts[1]}
+    assert stays.result.capture.id == again.result.capture.id != moves.result.capture.id

@@ -31,7 +31,8 @@ class CapturedLink:
     default script, or with ``users_script`` the build's own.  ``moves`` maps objects to their words on the line where
     ``link-order`` may move them, and is empty otherwise; ``sections`` then lists those of discarded copies too.
     ``lto`` says how link-time optimisation divided the program (gcc's -flto-partition, or clang's "full" or "thin"), ""
-    for a link without it.
+    for a link without it.  ``archives`` is that of the layout policy, which says whether members of
+    archives that the build did not make are pinned.
     """
 
     artefact: str
@@ -54,6 +55,7 @@ class CapturedLink:
     original_sha256: str
     warnings: tuple[str, ...]
     lto: str = ""
+    archives: str = "built"
 
     def movable(self) -> int:
         """How many sections a seed may move."""
@@ -105,6 +107,7 @@ def identity_facts(links: Sequence[CapturedLink], tools: Mapping[str, Mapping[st
                 "files": dict(link.files),
                 "moves": bool(link.moves),
                 "kinds": sorted({section.kind for section in link.sections}),
+                **({"archives": link.archives} if link.archives != "built" else {}),  # as before there was a choice
             }
             for link in links
         ],
@@ -147,6 +150,7 @@ def _link(table: Mapping[str, Any]) -> CapturedLink:
     for key in ("argv", "replay_argv", "members", "identity", "warnings"):
         values[key] = tuple(table[key])
     _require(_OF_LINK, values)
+    _require({"lto": str, "archives": str}, {"lto": "", "archives": "", **values})  # not in all versions' records
     for key, kind in _ITEMS.items():
         _require_items(key, values[key], kind)
     if any("\0" in name for key in ("files", "edited") for name in values[key]):

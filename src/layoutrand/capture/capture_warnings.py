@@ -89,21 +89,17 @@ class WholeObjects(AnyWarning):
 
 @dataclass(frozen=True)
 class CodeThatStays(AnyWarning):
-    """Code that keeps its place in every layout: ``stays`` of ``total`` bytes, most of it from ``files``.
-
-    ``in_archives`` where some of it comes from archives, whose members can be moved.
-    """
+    """Code of archives that keeps its place in every layout: ``stays`` of ``total`` bytes, most of it in ``files``."""
 
     stays: int
     total: int
     files: tuple[str, ...]
-    in_archives: bool
 
     def __str__(self) -> str:
-        advice = 'layout.archives = "all" moves what archives have of it' if self.in_archives else "it is no archive's"
         return (
             f"{100 * self.stays / self.total:.0f} % of the code ({self.stays:,} of {self.total:,} bytes) was compiled "
-            f"before this build ({', '.join(self.files)}) and keeps its place in every layout; {advice}"
+            f"before this build ({', '.join(self.files)}) and keeps its place in every layout; "
+            'layout.archives = "all" moves it, too'
         )
 
 

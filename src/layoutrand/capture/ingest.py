@@ -201,6 +201,7 @@ def _describe(record: LinkRecord, setup: IngestSetup, draft: Draft) -> CapturedL
         original_sha256=sha256_bytes(setup.built),
         warnings=(),
         lto=draft.lto,
+        archives=setup.archives,
     )
 
 
@@ -322,7 +323,7 @@ def _edit(
             "-ffunction-sections added to its flags (ocamlopt: -function-sections, ghc: -split-sections)"
         )
     warnings = [str(WholeObjects(tuple(lumped)))] if lumped else []
-    if setup.toolbox.toolchain.tools.rustc and (staying := objects.staying(found, chosen)) is not None:
+    if (staying := objects.staying(found, chosen)) is not None:
         warnings.append(str(staying))
     # Ours stands in for the build's own script, with the order in it.
     argv = tuple(linkline.without_scripts(link.argv)) if link.users_script else link.argv

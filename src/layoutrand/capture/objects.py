@@ -209,19 +209,17 @@ def edited_files(
 
 
 def staying(found: list[Object], chosen: list[Candidate]) -> CodeThatStays | None:
-    """How much of the code is pinned, and whose it is; None if so little that nobody need know."""
+    """How much of the code is pinned in archives, and in which; None if so little that nobody need know."""
     code = [candidate for candidate in chosen if is_code(candidate.section.kind)]
     total = sum(candidate.section.size for candidate in code)
-    pinned = [candidate for candidate in code if candidate.section.pinned]
-    stays = sum(candidate.section.size for candidate in pinned)
-    if stays < total * _WORTH_TELLING:
-        return None
     sizes: Counter[str] = Counter()
-    for candidate in pinned:
+    for candidate in code:
         item = found[candidate.object]
-        sizes[item.file.rpartition("/")[2]] += candidate.section.size
-    in_archives = any(found[candidate.object].member is not None for candidate in pinned)
-    return CodeThatStays(stays, total, tuple(name for name, _ in sizes.most_common(3)), in_archives)
+        if candidate.section.pinned and item.member is not None:
+            sizes[item.file.rpartition("/")[2]] += candidate.section.size
+    if sizes.total() < total * _WORTH_TELLING or not sizes:
+        return None
+    return CodeThatStays(sizes.total(), total, tuple(name for name, _ in sizes.most_common(3)))
 
 
 def lumped(found: list[Object], chosen: list[Candidate]) -> list[str]:
