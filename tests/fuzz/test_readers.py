@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import random
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,8 +20,8 @@ from hypothesis import strategies as st
 
 from fuzz.all_targets import TARGETS
 from fuzz.confined import Broken, confined
-from fuzz.mutations import SEVERAL, Change, changed
-from fuzz.target import Target
+from fuzz.mutations import MOST_CHANGES, SEVERAL, Change, changed
+from fuzz.target import Target, fixed, of_text
 from layoutrand.errors import LayoutrandError
 
 FOUND = Path(__file__).with_name("found")
@@ -40,7 +43,6 @@ def attack(target: Target, data: bytes, place: Path) -> None:
 
 def search(target: Target, examples: int, place: Path) -> None:
     """Attack with changed samples; the smallest that breaks the rule is kept."""
-    last = b""
     samples = target.samples()
 
     @settings(
@@ -52,17 +54,54 @@ def search(target: Target, examples: int, place: Path) -> None:
     )
     @given(st.integers(0, len(samples) - 1), SEVERAL)
     def attacked(sample: int, changes: list[Change]) -> None:
-        nonlocal last
-        last = changed(samples[sample], changes, target.form)
-        attack(target, last, place)
+        last[:] = [changed(samples[sample], changes, target.form)]
+        attack(target, last[0], place)
 
+    last = [b""]
     try:
         attacked()
     except (Exception, Broken):
-        kept = FOUND / target.name / hashlib.sha256(last).hexdigest()[:12]
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_bytes(last)
+        keep(target, last[0])
         raise
+
+
+def long_search(target: Target, examples: int, place: Path) -> None:
+    """The same by the thousand: drawing and remembering each example would cost `search` ten times what readers cost.
+
+    The changes are drawn from the target's name, so they are the same everywhere; what breaks the rule is kept with as
+    few of them as break it.
+    """
+    samples = target.samples()
+    draw = random.Random(target.name)
+    for _ in range(max(1, examples // target.cost)):
+        sample = samples[draw.randrange(len(samples))]
+        changes = [
+            (draw.getrandbits(32), draw.getrandbits(32), draw.getrandbits(32))
+            for _ in range(draw.randint(1, MOST_CHANGES))
+        ]
+        try:
+            attack(target, changed(sample, changes, target.form), place)
+        except (Exception, Broken):
+            keep(target, changed(sample, fewest(target, sample, changes, place), target.form))
+            raise
+
+
+def fewest(target: Target, sample: bytes, changes: list[Change], place: Path) -> list[Change]:
+    """The changes without those that are not needed to break the rule."""
+    for one in list(changes):
+        rest = [change for change in changes if change is not one]
+        try:
+            attack(target, changed(sample, rest, target.form), place)
+        except (Exception, Broken):
+            changes = rest
+    return changes
+
+
+def keep(target: Target, data: bytes) -> None:
+    """For ever."""
+    kept = FOUND / target.name / hashlib.sha256(data).hexdigest()[:12]
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_bytes(data)
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=NAMES)
@@ -86,7 +125,7 @@ def test_only_our_errors_leave(target: Target, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", TARGETS, ids=NAMES)
 def test_only_our_errors_leave_for_long(target: Target, tmp_path: Path) -> None:
     """Many."""
-    search(target, MANY_EXAMPLES, tmp_path)
+    long_search(target, MANY_EXAMPLES, tmp_path)
 
 
 def test_every_name_is_of_one_target() -> None:
@@ -94,3 +133,33 @@ def test_every_name_is_of_one_target() -> None:
     assert len(set(NAMES)) == len(NAMES)
     assert [name for name in NAMES if "/" in name] == []
     assert {path.name for path in FOUND.iterdir() if path.is_dir()} <= set(NAMES)
+
+
+def _chokes_on_nul(text: str) -> None:
+    if "\0" in text:
+        raise KeyError("planted")
+
+
+PLANTED = Target("planted", of_text(_chokes_on_nul), fixed("one two three"), "bytes")
+
+
+@pytest.mark.parametrize("way", [search, long_search])
+def test_what_breaks_the_rule_is_found_and_kept(
+    way: Callable[[Target, int, Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that a search which finds nothing says something."""
+    monkeypatch.setattr(sys.modules[__name__], "FOUND", tmp_path)
+
+    with pytest.raises(KeyError, match="planted"):
+        way(PLANTED, 5_000, tmp_path)
+
+    [kept] = found_of(PLANTED)
+    assert b"\0" in kept.read_bytes()
+
+
+def test_changes_that_are_not_needed_are_left_out(tmp_path: Path) -> None:
+    """Of three the one that puts a NUL there is kept."""
+    double, nul, flip = (3, 0, 0), (4, 0, 1), (0, 2, 0)
+
+    assert changed(b"one", [nul], "bytes") == b"\0one"
+    assert fewest(PLANTED, b"one", [double, nul, flip], tmp_path) == [nul]

@@ -44,7 +44,7 @@ class Program:
         """Address and size of each function by its name, in the order of the addresses.
 
         What a C compiler made of one object is one, since it stays together; a name that is there again has a number.
-        Raises `FeatureUnsupported` where two overlap.
+        Raises `FeatureUnsupported` where there is none, two overlap, or one is not within the code.
         """
         table = self.file.symbols
         of_code = ((table["info"] & 0xF) == elf.STT_FUNC) & (self.file.symbol_sections == self.text)
@@ -54,8 +54,12 @@ class Program:
         rows = zip(self.file.symbol_names(which[order]), begin[order].tolist(), size[order].tolist(), strict=True)
         found: dict[str, tuple[int, int]] = {}
         times: Counter[str] = Counter()
+        row = self.file.sections[self.text]
+        code = range(int(row["addr"]), int(row["addr"]) + int(row["size"]) + 1)
         last, end = "", 0
         for name, at, length in rows:
+            if at not in code or at + length not in code:
+                raise FeatureUnsupported(f"{self.file.name}: {name} does not lie within {TEXT}")
             if at + length <= end:
                 continue
             if at < end:
@@ -63,12 +67,16 @@ class Program:
             times[name] += 1
             found[name if times[name] == 1 else f"{name}#{times[name]}"] = (at, length)
             last, end = name, at + length
+        if not found:
+            raise FeatureUnsupported(f"{self.file.name}: no symbol says where its functions are (it may be stripped)")
         return found
 
     @cached_property
     def sections(self) -> dict[str, int]:
         """Index of each loaded section by name, notes aside."""
         flags = self.file.sections["flags"]
+        if (self.file.sections["addr"][(flags & elf.SHF_ALLOC) != 0] > elf.ADDRESSES).any():
+            raise self.file.damaged("a section lies outside the address space")
         return {
             name: index
             for index, name in enumerate(self.file.section_names)

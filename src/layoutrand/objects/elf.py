@@ -73,7 +73,7 @@ _ELF64_LITTLE_ENDIAN = b"\x02\x01"
 _MACHINES: Final = {3: "EM_386", 62: "EM_X86_64", 183: "EM_AARCH64", 243: "EM_RISCV"}
 _KINDS: Final = {1: "ET_REL", 2: "ET_EXEC", 3: "ET_DYN"}
 
-_ADDRESSES: Final = np.uint64(1 << 47)
+ADDRESSES: Final = np.uint64(1 << 47)
 """A program's on x86-64."""
 
 Table = NDArray[np.void]
@@ -257,7 +257,7 @@ def read(data: bytes, *, name: str) -> Elf:
         raise FeatureUnsupported(f"{name}: a section lies outside the file; it is truncated")
     refuse_giants(data, stored, name=name)
     loaded = found.sections[(found.sections["flags"] & SHF_ALLOC) != 0]
-    if (loaded["size"] > _ADDRESSES).any() or (loaded["align"] & (loaded["align"] - np.uint64(1))).any():
+    if (loaded["size"] > ADDRESSES).any() or (loaded["align"] & (loaded["align"] - np.uint64(1))).any():
         raise found.damaged("a section is larger than the address space, or aligned to what is no power of two")
     return found
 
