@@ -365,6 +365,17 @@ def test_a_damaged_log_of_a_build_is_found_and_nothing_but_a_log(simple: Worksho
     assert digests(simple.built(BUILD)) == digests(first)
 
 
+def test_a_log_whose_record_is_gone_is_found(simple: Workshop) -> None:
+    """Nobody can say any more whether it is what the build said."""
+    simple.built(BUILD)
+    folder = _capture_folder(simple)
+    (folder / "log.json").unlink()
+
+    ((entry, what),) = verify(Cache(simple.cache))
+    assert (entry.kind, entry.name) == ("log", folder.name)
+    assert what == f"damaged: {folder / 'log.json'}"
+
+
 def _exchange(one: Path, other: Path) -> None:
     aside = one.with_name("aside")
     one.rename(aside)

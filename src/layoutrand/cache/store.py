@@ -185,7 +185,7 @@ class Cache:
         try:
             wanted = unsealed(content_of_regular(logged, largest=RECORD))
         except FileNotFoundError:
-            return None
+            return logged if log.exists() else None
         except (OSError, ValueError):
             return logged
         try:
