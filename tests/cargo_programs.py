@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,3 +116,16 @@ def prepared(name, folder, path):
     if locked.returncode != 0:
         unavailable(f"crates of {name} are missing (apt-get build-dep {program.source}): {locked.stderr[-500:]}")
     return tree
+
+
+def commands_in(tree, path, cache):
+    """A function that executes layoutrand there with that PATH, and gives what it prints."""
+    env = {**os.environ, "PATH": path, "LAYOUTRAND_CACHE": str(cache)}
+
+    def layoutrand(*words):
+        command = [sys.executable, "-m", "layoutrand", *words]
+        done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return layoutrand

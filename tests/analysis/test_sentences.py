@@ -299,7 +299,7 @@ def test_numbers_are_written_alike():
         ((1.2, 0.7, 1.9), ("1.20", "[0.70, 1.90]")),
         ((0.9981, 0.9965, 0.9997), ("0.9981", "[0.9965, 0.9997]")),
         ((1.5, float("-inf"), float("inf")), ("1.50", "without bounds")),
-        ((0.031, 1e-26, 2.6e24), ("0.031", "[< 0.1, > 10]")),
+        ((0.031, 1e-26, 2.6e24), ("0.03", "[≤ 0.1, ≥ 10]")),
     ],
 )
 def test_ratios_in_tables(values, words):
@@ -308,5 +308,5 @@ def test_ratios_in_tables(values, words):
 
 def test_an_interval_that_tells_nothing_has_no_ends_in_figures():
     """Two layouts of a noisy program: -97 % (-100 ... +2.6e24) would be read as a finding."""
-    assert change_words(interval(0.031, 1e-26, 2.6e24)) == ("−97 %", "(a tenth … ten times)")
+    assert change_words(interval(0.031, 1e-26, 2.6e24)) == ("−97 %", "(−90 or less … +900 or more)")
     assert change_words(interval(1.5, 0.2, 11.0)) == ("+50 %", "(−80 … +1000)")

@@ -45,6 +45,7 @@ def test_tune_and_undo_at_once_is_refused(tmp_path, env):
     assert layoutrand("doctor", "--tune", "--undo", cwd=tmp_path, env=env).returncode == 2
 
 
+@pytest.mark.slow
 def test_a_record_from_before_a_restart_is_told_and_dropped(tmp_path, env, old_record):
     """doctor tells, --undo drops it."""
     told = json.loads(layoutrand("doctor", "--json", cwd=tmp_path, env=env).stdout)

@@ -60,6 +60,7 @@ def layoutrand(tmp_path):
     return call
 
 
+@pytest.mark.slow
 def test_from_json_lines_to_a_verdict_with_warm_up_left_out_afterwards(layoutrand):
     ran = json.loads(layoutrand("run", "--seeds", "3", "--json", "--share-machine").stdout)
     assert ran["failures"] == []
@@ -87,6 +88,7 @@ def test_from_json_lines_to_a_verdict_with_warm_up_left_out_afterwards(layoutran
     layoutrand("compare", "new", "old", "--fail-if", "slower", status=3)
 
 
+@pytest.mark.slow
 def test_results_are_shown_in_a_locale_without_their_characters_too(layoutrand):
     layoutrand("run", "--seeds", "2", "--share-machine")
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""}

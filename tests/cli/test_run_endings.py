@@ -173,6 +173,7 @@ def test_a_system_is_compared_with_itself_over_the_seeds_asked_for(project):
     assert "of 1, where 5 % are to be expected by chance" in shown
 
 
+@pytest.mark.slow
 def test_a_system_is_executed_twice_in_the_same_rounds(project):
     """As two systems: one capture, other layouts, the same rounds; `analyse` and others know of the first alone."""
     done = project.run("--seeds", "4", "--twice", "--json")
@@ -320,6 +321,7 @@ def test_what_the_build_of_a_killed_layoutrand_left_running_is_ended_by_the_next
     assert not list((project.root.parent / "cache/work").iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", ["build", "execution"])
 @pytest.mark.parametrize("who", ["upper", "lower", "worker", "group"])
 def test_what_a_killed_layoutrand_started_ends_with_it(project, phase, who):

@@ -1,13 +1,10 @@
 """`cargo bench` of a crate that the distribution packages, with criterion: from `init` to a benchmark for each case."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
-from cargo_programs import BENCHES, path_of, prepared
+from cargo_programs import BENCHES, commands_in, path_of, prepared
 
 
 @pytest.mark.slow
@@ -16,13 +13,7 @@ def test_cases_of_criterion_are_benchmarks_as_init_leaves_them(tmp_path, given):
     path = path_of("newer")
     tree = prepared("httparse's benches", tmp_path, path)
     program = BENCHES["httparse's benches"]
-    env = {**os.environ, "PATH": path, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
-
-    def layoutrand(*words):
-        command = [sys.executable, "-m", "layoutrand", *words]
-        done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+    layoutrand = commands_in(tree, path, tmp_path / "cache")
 
     layoutrand("init", *(("--", *program.command, "--", program.program) if given else ()))
     written = (tree / "layoutrand.toml").read_text()

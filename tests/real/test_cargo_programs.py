@@ -1,13 +1,10 @@
 """Programs of Rust whose crates the distribution packages: built offline, verified and measured as `init` leaves them."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
-from cargo_programs import PROGRAMS, RUSTS, path_of, prepared
+from cargo_programs import PROGRAMS, RUSTS, commands_in, path_of, prepared
 
 
 @pytest.mark.slow
@@ -17,13 +14,7 @@ def test_it_is_built_verified_and_measured_as_init_leaves_it(tmp_path, name, rus
     path = path_of(rust)
     tree = prepared(name, tmp_path, path)
     program = PROGRAMS[name]
-    env = {**os.environ, "PATH": path, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
-
-    def layoutrand(*words):
-        command = [sys.executable, "-m", "layoutrand", *words]
-        done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+    layoutrand = commands_in(tree, path, tmp_path / "cache")
 
     stdin = () if program.stdin is None else ("--stdin", program.stdin)
     layoutrand("init", *stdin, "--", *program.command, "--", program.program, *program.words)

@@ -10,7 +10,7 @@ from layoutrand.analysis.compare import BenchmarkRatio
 from layoutrand.analysis.conclusion import WITHIN_REACH, Conclusion
 from layoutrand.analysis.sentences import percent_digits
 from layoutrand.stats import Interval
-from layoutrand.text.quantities import NO_BOUNDS, NO_LOWER_BOUND, has_no_lower_bound, signed, spans_tenfold
+from layoutrand.text.quantities import MINUS, NO_BOUNDS, NO_LOWER_BOUND, has_no_lower_bound, signed, spans_tenfold
 
 SYMBOLS: Final[Mapping[str, str]] = {
     "faster": "✓",
@@ -40,7 +40,7 @@ def change_words(ratio: Interval | None) -> tuple[str, str]:
         digits = max(1, digits)
         return f"{signed(centre, digits)} %", f"(up to {signed(high, digits)}, {NO_LOWER_BOUND})"
     if spans_tenfold(ratio.low, ratio.high):
-        return f"{signed(centre, 0)} %", "(a tenth … ten times)"
+        return f"{signed(centre, 0)} %", f"({MINUS}90 or less … +900 or more)"
     if low == high:  # simulated: every digit counts, and none of them tells more
         return f"{signed(centre, min(digits, _EXACT_DIGITS))} %", "(exactly)"
     return f"{signed(centre, digits)} %", f"({signed(low, digits)} … {signed(high, digits)})"

@@ -14,7 +14,7 @@ from layoutrand.capture.source import is_ours
 from layoutrand.capture.submodules import is_local
 from layoutrand.errors import BuildFailed, UsageError
 from layoutrand.platform.disk import is_cache
-from layoutrand.platform.git_command import git, names, one_commit
+from layoutrand.platform.git_command import commit_named, git, names
 from layoutrand.platform.repository_addresses import without_credentials
 
 _DEFAULT_BRANCHES: Final = ("refs/remotes/origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk")
@@ -93,7 +93,7 @@ def chosen_commits(
 
 def _commit(root: Path, rev: str) -> str:
     try:
-        return one_commit(git("rev-parse", "--verify", f"{rev}^{{commit}}", cwd=root))
+        return commit_named(rev, cwd=root)
     except BuildFailed as error:
         raise UsageError(f"there is no commit {rev} in {root}: {error.message}{_shallow(root)}") from error
 

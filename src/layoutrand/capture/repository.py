@@ -15,7 +15,15 @@ from layoutrand.capture.submodules import OWN, Repository, Submodule, described,
 from layoutrand.config.problems import suggest
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.disk import readable, remove_tree, sha256_bytes
-from layoutrand.platform.git_command import FULL_HASH, commit_facts, git, git_with_remarks, names, one_commit
+from layoutrand.platform.git_command import (
+    FULL_HASH,
+    commit_facts,
+    commit_named,
+    git,
+    git_with_remarks,
+    names,
+    one_commit,
+)
 from layoutrand.platform.repository_addresses import without_credentials
 
 _EVERYTHING: Final = "+refs/*:refs/*"
@@ -213,7 +221,7 @@ class LocalRevisions(Mirrors):
         if not os.path.isdir(url):
             shown = without_credentials(url)
             raise BuildFailed(f"what {wanted} of {shown} is by now was not asked, since it is not on this machine")
-        return one_commit(git("rev-parse", "--verify", f"{wanted}^{{commit}}", cwd=Path(url)))
+        return commit_named(wanted, cwd=Path(url))
 
 
 def _parsed(mirror: Path, rev: str) -> tuple[bytes, str]:

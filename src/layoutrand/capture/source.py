@@ -20,7 +20,7 @@ _NEVER_ENTERED = (".git", _RESULTS)
 """Directories at any depth: a project may lie below the source that it builds, and its results are none of that."""
 
 
-def listing(source: Path, exclude: Sequence[str], go_on: Callable[[], None] | None = None) -> dict[str, str]:
+def listing(source: Path, exclude: Sequence[str], go_on: Callable[[], None] = lambda: None) -> dict[str, str]:
     """Relative name -> kind, executable bit and content of everything in the tree but what is left out.
 
     ``go_on`` is called between parts of files, and may raise what ends it.
@@ -47,7 +47,7 @@ def digest(source: Path, exclude: Sequence[str]) -> str:
     return digest_of(listing(source, exclude))
 
 
-def content_of(path: Path, go_on: Callable[[], None] | None = None) -> str:
+def content_of(path: Path, go_on: Callable[[], None] = lambda: None) -> str:
     """What is at the path, in one line; "" for what cannot be copied, such as a socket."""
     info = path.lstat()
     if stat.S_ISLNK(info.st_mode):

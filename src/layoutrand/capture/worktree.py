@@ -10,7 +10,7 @@ from typing import Any, Final
 from layoutrand.capture.source import content_of, digest_of, is_ours, left_out
 from layoutrand.errors import BuildFailed, ToolNotFound
 from layoutrand.platform.disk import readable
-from layoutrand.platform.git_command import commit_facts, git, names
+from layoutrand.platform.git_command import commit_facts, commit_named, git, names
 
 MOST_NAMED: Final = 50
 """How many changed files are recorded by name."""
@@ -36,7 +36,7 @@ def git_state(source: Path, exclude: Sequence[str] = ()) -> dict[str, Any] | Non
     if not any((folder / ".git").exists() for folder in (source, *source.parents)):
         return None
     try:
-        commit = git("rev-parse", "--verify", "HEAD^{commit}", cwd=source).decode().strip()
+        commit = commit_named("HEAD", cwd=source)
         if not git("ls-tree", "HEAD", "--", ".", cwd=source):
             return None  # a directory that the commit does not know, as one that the repository ignores
         prefix = os.fsdecode(git("rev-parse", "--show-prefix", cwd=source).strip()).rstrip("/")

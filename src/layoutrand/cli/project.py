@@ -83,8 +83,8 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
     first = next(iter(systems))
     try:
         learned = question.learn(found, first, systems[first])
-    except FlagsUnheard:
-        terminal.say("such flags reach no compiler of this build: it is made again without, as the one system")
+    except FlagsUnheard as error:
+        terminal.say(f"{error.cause}: the build is made again without, as the one system")
         systems = dict(AS_IT_IS)
         learned = question.learn(found, *next(iter(systems.items())))
     artefact = learned.chosen.artefacts[0]

@@ -173,6 +173,11 @@ def one_commit(printed: bytes) -> str:
     return commit
 
 
+def commit_named(rev: str, *, cwd: Path) -> str:
+    """The commit that a revision stands for in a repository; raises `BuildFailed` where it is none, or not one."""
+    return one_commit(git("rev-parse", "--verify", f"{rev}^{{commit}}", cwd=cwd))
+
+
 def commit_facts(commit: str, *, cwd: Path, prefix: str = "", bare: bool = False) -> dict[str, Any]:
     """The commit's ``tree`` (git's id of what lies below ``prefix``), ``committed_at`` (s) and ``subject``.
 

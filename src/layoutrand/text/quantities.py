@@ -118,7 +118,7 @@ def ratio_words(centre: float, low: float, high: float) -> tuple[str, str]:
         digits = max(2, digits_of((high - centre) / 2, _OF_RATIO))
         return f"{centre:.{digits}f}", f"up to {high:.{digits}f}, {NO_LOWER_BOUND}"
     if spans_tenfold(low, high):
-        return f"{centre:.2g}", "[< 0.1, > 10]"
+        return f"{centre:.2f}", "[≤ 0.1, ≥ 10]"
     digits = max(2, digits_of((high - low) / 2, _OF_RATIO)) if low < high else MOST_DIGITS
     digits = telling([low - 1, high - 1], digits, _OF_RATIO)
     return f"{centre:.{digits}f}", f"[{low:.{digits}f}, {high:.{digits}f}]"
