@@ -51,6 +51,7 @@ def test_one_program_is_told_at_once_and_nothing_is_executed(tmp_path):
     assert made.asked == [([], None)]
 
 
+@pytest.mark.slow
 def test_layouts_are_linked_as_they_are_needed_from_the_captures(tmp_path):
     """Stock is a build, layouts after the first are links of the captures that there are."""
     made = Made(tmp_path, ratio=1.0, sd=0.02)
@@ -70,6 +71,7 @@ def test_what_is_settled_is_executed_no_more(tmp_path):
     assert all(executed[name] == 2 * rounds[name] + 2 * FEWEST_ROUNDS for name in rounds)
 
 
+@pytest.mark.slow
 def test_the_budget_ends_it_and_the_same_call_goes_on(tmp_path):
     """As if it had not been interrupted: the same seeds in the same order, and the same verdict after as many."""
     made = Made(tmp_path, ratio=1.005, sd=0.008)

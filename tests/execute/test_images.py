@@ -210,6 +210,7 @@ def test_a_template_with_a_link_into_itself_is_an_error(project):
     assert "of build.image.template: Too many levels of symbolic links" in " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_a_program_that_writes_into_its_home_is_found_out(project):
     run(project)
     (project / "layoutrand.toml").write_text(

@@ -64,6 +64,7 @@ def python(script):
     return (sys.executable, "-I", "-S", "-c", script)
 
 
+@pytest.mark.slow
 def test_a_program_that_stops_itself_hangs_and_is_killed(attempt):
     outcome = attempt("/bin/sh", "-c", "kill -STOP $$", timeout_s=0.3)
     assert (outcome.status, outcome.signal) == ("timeout", signal.SIGKILL)
@@ -127,6 +128,7 @@ for _ in range(150):
     assert attempt(*python(script)).status == "ok"
 
 
+@pytest.mark.slow
 def test_a_timeout_ends_a_tree_of_sessions(attempt):
     script = """
 import os, signal

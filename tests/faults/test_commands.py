@@ -41,6 +41,7 @@ def test_every_command_is_disturbed_or_has_a_reason() -> None:
     assert disturbed & set(LEFT_OUT) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("faults")
 @pytest.mark.parametrize("number", range(len(FAST)))
 def test_a_fault_of_each_kind(disturbed: Ground, number: int) -> None:
@@ -52,6 +53,7 @@ def test_a_fault_of_each_kind(disturbed: Ground, number: int) -> None:
     assert sum(counts.done.values()) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("faults")
 @pytest.mark.parametrize("where", USES)
 def test_some_changes_of_what_is_kept(disturbed: Ground, where: str) -> None:

@@ -176,6 +176,7 @@ def test_the_document_has_what_it_always_had_and_more(host, tmp_path):
     assert set(document["problems"][0]) == {"severity", "what", "mend"}
 
 
+@pytest.mark.slow
 def test_settings_that_layoutrand_has_changed_are_told(host, tmp_path):
     host.cpufreq()
     host.write(BOOT, "boot-1")

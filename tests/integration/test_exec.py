@@ -66,6 +66,7 @@ def test_only_what_can_move_is_counted(project: Workshop) -> None:
     assert int(found[2]) > 100
 
 
+@pytest.mark.slow
 def test_several_programs_and_only(project: Workshop) -> None:
     """Every program is laid out, each with a line of its own; --only leaves the others as they are linked."""
     script = "$CC -c *.c; mkdir -p bin; $CC -o bin/one main.o u.o & $CC -o two main.o u.o; wait"

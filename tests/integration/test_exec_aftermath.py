@@ -138,6 +138,7 @@ def test_except(bare: Workshop) -> None:
     assert "--except prgo: nothing of that name was linked" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_link_past_the_wrappers(bare: Workshop) -> None:
     """It is named and the status is 1, unless --only or --except leave it out."""
     script = f"make; {PAST} -o past main.o u.o; {PAST} -shared -nostdlib -o past.so.1 u.o"

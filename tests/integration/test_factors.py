@@ -185,6 +185,7 @@ def test_lld_pads_by_itself(places: Path) -> None:
 SAME = ["gcc", *(pytest.param(name, marks=pytest.mark.slow) for name in FACTORS if name != "gcc")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("toolchain", SAME)
 def test_a_seed_gives_the_same_bytes_elsewhere(places: Path, toolchain: str) -> None:
     """Built from nothing in another directory, with another cache, each layout is the same file."""

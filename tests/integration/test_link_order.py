@@ -240,6 +240,7 @@ def test_link_order_goes_alone(gnu: Workshop) -> None:
         gnu.config(BUILD, layout={"factors": ["link-order", "function-order"]})
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_file(gnu: Workshop, tmp_path: Path) -> None:
     """Again from nothing in another place."""
     sources(gnu)
@@ -257,6 +258,7 @@ def test_the_same_seed_gives_the_same_file(gnu: Workshop, tmp_path: Path) -> Non
     assert output(built(gnu, seeds=range(1, 4)).path(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("toolchain", "factor"), [("gcc", "link-order"), ("gcc-mold", "linker-shuffle")])
 def test_inspection_where_the_linker_decides_the_order(gnu: Workshop, toolchain: str, factor: str) -> None:
     """The distance to identity is that of the sections both have; to a layout that is not at hand there is none."""

@@ -122,6 +122,7 @@ def without_nodes(submitter: Submitter, tmp_path: Path, **changes: Any) -> dict[
     return digests(alone.build(BUILD, layouts=LAYOUTS, **changes))
 
 
+@pytest.mark.slow
 def test_processes_of_their_own_make_the_same_binaries(submitter: Submitter, tmp_path: Path) -> None:
     """Linked elsewhere, under another path, from the bundle: every byte as without nodes, verified, and collected."""
     with Processes(2, mp_context=get_context("spawn")) as pool:

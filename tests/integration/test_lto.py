@@ -228,6 +228,7 @@ def test_a_c_program(workshop: Workshop, kind: str, how: str, tmp_path: Path) ->
         assert "only_seen_before" in {name for name, *_ in functions(built.path(IDENTITY))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", first_fast(1, ["square.o plain.o", "plain.o square.o"]))
 def test_a_cxx_program(workshop: Workshop, kind: str, order: str, tmp_path: Path) -> None:
     """Exceptions, virtual functions, static constructors, and inline functions that a plain object has as well."""

@@ -62,6 +62,7 @@ def slots(cluster_project: ClusterProject) -> set[tuple[Any, ...]]:
     return set(rows)
 
 
+@pytest.mark.slow
 def test_every_round_is_executed_whole_on_one_node(cluster_project: ClusterProject) -> None:
     """Two systems, five seeds, controls beside them: recorded with their node; both of a pair follow each other."""
     config = cluster_project.config(systems={"a": {}, "b": {"cflags": "-O1"}})
@@ -111,6 +112,7 @@ def test_a_system_that_is_executed_twice_is_in_its_rounds_on_their_nodes(cluster
     assert (halves.sides, halves.noise[0].n_each) == ("executed twice", 4)
 
 
+@pytest.mark.slow
 def test_further_executions_come_in_further_passes(cluster_project: ClusterProject) -> None:
     """The second of a binary is given out when the first of all others are."""
     config = cluster_project.config("[run]\nexecutions = 2\n" + BENCHMARK, measure="rounds = 2")

@@ -78,6 +78,7 @@ def project(tmp_path):
     return Project(tmp_path / "toy", tmp_path / "cache")
 
 
+@pytest.mark.slow
 def test_a_new_commit_has_no_results_yet(project, tmp_path):
     project.configure(source='repo = "src"\nrev = "HEAD"')
     first = project.commit()

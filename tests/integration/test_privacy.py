@@ -134,6 +134,7 @@ def test_another_value_is_another_build(shop: Workshop) -> None:
     assert shop.said.count("sys: instrumented build") == 2
 
 
+@pytest.mark.slow
 def test_nodes_use_it_and_return_records_without_it(shop: Workshop, tmp_path: Path) -> None:
     """The description of the run, which has it, is for this user's eyes alone."""
     site = ClusterProject(shop, tmp_path / "site")

@@ -238,6 +238,7 @@ def test_another_program_each_time(gnu_units: Workshop) -> None:
         assert f"layout-{failure.layout}" in failure.log.name
 
 
+@pytest.mark.slow
 def test_resumed_and_cached(gnu_units: Workshop) -> None:
     """What is there is not built again; more seeds cost one build each; a damaged binary or record is made again."""
     commands = PLAIN + " && strip prog"

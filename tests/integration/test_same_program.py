@@ -287,6 +287,7 @@ def test_assembler_objects_move_as_one_piece(shop: Workshop) -> None:
     assert any("pieces.o" in note and "move as one piece" in note for note in said(built.result.notes))
 
 
+@pytest.mark.slow
 def test_templates_and_virtual_functions(shop: Workshop) -> None:
     """A C++ program of templates, virtual calls and containers prints the same in every layout."""
     shop.write_named(

@@ -99,6 +99,7 @@ def strange(tmp_path):
     return root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -87,6 +87,7 @@ def test_a_planted_conflict_is_found_and_confirmed_in_layouts_that_took_no_part(
     assert "only others can confirm" in refused.stderr
 
 
+@pytest.mark.slow
 def test_nothing_is_found_where_no_place_matters(layoutrand, tmp_path):
     call = layoutrand(PRINTED)
     found = explained(call, "--confirm", "5")

@@ -230,6 +230,7 @@ def versioned(tmp_path):
     return project
 
 
+@pytest.mark.slow
 def test_a_matrix_of_revisions_and_flags(versioned, tmp_path):
     """Each revision is built with its own submodules at their own places; patterns choose among the systems."""
     done = layoutrand("build", "--seeds", "2", "--json", cwd=versioned, cache=tmp_path / "cache")
@@ -274,6 +275,7 @@ def test_a_matrix_of_revisions_and_flags(versioned, tmp_path):
     assert "main-O1: toy: 0 of 3 layouts are cached, 3 missing (the capture must be built first)" in lines
 
 
+@pytest.mark.slow
 def test_a_matrix_is_run_and_compared(versioned, tmp_path):
     """The systems of a matrix are executed, analysed and compared by their names like any others."""
     done = layoutrand("run", "--seeds", "2", "--system", "*-O1", "--json", cwd=versioned, cache=tmp_path / "cache")

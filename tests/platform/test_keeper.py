@@ -90,6 +90,7 @@ def test_whoever_is_killed_all_of_the_tree_ends(tree, who, mark):
     assert wait_until(lambda: not any(map(is_at_work, three)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["lower", "worker"])
 def test_whoever_is_killed_at_once_is_not_stood_in_for(who, mark):
     """Before the worker has said who it is, too: the process that was started does not become the worker then."""

@@ -54,6 +54,7 @@ def test_a_wheel_from_the_sdist_holds_the_same(wheel, tmp_path):
     assert content(path) == content(wheel)
 
 
+@pytest.mark.slow
 def test_a_wheel_builds_layouts_outside_the_tree(wheel, tmp_path):
     """Installed alone into a fresh environment, it captures and links a program."""
     environment = tmp_path / "venv"

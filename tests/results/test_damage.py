@@ -199,6 +199,7 @@ JSON = (
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
 @pytest.mark.parametrize("sealed", [False, True], ids=["unsealed", "sealed"])

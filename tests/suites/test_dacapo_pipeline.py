@@ -90,6 +90,7 @@ def test_fewer_iterations_as_warmup_need_no_new_execution(project):
     assert (row["n_executions"], row["n_iterations"]) == (2, 6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", releases(*VERSIONS))
 def test_every_release_is_executed_and_read(project, version):
     """That requests and latencies are no iterations, too."""
@@ -145,6 +146,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", releases("2006-10-MR2", "9.12-MR1", "23.11-MR1-chopin"))
 def test_every_failure_is_recorded_with_its_reason_and_costs_no_other_benchmark(project, version):
     root = project(version, ["ok", *FAILURES, "chatty"])
@@ -168,6 +170,7 @@ def test_a_benchmark_that_hangs_is_ended_and_told_how_far_it_came(project):
     assert "hangs starting warmup 1" in output
 
 
+@pytest.mark.slow
 def test_too_many_threads_execute_nothing_and_are_a_failure(project):
     assert run(project("9.12-MR1", ["threads"], threads=2))["failures"] == []
     status, reason, _ = failed(project("9.12-MR1", ["threads"], threads=64), "threads")
