@@ -206,7 +206,8 @@ class InterruptedBuild(Exception):
     pass
 
 
-def test_reading_a_huge_file_is_ended_in_the_midst_of_it(tree):
+@pytest.mark.parametrize("work", [contents, lambda tree, none, go_on: copy(tree, tree.with_name("new"), none, go_on)])
+def test_reading_or_copying_a_huge_file_is_ended_in_the_midst_of_it(tree, work):
     """Whoever interrupts a build waits for the thread that reads its source: 100 GiB take minutes."""
     with (tree / "huge").open("wb") as file:
         file.truncate(100 << 30)
@@ -218,4 +219,4 @@ def test_reading_a_huge_file_is_ended_in_the_midst_of_it(tree):
             raise InterruptedBuild
 
     with pytest.raises(InterruptedBuild):
-        contents(tree, [], go_on)
+        work(tree, [], go_on)

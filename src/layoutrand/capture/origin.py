@@ -84,7 +84,7 @@ class Origins:
 
     def _go_on(self) -> None:
         if self._stopped:
-            raise BuildFailed("the source was not looked at: layoutrand is being interrupted")
+            raise BuildFailed("the source was not read to its end: layoutrand is being interrupted")
 
     def notes(self) -> list[AnyWarning]:
         """What there is to say of the sources that were found."""
@@ -148,7 +148,7 @@ class Origins:
         return Origin(
             facts={"digest": source.digest_of(contents), "in_place": build.in_place},
             about={"git": state},
-            fetch=lambda target: source.copy(folder, target, build.exclude),
+            fetch=lambda target: source.copy(folder, target, build.exclude, self._go_on),
             in_place=folder if build.in_place else None,
             contents=contents,
             notes=tuple(notes),

@@ -57,8 +57,11 @@ def content_of(path: Path, go_on: Callable[[], None] = lambda: None) -> str:
     return "directory" if stat.S_ISDIR(info.st_mode) else ""
 
 
-def copy(source: Path, target: Path, exclude: Sequence[str]) -> None:
-    """Copy the tree with its times (make compares them) and links as they are; sockets and pipes are left out."""
+def copy(source: Path, target: Path, exclude: Sequence[str], go_on: Callable[[], None] = lambda: None) -> None:
+    """Copy the tree with its times (make compares them) and links as they are; sockets and pipes are left out.
+
+    ``go_on`` as for `listing`.
+    """
     target.mkdir(parents=True)
     directories = []
     for name, path in _entries(source, exclude):
@@ -70,7 +73,7 @@ def copy(source: Path, target: Path, exclude: Sequence[str]) -> None:
             destination.mkdir()
             directories.append((path, destination))
         elif stat.S_ISREG(mode):
-            copy_file(path, destination)
+            copy_file(path, destination, go_on)
     for path, destination in reversed(directories):
         shutil.copystat(path, destination)
         destination.chmod(stat.S_IMODE(destination.stat().st_mode) | 0o700)

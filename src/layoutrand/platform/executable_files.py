@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
+from layoutrand.platform.regular_file import ANY, open_regular
+
+_PART: Final = 1 << 20  # bytes
 _STARTING = threading.RLock()  # the writer may be asked to put the file in its place by writing another
 
 
@@ -31,7 +35,14 @@ def writing_executable() -> Iterator[None]:
         yield
 
 
-def copy_file(source: Path, target: Path) -> None:
-    """A copy with times and permissions, which may be executed at once."""
+def copy_file(source: Path, target: Path, go_on: Callable[[], None] = lambda: None) -> None:
+    """A copy with times and permissions, which may be executed at once.
+
+    ``go_on`` is called between parts of the file, and may raise what ends it.
+    """
     with writing_executable():
-        shutil.copy2(source, target)
+        with open_regular(source, largest=ANY) as old, target.open("wb") as new:
+            while part := old.read(_PART):
+                go_on()
+                new.write(part)
+        shutil.copystat(source, target)
