@@ -60,7 +60,7 @@ class Section:
 class Layout:
     """A total order of a capture's sections: ``order[k]`` is the index of the section in slot k.
 
-    ``gaps[k]`` is how many bytes stay free before it; empty for a layout without padding.
+    ``gaps[k]`` is how many bytes stay free before it; empty for a layout that asks for none anywhere.
     """
 
     name: LayoutName

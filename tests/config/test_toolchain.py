@@ -281,12 +281,11 @@ def test_versions_of_unknown_factors_are_a_mistake_in_the_file():
         read(WHOLE.replace("[link]", "[link]\nsince = { paddings = 20 }"))
 
 
-def test_shipped_lld_toolchains_say_which_version_pads(tmp_path):
-    """GNU ld of any version can, lld from 20 on; gold and mold cannot."""
+def test_linkers_of_shipped_toolchains_that_take_an_order_take_gaps_in_any_version(tmp_path):
+    """Where they have no means of their own they are given sections that take up the room."""
     files = {name: toolbox.declared(name, tmp_path) for name in toolbox.shipped()}
+    ordering = {name for name, file in files.items() if "function-order" in file.link.factors}
 
-    for name in ("gcc-lld", "clang-lld"):
-        assert "padding" in files[name].link.factors
-        assert files[name].link.since == {"padding": 20}
-    assert files["gcc"].link.since == {} == files["clang"].link.since
-    assert not any("padding" in files[name].link.factors for name in ("gcc-gold", "gcc-mold"))
+    assert {name for name, file in files.items() if {"padding", "text-offset"} <= {*file.link.factors}} == ordering
+    assert ordering == files.keys() - {"gcc-mold", "go"}
+    assert all(file.link.since == {} for file in files.values())

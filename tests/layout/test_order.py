@@ -1,6 +1,7 @@
 """Layouts: pinned orders, and the rules that every drawn order keeps."""
 
 import hashlib
+from collections import Counter
 from itertools import groupby, pairwise
 
 import pytest
@@ -540,6 +541,48 @@ def test_gaps_reach_from_nothing_to_the_largest():
     assert gaps[4000] == 0
     assert draw(sections, range(4001), name=IDENTITY, factors=("padding",), classes="keep", padding=3).gaps == ()
     assert draw(sections, range(4001), name=3, factors=("function-order",), classes="keep", padding=3).gaps == ()
+
+
+OFFSETS = {0: 349312, 1: 1155008, MAX_SEED: 1146368}
+
+
+@pytest.mark.parametrize("seed", OFFSETS)
+def test_offsets_are_pinned_for_ever(seed):
+    """All of it is left free before the first function that can move, of any program."""
+    layout = draw(SAMPLE, range(len(SAMPLE)), name=seed, factors=("text-offset",), classes="keep")
+    first = next(slot for slot, index in enumerate(layout.order) if not SAMPLE[index].pinned)
+
+    assert layout.order == tuple(CODE)
+    assert {slot: gap for slot, gap in enumerate(layout.gaps) if gap} == {first: OFFSETS[seed]}
+
+
+@given(captures(), st.integers(0, MAX_SEED))
+def test_an_offset_adds_to_a_gap_and_draws_by_itself(capture, seed):
+    """Whatever else is drawn, it is before the first movable code, a multiple of a line, below a huge page."""
+    sections, identity = capture
+    alone, padded, both = (
+        draw(sections, identity, name=seed, factors=factors, classes="keep", padding=64)
+        for factors in (("text-offset",), ("padding",), ("padding", "text-offset"))
+    )
+    offset = sum(alone.gaps)
+
+    assert offset % 64 == 0
+    assert offset < 2 << 20
+    assert len([gap for gap in alone.gaps if gap]) <= 1
+    assert both.gaps == tuple(a + b for a, b in zip(alone.gaps, padded.gaps, strict=True))
+
+
+def test_offsets_reach_every_line_of_a_page_and_every_page_of_a_huge_one():
+    """About equally often."""
+    drawn = [
+        sum(draw([section(0)], [0], name=seed, factors=("text-offset",), classes="keep").gaps) for seed in range(6400)
+    ]
+    lines, pages = Counter(one % 4096 // 64 for one in drawn), Counter(one // 4096 for one in drawn)
+
+    assert set(lines) == set(range(64))
+    assert set(pages) == set(range(512))
+    assert 60 < min(lines.values()) < max(lines.values()) < 140
+    assert max(pages.values()) < 35
 
 
 def test_padding_without_room_is_refused():

@@ -117,11 +117,29 @@ def test_lld_gets_symbols_and_its_own_padding():
     symbols = ".lr.0000001\n.lr.0000000\n.lr.0000002\n.lr.0000003\n.lr.0000004\n.lr.0000005\n"
 
     assert asked("lld") == LayoutRequest(symbols, ("--symbol-ordering-file={}",))
-    padded = asked("lld", gaps=(1, 2, 0, 0, 0, 0), factors=("padding",))
+    padded = asked("lld", "LLD 20.1.2", gaps=(1, 2, 0, 0, 0, 0), factors=("padding",))
     assert padded == LayoutRequest(symbols, ("--symbol-ordering-file={}", "--randomize-section-padding=278062242"))
-    assert known("lld").pads(layout(gaps=(1, 1, 1, 1, 1, 1)))
-    assert not known("lld").pads(layout())
-    assert not known("gnu").pads(layout(gaps=(1, 1, 1, 1, 1, 1)))
+
+
+@pytest.mark.parametrize(
+    ("linker", "version", "factors", "pads", "fills"),
+    [
+        ("gnu", OLD, ("padding",), False, False),
+        ("gnu", NEW, ("padding", "text-offset"), False, False),
+        ("gold", OLD, ("padding",), False, True),
+        ("lld", "LLD 19.1.7", ("padding",), False, True),
+        ("lld", "LLD 20.1.2", ("padding",), True, False),
+        ("lld", "LLD 20.1.2", ("padding", "text-offset"), False, True),
+        ("lld", "LLD 20.1.2", ("text-offset",), False, True),
+    ],
+)
+def test_who_makes_gaps(linker, version, factors, pads, fills):
+    """The linker by a seed of its own, or sections of ours; GNU ld's script says how much is left free."""
+    some, none = layout(gaps=(1, 0, 0, 0, 0, 0), factors=factors), layout(gaps=(0,) * 6, factors=factors)
+
+    assert (known(linker).pads(version, some), known(linker).fills(version, some)) == (pads, fills)
+    assert not known(linker).fills(version, none)
+    assert not known(linker).pads(version, layout())
 
 
 def test_gold_gets_section_names():

@@ -288,7 +288,7 @@ def _lay_out(
         )
         ld = order.toolbox.tools["ld"]
         binary, seconds, _output = link_layout(runner, ld, link, base, layout, scratch=base, threads=setup.threads)
-        linked = verify(binary, link, layout, code, seconds)
+        linked = verify(binary, link, layout, code, seconds, ld_version=ld.version)
         dumped = (base / "code.npz").read_bytes() if order.judged else b""
     target = Path(os.path.realpath(output))  # the linker writes through a symbolic link
     tau = _tau_of_movable(link, layout, linked.verification)

@@ -98,7 +98,8 @@ class Linking:
         """
         name = f"layout {layout} of {self.link.artefact}"
         try:
-            return verify(elf.read(data, name=name), self.link, self._drawn(layout), self._code(), link_s)
+            wanted, code = self._drawn(layout), self._code()
+            return verify(elf.read(data, name=name), self.link, wanted, code, link_s, ld_version=self.ld.version)
         except (ValueError, IndexError, OverflowError) as error:
             raise FeatureUnsupported(f"{name} is a damaged ELF file: {error}") from error
 
@@ -131,7 +132,7 @@ class Linking:
             self.runner, self.ld, self.link, self.base, wanted, scratch=scratch, threads=threads
         )
         self._keep(output, scratch)
-        return verify(binary, self.link, wanted, self._code(), seconds)
+        return verify(binary, self.link, wanted, self._code(), seconds, ld_version=self.ld.version)
 
     def _drawn(self, layout: LayoutName) -> Layout:
         return draw(

@@ -54,7 +54,7 @@ def prove_identity(
     outputs = sorted(set(codecheck.placed_addresses(binary)[2].tolist()))
     sizes = codecheck.other_sizes(binary, outputs)
     link = replace(link, other_sizes=sizes, code_sha256=digest)
-    verify(binary, link, layout, code, seconds)
+    verify(binary, link, layout, code, seconds, ld_version=setup.toolbox.tools["ld"].version)
     return link, code
 
 

@@ -15,6 +15,7 @@ Factor = Literal[
     "function-order-in-module",
     "data-order",
     "padding",
+    "text-offset",
     "link-order",
     "linker-shuffle",
     "cds-order",
@@ -65,6 +66,8 @@ class LayoutPolicy(BaseModel):
                 raise ValueError(
                     f'{factor} leaves addresses to others than layoutrand, so it cannot go with couple = "address"'
                 )
+            if factor == "text-offset":
+                raise ValueError(f'{factor} moves all code, whose addresses are agreed on with couple = "address"')
         return self
 
     def facts(self) -> dict[str, Any]:

@@ -9,7 +9,9 @@ order is a permutation of the places ("slots") that sections hold there:
 - ``function-order`` permutes all code sections of a class; ``function-order-in-module`` those of one object;
   ``module-order`` keeps the sections of an object together and in order, and orders the objects;
 - ``data-order`` permutes read-only data, relocated read-only data, data and bss, each by itself;
-- ``padding`` adds a gap before each placed function.
+- ``padding`` adds a gap before each placed function;
+- ``text-offset`` adds one before the first of them alone: a multiple of 64 bytes below a page, and of pages below
+  2 MiB, so that all code that can move lies elsewhere as a whole.
 
 Each factor draws from a stream of its own, so adding one does not change what the others do.
 """
@@ -30,9 +32,13 @@ from layoutrand.model import IDENTITY, Layout, LayoutName, Section
 from layoutrand.objects.kinds import PLAIN, family, is_code
 
 PADDING: Final = "padding"
+TEXT_OFFSET: Final = "text-offset"
 LINKER_SHUFFLE: Final = "linker-shuffle"
 LINK_ORDER: Final = "link-order"
 _MODULE_ORDER: Final = "module-order"
+_LINE: Final = 64
+_PAGE: Final = 4096
+_HUGE_PAGE: Final = 2 << 20
 _OUTSIDE: Final = None
 """The group of a slot that a factor leaves alone."""
 
@@ -80,12 +86,12 @@ def draw(
 def may_differ(sections: Sequence[Section], identity: Sequence[int], *, factors: Sequence[str], classes: str) -> bool:
     """Whether some seed's layout is another than identity's, by these factors; of `LINK_ORDER` this knows nothing.
 
-    Padding gives a layout of its own to anything that it may stand before. The linker's own shuffle keeps to output
+    A gap gives a layout of its own to anything that it may stand before. The linker's own shuffle keeps to output
     sections.
     """
     keep = classes == "keep"
     movable = [section for section in sections if not section.pinned]
-    if PADDING in factors and any(is_code(section.kind) for section in movable):
+    if {PADDING, TEXT_OFFSET} & set(factors) and any(is_code(section.kind) for section in movable):
         return True
     if LINKER_SHUFFLE in factors and len({family(s.kind) for s in movable}) < len(movable):
         return True
@@ -119,16 +125,29 @@ def wide_linker_seed(seed: int, stream: str) -> int:
 def _gaps(
     sections: Sequence[Section], order: Sequence[int], seed: int, padding: int, factors: Sequence[str]
 ) -> tuple[int, ...]:
-    """Bytes to leave free before the section in each slot, 0 ... ``padding``; () without the factor."""
-    if PADDING not in factors:
+    """Bytes to leave free before the section in each slot, of both factors together; () without them."""
+    if not {PADDING, TEXT_OFFSET} & set(factors):
         return ()
-    if padding < 1:
-        raise UsageError("padding: the largest gap must be at least one byte (layout.padding_bytes)")
-    names = _names(sections)
     free = [is_code(sections[i].kind) and not sections[i].pinned for i in order]
-    return tuple(
-        keyed_uniform(seed, PADDING, names[i], padding + 1) if may else 0 for i, may in zip(order, free, strict=True)
-    )
+    gaps = [0] * len(order)
+    if PADDING in factors:
+        if padding < 1:
+            raise UsageError("padding: the largest gap must be at least one byte (layout.padding_bytes)")
+        names = _names(sections)
+        gaps = [
+            keyed_uniform(seed, PADDING, names[i], padding + 1) if may else 0
+            for i, may in zip(order, free, strict=True)
+        ]
+    if TEXT_OFFSET in factors and True in free:
+        gaps[free.index(True)] += _offset(seed)
+    return tuple(gaps)
+
+
+def _offset(seed: int) -> int:
+    """How far the code as a whole is moved: its line within a page, and its page within a huge page."""
+    line = keyed_uniform(seed, TEXT_OFFSET, b"line", _PAGE // _LINE)
+    page = keyed_uniform(seed, TEXT_OFFSET, b"page", _HUGE_PAGE // _PAGE)
+    return line * _LINE + page * _PAGE
 
 
 def _by_class(keep: bool) -> _Group:

@@ -35,12 +35,12 @@ from layoutrand.layout.reconciled import (
 from layoutrand.link import codecheck
 from layoutrand.link.code import Code
 from layoutrand.link.likeness import contents
-from layoutrand.link.relink import Linked, link_layout, verify
+from layoutrand.link.relink import Linked, link_layout, verify, with_fillers
 from layoutrand.linkers import linkline
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Coincidence, Layout, LayoutName
 from layoutrand.objects import elf
-from layoutrand.objects.fillers import ROOT, filler_object, fits
+from layoutrand.objects.fillers import fits
 from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.process import Runner
 
@@ -132,15 +132,7 @@ def link_side(
             f"{each.link.artefact}: too many functions differ between the systems ({len(fillers):,} gaps) for layouts "
             'in which they have the same addresses; use layout.couple = "order"'
         )
-    path = scratch / "fillers.o"
-    with cache_errors("write", path):
-        path.unlink(missing_ok=True)
-        path.write_bytes(filler_object(fillers))
-    link = replace(
-        each.link,
-        sections=(*each.link.sections, *fillers),
-        argv=(*each.link.argv, str(path), f"--undefined={ROOT}"),
-    )
+    link = with_fillers(each.link, fillers, scratch)
     binary, seconds, output = link_layout(runner, each.ld, link, each.base, layout, scratch=scratch, threads=threads)
     own = tuple(index for index in layout.order if index < len(each.link.sections))
     return ReconciledLink(binary, seconds, output, replace(layout, order=own), stretches)
@@ -148,7 +140,7 @@ def link_side(
 
 def verify_side(each: LinkedSide, number: int, of: Reconciliation, made: ReconciledLink, code: Code) -> Linked:
     """Check the binary as any other, and count what lies at the addresses agreed on; raises as `verify` does."""
-    linked = verify(made.binary, each.link, made.layout, code, made.seconds)
+    linked = verify(made.binary, each.link, made.layout, code, made.seconds, ld_version=each.ld.version)
     found = coincidence(number, of, made, code)
     return replace(linked, verification=replace(linked.verification, coincidence=found))
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.cache.capture_record import ROOT, CapturedLink
-from layoutrand.errors import CodeChanged, LayoutNotApplied, LinkFailed
+from layoutrand.errors import CodeChanged, FeatureUnsupported, LayoutNotApplied, LinkFailed
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.link import by_symbols, codecheck, lto
@@ -24,8 +24,10 @@ from layoutrand.link.program_places import Program
 from layoutrand.linkers import link_order
 from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Tool
-from layoutrand.model import IDENTITY, Layout, Verification
+from layoutrand.model import IDENTITY, Layout, Section, Verification
 from layoutrand.objects import elf
+from layoutrand.objects.fillers import ROOT as KEPT
+from layoutrand.objects.fillers import filler, filler_object, fits
 from layoutrand.objects.kinds import FAMILIES, family
 from layoutrand.platform.disk import cache_errors, sha256_bytes
 from layoutrand.platform.process import Completed, Runner
@@ -93,6 +95,8 @@ def link_layout(
     if isinstance(layout.name, int):
         lto.require_factors(link.lto, layout.factors, link.artefact)
     means = linker(link.linker)
+    if means.fills(ld.version, layout):
+        link, layout = _filled(link, layout, scratch)
     asked = means.request(ld.version, link.script, link.sections, layout, users_script=link.users_script)
     if LINK_ORDER in layout.factors and isinstance(layout.name, int):
         link = replace(link, argv=link_order.move(link.argv, tuple(link.moves.values()), layout.name).argv)
@@ -112,10 +116,40 @@ def link_layout(
     return elf.read(output.read_bytes(), name=str(output)), seconds, output
 
 
-def verify(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code, seconds: float) -> Linked:
+def _filled(link: CapturedLink, layout: Layout, scratch: Path) -> tuple[CapturedLink, Layout]:
+    """The link with an object more, a section of which stands in the order for each gap."""
+    order: list[int] = []
+    fillers: list[Section] = []
+    for index, gap in zip(layout.order, layout.gaps, strict=True):
+        if gap:
+            fillers.append(filler(len(link.sections) + len(fillers), link.sections[index].kind, gap))
+            order.append(fillers[-1].index)
+        order.append(index)
+    return with_fillers(link, fillers, scratch), replace(layout, order=tuple(order), gaps=())
+
+
+def with_fillers(link: CapturedLink, fillers: Sequence[Section], scratch: Path) -> CapturedLink:
+    """The link with an object more, which is written to ``scratch`` and has these sections.
+
+    Raises `FeatureUnsupported` where they are too many for an object.
+    """
+    if not fits(len(fillers)):
+        raise FeatureUnsupported(f"{link.artefact}: {len(fillers):,} gaps are more than an object file has room for")
+    path = scratch / "fillers.o"
+    with cache_errors("write", path):
+        path.unlink(missing_ok=True)
+        path.write_bytes(filler_object(fillers))
+    sections = (*link.sections, *fillers)
+    return replace(link, sections=sections, argv=(*link.argv, str(path), f"--undefined={KEPT}"))
+
+
+def verify(
+    binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code, seconds: float, *, ld_version: str
+) -> Linked:
     """Check the binary against the layout asked for and against identity's code.
 
-    Raises `LayoutNotApplied` or `CodeChanged`, naming the first section that is wrong.
+    ``ld_version`` is what the linker says of itself.  Raises `LayoutNotApplied` or `CodeChanged`, naming the first
+    section that is wrong.
     """
     if isinstance(code, ProgramCode):
         proof = by_symbols.verify(binary, link, layout, code)
@@ -132,14 +166,15 @@ def verify(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code, seco
     if own_shuffle and np.array_equal(achieved, link.identity):
         raise LayoutNotApplied(f"{link.linker} was asked to shuffle, but left every section where it was")
     _check_order(link, achieved, wanted)
-    _check_gaps(link, layout, binary, where, code)
+    own_gaps = linker(link.linker).pads(ld_version, layout)
+    _check_gaps(link, layout, binary, where, code, own_gaps=own_gaps)
     _check_code(link, code, binary, where)
     rows = codecheck.symbol_rows(binary, where, code.size)
     if not np.array_equal(rows, code.functions):
         raise CodeChanged("the functions' sizes or places inside their sections differ from identity's")
     if not np.array_equal(codecheck.symbol_rows(binary, where, code.size, elf.STT_OBJECT), code.variables):
         raise CodeChanged("the variables' sizes or places inside their sections differ from identity's")
-    padded = own_shuffle or linker(link.linker).pads(layout)
+    padded = own_shuffle or own_gaps
     wrong = codecheck.wrong_sizes(codecheck.other_sizes(binary, where.outputs()), link.other_sizes, padded=padded)
     if wrong:
         raise CodeChanged(f"output sections besides the placed ones have another size than in identity: {wrong[:4]}")
@@ -170,12 +205,13 @@ def _check_order(link: CapturedLink, achieved: NDArray[np.int64], wanted: NDArra
     )
 
 
-def _check_gaps(link: CapturedLink, layout: Layout, binary: elf.Elf, where: codecheck.Placed, code: Code) -> None:
+def _check_gaps(
+    link: CapturedLink, layout: Layout, binary: elf.Elf, where: codecheck.Placed, code: Code, *, own_gaps: bool
+) -> None:
     if not layout.gaps:
         return
     order = np.array(layout.order, np.int64)
     align = np.array([link.sections[i].align for i in layout.order], np.int64)
-    own_gaps = linker(link.linker).pads(layout)
     gaps = np.array(layout.gaps, np.int64) * (not own_gaps)
     address = where.address[order]
     placed = codecheck.Placed(address, where.output[order])

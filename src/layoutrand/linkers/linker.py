@@ -124,10 +124,14 @@ class Linker(ABC):
         del version, said
         return ""
 
-    def pads(self, layout: Layout) -> bool:
+    def pads(self, version: str, layout: Layout) -> bool:
         """Whether the layout's gaps are the linker's own choice, and not asked for one by one."""
-        del layout
+        del version, layout
         return False
+
+    def fills(self, version: str, layout: Layout) -> bool:
+        """Whether gaps are sections of ours, which take part in the order (`layoutrand.objects.fillers`)."""
+        return any(layout.gaps) and not self.pads(version, layout)
 
     def talkative(self, reports: str) -> list[str]:
         """What makes it tell of the files that it reads, or write them to the file ``reports``."""

@@ -69,6 +69,11 @@ class _Gnu(Linker):
         # In the default script's stead (-dT): a script of the build's that only adds to it (INSERT) still does.
         return LayoutRequest(ldscript.ordered_script(script, lines), ("-dT", "{}"))
 
+    def fills(self, version: str, layout: Layout) -> bool:
+        """See `Linker`; a script says how much is left free."""
+        del version, layout
+        return False
+
     def talkative(self, reports: str) -> list[str]:
         """See `Linker`; everything is said."""
         del reports

@@ -1,4 +1,4 @@
-"""lld: a file with symbols, in order; it pads by a seed of its own, and does link-time optimisation itself."""
+"""lld: a file with symbols, in order; from 20 on it pads by a seed of its own; it optimises at link time by itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from layoutrand.layout.order import PADDING, linker_seed
+from layoutrand.config.toolchain import version_number
+from layoutrand.layout.order import PADDING, TEXT_OFFSET, linker_seed
 from layoutrand.linkers import ldscript
 from layoutrand.linkers.linker import Called, LayoutRequest, Linker, MapReader
 from layoutrand.linkers.linkmap import dependencies, members_of, placed
@@ -15,6 +16,8 @@ from layoutrand.model import Layout, Section
 # "1139  1139  2c  16  file.o:(.text.f)", in hexadecimal but for the alignment
 _PLACED: Final = re.compile(r"^ *[0-9a-f]+ +[0-9a-f]+ +([0-9a-f]+) +[0-9]+ +(.+):\((\S+)\)$", re.MULTILINE)
 _OWN: Final = "<internal>"
+_PADS_SINCE: Final = (20,)
+"""The first lld with --randomize-section-padding; before, gaps are sections of ours."""
 
 
 class _Map:
@@ -43,9 +46,9 @@ class _Lld(Linker):
         self, version: str, script: str, sections: Sequence[Section], layout: Layout, *, users_script: bool
     ) -> LayoutRequest:
         """See `Linker`."""
-        del version, script, sections, users_script
+        del script, sections, users_script
         padding: tuple[str, ...] = ()
-        if layout.gaps:
+        if self.pads(version, layout):
             assert isinstance(layout.name, int)
             padding = (f"--randomize-section-padding={linker_seed(layout.name, PADDING)}",)
         return LayoutRequest(ldscript.symbol_order(layout.order), ("--symbol-ordering-file={}", *padding))
@@ -58,9 +61,9 @@ class _Lld(Linker):
         said = any(word.lstrip("-").startswith(("threads", "no-threads")) for word in argv)
         return [] if said else [f"--threads={threads}"]
 
-    def pads(self, layout: Layout) -> bool:
-        """See `Linker`."""
-        return bool(layout.gaps)
+    def pads(self, version: str, layout: Layout) -> bool:
+        """See `Linker`; beside an offset, which is ours, all gaps are."""
+        return bool(layout.gaps) and TEXT_OFFSET not in layout.factors and version_number(version) >= _PADS_SINCE
 
     def opened(self, said: str, reports: bytes) -> list[str]:
         """See `Linker`."""
