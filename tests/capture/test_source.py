@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from layoutrand.capture.source import copy, digest, digest_of, left_out
+from layoutrand.capture.source import copy, digest, digest_of, is_by_editors, left_out
 from layoutrand.capture.source import listing as contents
 from layoutrand.errors import UsageError
 from layoutrand.platform.disk import CACHE_TAG
@@ -200,6 +200,24 @@ def test_the_digest_is_that_of_the_listing(tree):
 def test_names_below_what_is_left_out_are_left_out(name, patterns, out):
     """A pattern that matches a directory takes everything in it along."""
     assert left_out(name, patterns) is out
+
+
+@pytest.mark.parametrize(
+    "name", ["main.c~", "lib/.#a.c", "lib/.a.c.swp", "a.bak", ".vscode/settings.json", "layoutrand.toml.keep", "#a.c#"]
+)
+def test_what_editors_leave_is_no_part_of_a_directory(tree, tmp_path, name):
+    """It is not copied, and makes no build necessary."""
+    before = digest(tree, [])
+    (tree / name).parent.mkdir(exist_ok=True)
+    (tree / name).write_text("x")
+
+    copy(tree, tmp_path / "copied", [])
+
+    assert digest(tree, []) == before
+    assert not (tmp_path / "copied" / name).exists()
+    assert name not in contents(tree, [])
+    assert is_by_editors(name)
+    assert not is_by_editors("main.c")
 
 
 class InterruptedBuild(Exception):

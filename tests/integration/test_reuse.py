@@ -352,6 +352,27 @@ def test_revisions_with_one_program_share_a_capture_and_keep_their_commits(gnu, 
     assert (one.capture.files.added, one.capture.files.changed) == (("x",), ("pad.c",))
 
 
+def test_a_build_says_why_it_is_made_again_before_it_is(shop):
+    """By names of files and by flags; nothing where it is the first, or nothing is to be made."""
+    config = configured(shop)
+    built(shop, config)
+    built(shop, config)
+    again = [text for text in shop.said if "again" in text]
+    (shop.source / "pad.c").write_text(FILLER + "int more;\n")
+    (shop.source / "notes").write_text("x")
+    built(shop, config)
+    built(shop, configured(shop, systems={"sys": {"toolchain": "./mine.toml", "cflags": "-O1"}}))
+
+    assert again == []
+    assert [text for text in shop.said if "again" in text] == [
+        "sys: built again: changed: pad.c, added: notes",
+        'sys: built again: flags.cflags: was "-O2", now "-O1"',
+    ]
+    assert shop.said.index("sys: built again: changed: pad.c, added: notes") < len(shop.said) - 1 - shop.said[
+        ::-1
+    ].index("sys: instrumented build")
+
+
 def test_where_archives_may_move_is_another_capture_of_the_same_link(gnu, tmp_path):
     """What is cached of the one is not taken for the other: the same files are linked by the same line."""
     (tmp_path / "l.c").write_text(many_functions(6, prefix="l_"))

@@ -24,6 +24,7 @@ from layoutrand.build.earlier_builds import recall_capture, remember_build
 from layoutrand.build.jdk_layouts import make_jdk_layouts
 from layoutrand.build.linking import Linking
 from layoutrand.build.rebuild import Rebuilt, rebuild
+from layoutrand.build.why_again import why_again
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.keys import stock_key
 from layoutrand.capture.instrumented_build import BuildOrder, build_stock, capture, make_order
@@ -217,6 +218,8 @@ def _capture(setup: BuildSetup, name: str) -> _Base:
             cached = made is not None
             if recorded != "none" and not cached:
                 notes.append(CaptureBuiltAgain(name, record=recorded))
+            if not cached and (reason := why_again(setup, order)) is not None:
+                setup.progress.say(str(reason))
             made = made or capture(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say)
             remember_build(setup, order)
         return _Base(made, order.toolbox.tools["ld"], order, cached, None, tuple(notes))

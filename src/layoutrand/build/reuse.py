@@ -6,7 +6,6 @@ here. The comparison is with the latest build of the same system that is remembe
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
@@ -16,8 +15,9 @@ from layoutrand.build.build import find_order
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.earlier_builds import Remembered, latest_build, recall_capture
 from layoutrand.build.made_from import known_captures
+from layoutrand.build.why_again import changed_files, changed_parts
 from layoutrand.cache.capture_record import Capture
-from layoutrand.cache.difference import FileChanges, Part, compare, compare_files
+from layoutrand.cache.difference import FileChanges, Part, compare
 from layoutrand.cache.keys import coupled_key, reference_key, stock_key
 from layoutrand.capture.instrumented_build import BuildOrder
 from layoutrand.errors import LayoutrandError
@@ -129,8 +129,7 @@ def _artefacts(setup: BuildSetup) -> list[str]:
 
 def _verdict(setup: BuildSetup, order: BuildOrder, latest: Remembered | None) -> ReuseVerdict:
     """That it must be built, with the reason so far as the key tells it."""
-    now = json.loads(json.dumps(order.facts))  # as they are remembered: a tuple there is a list
-    parts = compare(None if latest is None else latest.facts, now)
+    parts = changed_parts(order, latest)
     differ = sum(part.change != "same" for part in parts)
     if latest is None:
         reason = "no earlier build of this system is remembered"
@@ -138,7 +137,7 @@ def _verdict(setup: BuildSetup, order: BuildOrder, latest: Remembered | None) ->
         reason = f"{differ} of {len(parts)} parts of its key changed since the latest build of this system"
     else:
         reason = "nothing changed, but the record of its key is gone or damaged"
-    files = None if latest is None else _files(setup, order, latest)
+    files = None if latest is None else changed_files(setup, order, latest)
     return ReuseVerdict("to build", reason, order.key, None, latest, tuple(parts), files, ())
 
 
@@ -146,22 +145,6 @@ def _why_reused(verdict: ReuseVerdict) -> str:
     if verdict.compared_with is None or any(part.change != "same" for part in verdict.parts):
         return "an earlier build had exactly this key"
     return "nothing it depends on changed since the latest build of this system"
-
-
-def _files(setup: BuildSetup, order: BuildOrder, latest: Remembered) -> FileChanges | None:
-    """Files of the source that changed since, as far as it can be known."""
-    was, now = latest.facts["source"], order.facts["source"]
-    if was == now:
-        return None
-    if order.origin.contents is not None:
-        return None if latest.contents is None else compare_files(latest.contents, order.origin.contents)
-    if "commit" not in was:
-        return None
-    changes = setup.origins.mirrors.changes(order.origin.about["repo"], was["commit"], now["commit"])
-    if changes is None:
-        return None
-    kinds = {kind: tuple(sorted(name for k, name in changes if k == kind)) for kind in "AD"}
-    return FileChanges(kinds["A"], kinds["D"], tuple(sorted(name for kind, name in changes if kind not in "AD")))
 
 
 def _state(setup: BuildSetup, system: str, artefact: str, layout: LayoutName, key: str) -> str:

@@ -15,6 +15,8 @@ from layoutrand.platform.disk import is_cache, sha256_file
 from layoutrand.platform.executable_files import copy_file
 
 ALWAYS_LEFT_OUT = (".git", ".layoutrand", "layoutrand.toml")
+_LEFT_BY_EDITORS = ("*~", "*.bak", "*.swp", "*.swo", ".#*", "#*#", ".idea", ".vscode", "layoutrand.toml.*")
+"""What nobody builds from, at any depth of a directory: to edit a file and put it back makes no build necessary."""
 _RESULTS = ".layoutrand"
 _NEVER_ENTERED = (".git", _RESULTS)
 """Directories at any depth: a project may lie below the source that it builds, and its results are none of that."""
@@ -88,7 +90,7 @@ def _entries(source: Path, exclude: Sequence[str]) -> Iterator[tuple[str, Path]]
         for entry in children:
             name = f"{directory}/{entry.name}" if directory else entry.name
             is_folder = entry.is_dir(follow_symlinks=False)
-            if name in ALWAYS_LEFT_OUT or _matches(name, exclude):
+            if name in ALWAYS_LEFT_OUT or _matches(name, exclude) or _matches(entry.name, _LEFT_BY_EDITORS):
                 continue
             if is_folder and (entry.name in _NEVER_ENTERED or is_cache(source / name)):
                 continue
@@ -105,6 +107,11 @@ def is_ours(name: str) -> bool:
     """Whether what has this name in the tree is git's or layoutrand's, and so no part of the source."""
     parts = name.split("/")
     return parts[0] in ALWAYS_LEFT_OUT or _RESULTS in parts[:-1]
+
+
+def is_by_editors(name: str) -> bool:
+    """Whether editors leave such files or directories behind, which are no part of a source that is a directory."""
+    return any(_matches(part, _LEFT_BY_EDITORS) for part in name.split("/"))
 
 
 def left_out(name: str, exclude: Sequence[str]) -> bool:

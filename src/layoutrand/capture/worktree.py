@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.capture.source import content_of, digest_of, is_ours, left_out
+from layoutrand.capture.source import content_of, digest_of, is_by_editors, is_ours, left_out
 from layoutrand.errors import BuildFailed, ToolNotFound
 from layoutrand.platform.disk import readable
 from layoutrand.platform.git_command import commit_facts, commit_named, git, names
@@ -60,13 +60,13 @@ def _changed(source: Path, exclude: Sequence[str]) -> tuple[dict[str, str], int]
     changed: dict[str, str] = {}
     ignored = 0
     for name in _submodules(source):
-        if is_ours(name) or left_out(name, exclude):
+        if is_ours(name) or is_by_editors(name) or left_out(name, exclude):
             continue
         inner, more = _changed(source / name, ())
         changed |= {f"{name}/{path}": what for path, what in inner.items() if not left_out(f"{name}/{path}", exclude)}
         ignored += more
     for kind, name, submodule in _entries(source):
-        if is_ours(name) or left_out(name, exclude):
+        if is_ours(name) or is_by_editors(name) or left_out(name, exclude):
             continue
         if kind == "!":
             ignored += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_text
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -12,13 +11,10 @@ from layoutrand.cli.terminal import Display, Terminal
 
 if TYPE_CHECKING:
     from layoutrand.build.reuse import Binaries, ReuseExplanation, ReuseVerdict
-    from layoutrand.cache.difference import FileChanges, Part
     from layoutrand.config.config import Config
     from layoutrand.model import LayoutName
 
 _MOST_FILES = 12
-_LONGEST = 60
-_HASH = 64  # hexadecimal digits of SHA-256
 
 
 def explain_build(
@@ -87,6 +83,7 @@ def _show(one: ReuseExplanation, page: Display) -> None:
 
 def _show_verdict(what: str, verdict: ReuseVerdict, page: Display, *, known: ReuseVerdict | None = None) -> None:
     """One verdict with the parts of its key; those that ``known`` has shown already are not shown again."""
+    from layoutrand.build.why_again import told_files, told_part
     from layoutrand.cache.difference import unchanged
 
     latest = verdict.compared_with
@@ -94,43 +91,16 @@ def _show_verdict(what: str, verdict: ReuseVerdict, page: Display, *, known: Reu
     page.line(f"{what}: {verdict.state}: {verdict.reason}{when}")
     if verdict.shared_with:
         page.line(f"    shared with {', '.join(verdict.shared_with)}: equal keys, so it is built once")
-    shown = set() if known is None else {_told(part) for part in known.parts}
-    new = [part for part in verdict.parts if part.change != "same" and _told(part) not in shown]
+    shown = set() if known is None else {told_part(part) for part in known.parts}
+    new = [part for part in verdict.parts if part.change != "same" and told_part(part) not in shown]
     for part in new if latest is not None else ():
-        page.line(f"    {_told(part)}")
+        page.line(f"    {told_part(part)}")
         if part.name in ("source.digest", "source.commit") and verdict.files is not None:
-            for line in _files(verdict.files):
-                page.line(f"        {line}")
+            for change, names in told_files(verdict.files, _MOST_FILES):
+                page.line(f"        {change}: {names}")
     same = unchanged(list(verdict.parts))
     if same and known is None:
         page.line(f"    same: {', '.join(same)}")
-
-
-def _told(part: Part) -> str:
-    if part.change == "added":
-        return f"{part.name}: now {_short(part.now)}, not there before"
-    if part.change == "removed":
-        return f"{part.name}: was {_short(part.was)}, not there now"
-    return f"{part.name}: was {_short(part.was)}, now {_short(part.now)}"
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, str) and len(value) in (40, _HASH) and not set(value) - set("0123456789abcdef"):
-        return value[:12]
-    text = json_text.dumps(value, ensure_ascii=True)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
-
-
-def _files(files: FileChanges) -> list[str]:
-    from layoutrand.platform.disk import readable
-
-    lines = []
-    for change in ("changed", "added", "removed"):
-        names = getattr(files, change)
-        if names:
-            more = f" and {len(names) - _MOST_FILES} more" if len(names) > _MOST_FILES else ""
-            lines.append(f"{change}: {', '.join(readable(name) for name in names[:_MOST_FILES])}{more}")
-    return lines
 
 
 def _counted(binaries: Binaries) -> str:

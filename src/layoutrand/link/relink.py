@@ -28,7 +28,7 @@ from layoutrand.model import IDENTITY, Layout, Section, Verification
 from layoutrand.objects import elf
 from layoutrand.objects.fillers import ROOT as KEPT
 from layoutrand.objects.fillers import filler, filler_object, fits
-from layoutrand.objects.kinds import FAMILIES, family
+from layoutrand.objects.kinds import FAMILIES, PLAIN, family
 from layoutrand.platform.disk import cache_errors, sha256_bytes
 from layoutrand.platform.process import Completed, Runner
 from layoutrand.text.telling_line import of_build, of_program
@@ -166,8 +166,8 @@ def verify(
     if own_shuffle and np.array_equal(achieved, link.identity):
         raise LayoutNotApplied(f"{link.linker} was asked to shuffle, but left every section where it was")
     _check_order(link, achieved, wanted)
-    own_gaps = linker(link.linker).pads(ld_version, layout)
-    _check_gaps(link, layout, binary, where, code, own_gaps=own_gaps)
+    own_gaps, filled = (ask(ld_version, layout) for ask in (linker(link.linker).pads, linker(link.linker).fills))
+    _check_gaps(link, layout, binary, where, code, own_gaps=own_gaps, filled=filled)
     _check_code(link, code, binary, where)
     rows = codecheck.symbol_rows(binary, where, code.size)
     if not np.array_equal(rows, code.functions):
@@ -206,7 +206,14 @@ def _check_order(link: CapturedLink, achieved: NDArray[np.int64], wanted: NDArra
 
 
 def _check_gaps(
-    link: CapturedLink, layout: Layout, binary: elf.Elf, where: codecheck.Placed, code: Code, *, own_gaps: bool
+    link: CapturedLink,
+    layout: Layout,
+    binary: elf.Elf,
+    where: codecheck.Placed,
+    code: Code,
+    *,
+    own_gaps: bool,
+    filled: bool,
 ) -> None:
     if not layout.gaps:
         return
@@ -216,9 +223,10 @@ def _check_gaps(
     address = where.address[order]
     placed = codecheck.Placed(address, where.output[order])
     lowest = codecheck.closest(binary, placed, code.size[order], gaps)
-    if link.users_script:  # what the script itself places may come before the first section of a family
-        families = [FAMILIES.index(family(link.sections[i].kind)) for i in layout.order]
-        first = np.flatnonzero(np.diff(placed.output * len(FAMILIES) + families, prepend=-1))
+    if link.users_script or filled:  # what script or linker places by itself may come before a family's first section
+        families = np.array([FAMILIES.index(family(link.sections[i].kind)) for i in layout.order], np.int64)
+        first = np.diff(placed.output * len(FAMILIES) + families, prepend=-1) != 0
+        first &= link.users_script | (families != FAMILIES.index(PLAIN))  # but not before code, where gaps are
         lowest[first] = address[first]
     slot = codecheck.first_wrong_gap(address, lowest, align)
     if own_gaps:  # how much is the linker's choice: that it padded at all can be seen

@@ -1,0 +1,99 @@
+"""Why a system is built again: what of it is another than when it was built last."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from layoutrand.build.build_setup import BuildSetup
+from layoutrand.build.earlier_builds import Remembered, latest_build
+from layoutrand.cache.difference import FileChanges, Part, compare, compare_files
+from layoutrand.capture.instrumented_build import BuildOrder
+from layoutrand.platform.disk import readable
+
+_SOURCE: Final = ("source.digest", "source.commit")
+_MOST_NAMES: Final = 3
+_MOST_PARTS: Final = 2
+_LONGEST: Final = 60
+_DIGESTS: Final = (40, 64)
+
+
+@dataclass(frozen=True)
+class BuiltAgain:
+    """What changed since the system's latest build; ``files`` are those of its source, None where not known."""
+
+    system: str
+    parts: tuple[Part, ...]
+    files: FileChanges | None
+
+    def __str__(self) -> str:
+        others = [part for part in self.parts if part.name not in _SOURCE]
+        told = [] if len(others) == len(self.parts) else [self._of_source()]
+        told += [told_part(part) for part in others[:_MOST_PARTS]]
+        if len(others) > _MOST_PARTS:
+            told.append(f"and {len(others) - _MOST_PARTS} more parts of its key (--explain has them)")
+        return f"{self.system}: built again: {'; '.join(told)}"
+
+    def _of_source(self) -> str:
+        if self.files is None:
+            return "its source is another"
+        return ", ".join(f"{change}: {names}" for change, names in told_files(self.files, _MOST_NAMES))
+
+
+def why_again(setup: BuildSetup, order: BuildOrder) -> BuiltAgain | None:
+    """What is new in a build that has to be made; None where no earlier one is remembered, or all of it is the same."""
+    latest = latest_build(setup, order.recipe.system, order.recipe.variant)
+    if latest is None:
+        return None
+    parts = tuple(part for part in changed_parts(order, latest) if part.change != "same")
+    return BuiltAgain(order.recipe.system, parts, changed_files(setup, order, latest)) if parts else None
+
+
+def changed_parts(order: BuildOrder, latest: Remembered | None) -> list[Part]:
+    """Every part of the order's key against that of the latest build."""
+    now = json.loads(json.dumps(order.facts))  # as they are remembered: a tuple there is a list
+    return compare(None if latest is None else latest.facts, now)
+
+
+def changed_files(setup: BuildSetup, order: BuildOrder, latest: Remembered) -> FileChanges | None:
+    """Files of the source that changed since, as far as it can be known."""
+    was, now = latest.facts["source"], order.facts["source"]
+    if was == now:
+        return None
+    if order.origin.contents is not None:
+        return None if latest.contents is None else compare_files(latest.contents, order.origin.contents)
+    if "commit" not in was:
+        return None
+    changes = setup.origins.mirrors.changes(order.origin.about["repo"], was["commit"], now["commit"])
+    if changes is None:
+        return None
+    kinds = {kind: tuple(sorted(name for k, name in changes if k == kind)) for kind in "AD"}
+    return FileChanges(kinds["A"], kinds["D"], tuple(sorted(name for kind, name in changes if kind not in "AD")))
+
+
+def told_part(part: Part) -> str:
+    """What became of one part of a key, in words."""
+    if part.change == "added":
+        return f"{part.name}: now {_short(part.now)}, not there before"
+    if part.change == "removed":
+        return f"{part.name}: was {_short(part.was)}, not there now"
+    return f"{part.name}: was {_short(part.was)}, now {_short(part.now)}"
+
+
+def told_files(files: FileChanges, most: int) -> list[tuple[str, str]]:
+    """What became of files, each with names of at most so many of them."""
+    told = []
+    for change in ("changed", "added", "removed"):
+        names = getattr(files, change)
+        if names:
+            more = f" and {len(names) - most} more" if len(names) > most else ""
+            told.append((change, f"{', '.join(readable(name) for name in names[:most])}{more}"))
+    return told
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, str) and len(value) in _DIGESTS and not set(value) - set("0123456789abcdef"):
+        return value[:12]
+    text = json.dumps(value, ensure_ascii=True)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
