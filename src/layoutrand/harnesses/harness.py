@@ -8,7 +8,7 @@ execution.  Which process it was started from, and so the layout, is what result
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
@@ -66,12 +66,28 @@ class Harness(ABC):
     files: ClassVar[tuple[str, ...]] = ()
     """Patterns of files that it leaves in the working directory, beside what it prints."""
 
+    def refusal(self, command: Sequence[str]) -> str:  # noqa: ARG002 - for those whose options could be there already
+        """What is wrong with a command whose words would not go with `words`; "" for what goes."""
+        return ""
+
     @abstractmethod
     def words(self, reading: HarnessReading) -> list[str]:
         """What is put behind the command, so that the cases asked for are executed and reported.
 
         Raises `UnsupportedByHarness` for what it has no option for.
         """
+
+    def words_for(self, case: str) -> list[str]:
+        """What is put behind the command in place of `words` to execute one case, by its name, for a profile of it.
+
+        Names of some harnesses say it less than exactly: whether it was that case alone `executed` tells.  Raises
+        `UnsupportedByHarness` where there is no such option.
+        """
+        raise UnsupportedByHarness(f"{self.name} has no option for one case: {case}")
+
+    def executed(self, left: LeftByHarness) -> set[str]:
+        """The cases of a process that `words_for` started; raises `NoMeasurement`."""
+        return {case.name for case in self.read(left)}
 
     def environment(self) -> dict[str, str]:
         """Variables that it needs."""
@@ -84,6 +100,18 @@ class Harness(ABC):
 
 class UnsupportedByHarness(ValueError):
     """A setting that a harness has no option for: `str` is a sentence that begins with the key."""
+
+
+_OF_PATTERNS: Final = frozenset("\\^$.|?*+()[]{}")
+
+
+def exactly(text: str) -> str:
+    r"""A regular expression for a text and nothing else; none of it is special to one dialect alone.
+
+    >>> print(exactly("Sort<int>/16 (fast)"))
+    ^Sort<int>/16 \(fast\)$
+    """
+    return "^" + "".join(f"\\{each}" if each in _OF_PATTERNS else each for each in text) + "$"
 
 
 def seconds(value: float, unit: str) -> float:
