@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from layoutrand.analysis.sample import Sample
+from layoutrand.errors import AnalysisError
+from layoutrand.explain.explain_warnings import RoundsLeftOut
 from layoutrand.explain.offsets import Offsets
 from layoutrand.explain.sweep import Sweep, SweepOrder, by_round
 from layoutrand.explain.sweep_words import offsets_in_words, verdict
@@ -56,6 +58,7 @@ def told(table: np.ndarray, offsets: tuple[int, ...], seed: int, permutations: i
             response=response,
             summary=nothing,
             hostname="here",
+            cause=None,
         )
     )
 
@@ -138,3 +141,34 @@ def test_runs_of_offsets_in_words():
     assert offsets_in_words((0, 4, 56, 60), FINE, 64, 64) == "offsets 56 … 4"
     assert offsets_in_words((16, 48), LINE, 32, 64) == "offset 16 modulo 32"
     assert offsets_in_words((8, 24, 40, 56), FINE, 16, 64) == "offset 8 modulo 16"
+
+
+def with_rounds(rounds: dict[int, tuple[int, ...]]) -> Sample:
+    """A sample that has for each offset a value (100 times the offset and the round) in these rounds."""
+    return Sample(
+        system="O2",
+        benchmark="b",
+        instrument="wall",
+        metric="wall_s",
+        unit="s",
+        is_primary=True,
+        binaries=tuple((o, tuple((100.0 * o + r,) for r in own)) for o, own in rounds.items()),
+        controls={},
+        rounds=rounds,
+    )
+
+
+def test_rounds_with_a_missing_value_are_left_out_and_told():
+    sample = with_rounds({0: (1, 2, 3, 4, 5), 16: (1, 3, 4), 32: (3, 1, 2)})
+    complete, means, lost = by_round(sample, (0, 16), 4)
+    assert (complete, lost) == ((1, 3, 4), (2,))
+    assert means.tolist() == [[1.0, 1601.0], [3.0, 1603.0], [4.0, 1604.0]]
+    assert by_round(sample, (0, 16, 32), 5)[::2] == ((1, 3), (2, 4, 5))
+    with pytest.raises(
+        AnalysisError, match=r"1 of 2 rounds have a value at each of 2 offsets.* at least 2 are needed;"
+    ):
+        by_round(sample, (0, 16), 2)
+    with pytest.raises(AnalysisError, match="offset 48 was never measured"):
+        by_round(sample, (0, 48), 5)
+    assert str(RoundsLeftOut((2,), 4)) == ("1 of 4 rounds are left out, because an execution of theirs has no value: 2")
+    assert str(RoundsLeftOut(tuple(range(1, 11)), 30)).endswith("1, 2, 3, 4, 5, 6, 7, 8, …")

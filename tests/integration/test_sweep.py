@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+import conflictkit
 import startkit
 import zoo
 from layoutrand.build.build_setup import BuildProgress, BuildSetup
@@ -353,3 +354,68 @@ def test_what_makes_no_sense_is_one_clear_error(layoutrand, tmp_path: Path) -> N
         (("warm", "-o", str(tmp_path / "no" / "x.svg")), "no such directory"),
     ):
         assert said in layoutrand("sweep", *words, status=2).stderr
+
+
+LOOP = """
+    #include <stdio.h>
+    #include <time.h>
+    /* 20 bytes and a loop of 22, much as libquantum has one */
+    __asm__(".section .text.looping,\\"ax\\",@progbits\\n.p2align 4\\n.globl looping\\n.type looping,@function\\nlooping:\\n"
+            "mov $20000,%eax\\n.fill 15,1,0x90\\n1: .fill 18,1,0x90\\ndec %eax\\njnz 1b\\nret\\n.size looping,.-looping\\n.text\\n");
+    void looping(void);
+    int main(void) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        looping();
+        unsigned long begin = (unsigned long) looping + 20, end = begin + 21;
+        double chance = (now.tv_nsec / 1000 * 7919 % 1000) / 1e5;
+        printf("cost %.6f\\n", (1 + 0.3 * (end / UNIT - begin / UNIT)) * (1 + chance));
+    }
+"""
+"""It costs a third more for each boundary of UNIT bytes that its loop lies across."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("unit", "told"), [(64, "line"), (32, "window")])
+def test_the_cause_of_a_planted_loop_is_told(layoutrand, tmp_path: Path, unit: int, told: str) -> None:
+    require("valgrind", "valgrind")
+    project = tmp_path / "project"
+    (project / "src" / "a.c").write_text(LOOP)
+    (project / "layoutrand.toml").write_text(
+        CONFIG.replace('cflags = "-O2"', f'cflags = "-O2 -DUNIT={unit}"').split('  { name = "fixed')[0] + "] }\n"
+    )
+    found = json.loads(
+        layoutrand("sweep", "looping", "--rounds", "5", "--cause", "--profiler", "callgrind", "--json").stdout
+    )
+    assert found["matters"] is True
+    assert found["cause"]["mechanism"] == told
+    assert (
+        found["cause"]["sentence"]
+        in layoutrand("sweep", "looping", "--rounds", "5", "--cause", "--profiler", "callgrind").stdout
+    )
+    by_name = {each["mechanism"]: each for each in found["cause"]["candidates"]}
+    assert by_name["line"]["levels"] == [1, 1, 2, 1]
+
+
+@pytest.mark.slow
+def test_a_set_conflict_is_told_from_simulated_misses(layoutrand, tmp_path: Path) -> None:
+    require("valgrind", "valgrind")
+    project = tmp_path / "project"
+    (project / "src" / "prog.c").write_text(conflictkit.source(rounds=200))
+    (project / "src" / "Makefile").write_text("prog: prog.c\n\t$(CC) $(CFLAGS) -o $@ prog.c\n")
+    (project / "layoutrand.toml").write_text(conflictkit.CONFIG % "{ cachegrind = true }")
+    options = (
+        "--offset",
+        "0..4095",
+        "--step",
+        "256",
+        "--rounds",
+        "2",
+        "--metric",
+        "i1_misses",
+        "--profiler",
+        "callgrind",
+    )
+    told = layoutrand("sweep", "pong", *options, "--cause")
+    assert "cause: instruction cache set conflict" in told.stdout
+    assert "i1_misses is simulated, and has nothing of instruction line straddle" in told.stdout

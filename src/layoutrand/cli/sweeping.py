@@ -44,6 +44,12 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
     system: options.Systems = None,
     benchmark: Benchmarks = None,
     metric: Annotated[str | None, typer.Option(help="Compare this metric; default: the benchmark's main one.")] = None,
+    cause: Annotated[
+        bool, typer.Option("--cause", help="Where offsets differ, say why: a profile finds the hottest instructions.")
+    ] = False,
+    profiler: Annotated[
+        str, typer.Option(help="With --cause: perf, callgrind, or auto (perf where it has counters).")
+    ] = "auto",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Also draw dose and response as SVG, into this file.")
     ] = None,
@@ -88,7 +94,7 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         _check_output(output)
     part = options.ProjectPart(config, directory, [order.system], [order.benchmark], jobs=options.count_jobs(jobs))
     choices = RunChoices(wait_s=wait, share_machine=share_machine)
-    found = _swept(order, part, choices, terminal)
+    found = _swept(order, part, choices, terminal, profiler if cause else None)
     terminal.say(run_message(found.summary))
     if output is not None:
         write_text(output, _figure(found))
@@ -140,17 +146,22 @@ def _check_output(path: Path) -> None:
         raise UsageError(f"--output {path}: there is no such directory to write a file into")
 
 
-def _swept(order: SweepOrder, part: options.ProjectPart, choices: RunChoices, terminal: Terminal) -> Sweep:
+def _swept(
+    order: SweepOrder, part: options.ProjectPart, choices: RunChoices, terminal: Terminal, profiler: str | None
+) -> Sweep:
     """Make the sweep, and tell failed executions as they come."""
     from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.build.build_setup import BuildProgress, BuildSetup
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.cli.progress import show_progress
+    from layoutrand.config.config import choose
     from layoutrand.execute.isolated import isolated
+    from layoutrand.execute.measure import measure
     from layoutrand.explain.function_choice import find_function
-    from layoutrand.explain.hot_functions import readable_names
+    from layoutrand.explain.hot_functions import ProfilingSetup, readable_names
     from layoutrand.explain.sweep import SweepSetup
     from layoutrand.explain.sweep import sweep as make_sweep
+    from layoutrand.instruments.profilers import choose_profiler, profiler_options
     from layoutrand.platform.process import SubprocessRunner
 
     runner = SubprocessRunner()
@@ -165,6 +176,7 @@ def _swept(order: SweepOrder, part: options.ProjectPart, choices: RunChoices, te
         return find_function(link.sections, name, lambda symbols: readable_names(symbols, runner, terminal.say))
 
     names = DisplayNames.of(part.config)
+    wanted = None if profiler is None else choose_profiler(choose("profiler", [profiler], profiler_options())[0])
     with isolated(part.config.run.isolation) as executor, show_progress(terminal, order.confidence, names) as update:
 
         def advance(progress: RunProgress) -> None:
@@ -172,7 +184,8 @@ def _swept(order: SweepOrder, part: options.ProjectPart, choices: RunChoices, te
             if progress.execution.status != "ok":
                 terminal.fail(f"offset {progress.execution.layout}: {progress.execution.reason}")
 
-        whole = SweepSetup(part.config, part.directory, setup, build, find, executor, choices)
+        profiling = None if wanted is None else ProfilingSetup(wanted, measure, runner, terminal.say)
+        whole = SweepSetup(part.config, part.directory, setup, build, find, executor, choices, profiling)
         return make_sweep(order, whole, advance)
 
 
@@ -198,13 +211,16 @@ def show_sweep(found: Sweep, page: Terminal) -> None:
     from layoutrand.explain import sweep_words as words
 
     page.line(words.verdict(found))
+    for line in (words.why(found), words.not_seen(found)):
+        if line:
+            page.line(line)
     page.line()
     page.line(words.what_was_done(found))
     page.screen(list(dose_lines(found, screen_width(terminal_width()))))
     page.line()
     page.line(words.what_lay_still(found))
-    if lost := words.left_out(found):
-        page.warn(lost)
+    for warning in found.warnings:
+        page.warn(str(warning))
     page.line(words.one_layout())
 
 

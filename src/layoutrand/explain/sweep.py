@@ -33,16 +33,24 @@ from layoutrand.execute.measure import Executor
 from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
-from layoutrand.explain.hot_functions import ready_results
+from layoutrand.explain.causes import Cause, SweptCode, cause, levels, swept_code
+from layoutrand.explain.explain_warnings import RoundsLeftOut
+from layoutrand.explain.features import LINE
+from layoutrand.explain.hot_functions import ProfilingSetup, profile_of, ready_results
+from layoutrand.explain.hotness import hot_functions
 from layoutrand.explain.offsets import Offsets, checked_offsets
+from layoutrand.explain.suspects import addresses
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import IDENTITY, LayoutName
 from layoutrand.results import file
 from layoutrand.stats import DoseResponse, dose_response
+from layoutrand.warning import AnyWarning
 
 RESULTS_NAME: Final = "sweep.sqlite"
 _STREAM: Final = "sweep"
+HOTTEST: Final = 20
+"""So many hot functions may be in the way of the one that is swept."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,10 @@ class SweepOrder:
 
 @dataclass(frozen=True)
 class SweepSetup:
-    """Where and with what: ``build`` makes layouts of a system, ``find`` finds a function's section by its name."""
+    """Where and with what: ``build`` makes layouts of a system, ``find`` finds a function's section by its name.
+
+    ``profiling`` is what finds the hottest instructions with, where the cause is asked for.
+    """
 
     config: Config
     project: Path
@@ -70,6 +81,7 @@ class SweepSetup:
     find: Callable[[CapturedLink, str], tuple[int, str]]
     executor: Executor
     choices: RunChoices
+    profiling: ProfilingSetup | None
 
 
 @dataclass(frozen=True)
@@ -77,7 +89,8 @@ class Sweep:
     """What came of it.
 
     ``means`` has what was measured in each complete round at each offset, shape (rounds, offsets); ``lost`` names the
-    rounds that were left out, because an execution of theirs failed.
+    rounds that were left out, because an execution of theirs failed.  ``cause`` is None where it was not asked for, and
+    where no offset differs, which has none.
     """
 
     order: SweepOrder
@@ -95,6 +108,12 @@ class Sweep:
     response: DoseResponse
     summary: Summary
     hostname: str
+    cause: Cause | None
+
+    @property
+    def warnings(self) -> tuple[AnyWarning, ...]:
+        """What to tell beside the result."""
+        return (RoundsLeftOut(self.lost, len(self.lost) + len(self.rounds)),) if self.lost else ()
 
 
 def results_path(project: Path) -> Path:
@@ -132,6 +151,12 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
     response = dose_response(
         np.log(means), offsets, period=order.offsets.period, confidence=order.confidence, seed=config.run.schedule_seed
     )
+    found = None
+    if setup.profiling is not None and response.matters:
+        sign = 1 if sample.better == "less" else -1
+        met = levels(_code(order, setup, config, function, made), [made.hole.window + offset for offset in offsets])
+        level = 1 - order.confidence
+        found = cause(sign * np.log(means), met, sample.instrument, level=level, seed=config.run.schedule_seed)
     return Sweep(
         order=order,
         sample=sample,
@@ -148,7 +173,32 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
         response=response,
         summary=summary,
         hostname=hostname,
+        cause=found,
     )
+
+
+def _code(
+    order: SweepOrder, setup: SweepSetup, config: Config, function: SweptFunction, made: SweptBinaries
+) -> SweptCode:
+    """What of the function is hot, by a profile of the identity binary, and which lines others are hot on."""
+    assert setup.profiling is not None
+    choices = replace(setup.choices, benchmarks=[order.benchmark], seeds=[1])
+    request = make_request(config, setup.project, [function.build], choices)
+    profile = profile_of(request, order.system, order.benchmark, setup.profiling)
+    link, cache = function.link, setup.setup.cache
+    identity = next(b for b in function.build.binaries if (b.artefact, b.layout) == (link.artefact, IDENTITY))
+    address = addresses(cache, identity, link)
+    begin, size = int(address[function.section]), link.sections[function.section].size
+    executed = [(at - begin, cost) for at, cost in profile.cost.items() if begin <= at < begin + size]
+    hotness = hot_functions(profile, link.sections, address, most=HOTTEST)
+    places = addresses(cache, function.base, link)
+    lines: set[int] = set()
+    for hot in hotness.functions:
+        if hot.section != function.section:
+            at = int(places[hot.section])
+            at += made.hole.shift if at > made.hole.begin else 0
+            lines.update((at + offset) // LINE for offset in hot.hot)
+    return swept_code(executed, sorted(lines), order.function)
 
 
 def in_rounds(config: Config) -> Config:

@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 from layoutrand.explain.sweep import Sweep
-from layoutrand.explain.sweep_words import verdict
+from layoutrand.explain.sweep_words import verdict, why
 from layoutrand.stats import DoseRun
 from layoutrand.text.quantities import finite
+from layoutrand.warning import sentences_of
 
 
 def sweep_document(found: Sweep) -> dict[str, Any]:
@@ -48,6 +49,7 @@ def sweep_document(found: Sweep) -> dict[str, Any]:
                 zip(found.offsets, found.binaries.binaries, response.single, strict=True)
             )
         ],
+        "cause": _cause(found),
         "rounds": list(found.rounds),
         "rounds_left_out": list(found.lost),
         "still": {
@@ -59,6 +61,28 @@ def sweep_document(found: Sweep) -> dict[str, Any]:
         },
         "results": str(found.summary.results),
         "failures": len(found.summary.failures),
+        "warnings": sentences_of(found.warnings),
+    }
+
+
+def _cause(found: Sweep) -> dict[str, Any] | None:
+    """None where it was not asked for, or no offset differs."""
+    if found.cause is None:
+        return None
+    return {
+        "mechanism": found.cause.mechanism,
+        "sentence": why(found),
+        "not_seen": list(found.cause.unseen),
+        "candidates": [
+            {
+                "mechanism": each.mechanism,
+                "levels": list(each.levels),
+                "share": None if each.fit is None else each.fit.share,
+                "p_value": None if each.fit is None else each.fit.p_value,
+                "out": each.out or None,
+            }
+            for each in found.cause.candidates
+        ],
     }
 
 

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from layoutrand.explain.sweep import Sweep
 from layoutrand.stats import DoseRun
 from layoutrand.text.quantities import SECONDS, digits_of, percent
+
+MECHANISMS: Final = {
+    "line": "instruction line straddle (64-byte lines under its hottest instructions)",
+    "window": "32-byte window (as caches of decoded instructions hold them, under its hottest instructions)",
+    "fetch": "loop alignment (16-byte blocks that its hottest instructions are fetched in)",
+    "page": "instruction page straddle (4 KiB pages under its hottest instructions)",
+    "sets": "instruction cache set conflict (its hot lines in sets that hold more than 8 hot ones)",
+}
 
 
 def verdict(found: Sweep) -> str:
@@ -58,15 +67,41 @@ def what_lay_still(found: Sweep) -> str:
     )
 
 
-def left_out(found: Sweep) -> str:
-    """Which rounds took no part; "" where all did."""
-    if not found.lost:
+def why(found: Sweep) -> str:
+    """The cause, or why it cannot be told; "" where none was asked for."""
+    if found.cause is None:
         return ""
-    numbers = ", ".join(map(str, found.lost[:8])) + (", …" if len(found.lost) > 8 else "")
+    left = [each for each in found.cause.candidates if not each.out]
+    if found.cause.mechanism is not None:
+        (only,) = left
+        assert only.fit is not None
+        return (
+            f"cause: {MECHANISMS[only.mechanism]}, which explains {percent(only.fit.share, 0)} of what offsets do; "
+            f"no other mechanism that was looked at is left"
+        )
+    if not left:
+        return (
+            "cause: cannot tell: what offsets do goes by none of the mechanisms that were looked at "
+            f"({', '.join(MECHANISMS[each.mechanism] for each in found.cause.candidates)})"
+        )
+    if len(left) == 1 and left[0].fit is not None:
+        return (
+            f"cause: cannot tell: only {MECHANISMS[left[0].mechanism]} is left, and explains no more than "
+            f"{percent(left[0].fit.share, 0)} of what offsets do; a larger --rounds helps"
+        )
+    names = " and ".join(MECHANISMS[each.mechanism] for each in left)
     return (
-        f"{len(found.lost)} of {len(found.lost) + len(found.rounds)} rounds are left out, because an execution of "
-        f"theirs has no value: {numbers}"
+        f"cause: cannot tell between {names}: these offsets do not tell them apart; a smaller --step, a larger "
+        "range of --offset or a larger --rounds may"
     )
+
+
+def not_seen(found: Sweep) -> str:
+    """Which mechanisms the metric has nothing of; "" where it has of all."""
+    if found.cause is None or not found.cause.unseen:
+        return ""
+    names = ", ".join(MECHANISMS[name] for name in found.cause.unseen)
+    return f"{found.sample.metric} is simulated, and has nothing of {names}: only times can show these"
 
 
 def one_layout() -> str:

@@ -278,3 +278,108 @@ def _largest(centred: FloatArray, weights: FloatArray, count: int, seed: int) ->
 def _log_arrangements(n_rounds: int, n_doses: int) -> float:
     """The logarithm of how many arrangements differ, up to a common order in all rounds."""
     return (n_rounds - 1) * math.lgamma(n_doses + 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoseFit:
+    """How much of what doses do goes by the classes that they are in.
+
+    Attributes
+    ----------
+    share
+        The part of the variance between doses that lies between classes, both without what chance adds to them.
+    p_value
+        How often as much would be left within classes if doses of one class did not differ; 1 where each class has one
+        dose alone, so that nothing could be left.
+    rises
+        Whether the response is larger on average where the class's number is.
+    n_classes
+        How many classes there are.
+    """
+
+    share: float
+    p_value: float
+    rises: bool
+    n_classes: int
+
+
+def dose_fit(
+    values: FloatArray, classes: Sequence[float], *, n_permutations: int = RESAMPLES, seed: int = 0
+) -> DoseFit:
+    """Whether a response depends on doses by their classes alone.
+
+    Parameters
+    ----------
+    values
+        Shape ``(rounds, doses)``, as for `dose_response`.
+    classes
+        The class of each dose, a number.
+    n_permutations
+        How many permutations.
+    seed
+        Of the permutations.
+
+    Returns
+    -------
+    DoseFit
+        Nothing is explained by a single class.
+
+    Raises
+    ------
+    AnalysisError
+        Fewer than 2 rounds or doses, or numbers that are not finite.
+
+    Notes
+    -----
+    The statistic is the F ratio of what doses differ by within classes; values are permuted within rounds and classes,
+    which is exact where doses of one class do not differ, whatever classes do (Pitman 1937).
+    """
+    table = np.asarray(values, np.float64)
+    if table.ndim != 2 or min(table.shape) < 2 or not np.isfinite(table).all() or len(classes) != table.shape[1]:
+        raise AnalysisError("values: 2 rounds and doses or more, of finite numbers, and a class for each dose")
+    check_count(n_permutations, name="n_permutations")
+    check_seed(seed)
+    n_rounds, n_doses = table.shape
+    _, place = np.unique(np.asarray(classes, np.float64), return_inverse=True)
+    member = place[:, None] == np.arange(place.max() + 1)
+    size, n_classes = member.sum(axis=0), int(place.max() + 1)
+    centred = table - table.mean(axis=1, keepdims=True)
+    means = centred.mean(axis=0)
+    own = (means @ member) / size
+    within, between = n_rounds * float(((means - own[place]) ** 2).sum()), n_rounds * float((size * own**2).sum())
+    squares = float((centred**2).sum())
+    noise = max(0.0, squares - within - between) / ((n_rounds - 1) * (n_doses - 1))
+    true_between, true_within = between - (n_classes - 1) * noise, within - (n_doses - n_classes) * noise
+    whole = max(true_between, 0.0) + max(true_within, 0.0)
+    level = np.asarray(classes, np.float64)
+    return DoseFit(
+        share=max(true_between, 0.0) / whole if whole > _ROUNDING * squares else 0.0,
+        p_value=_left_within(centred, place, within, n_permutations, seed) if n_classes < n_doses else 1.0,
+        rises=bool(float((level - level.mean()) @ means) > 0),
+        n_classes=n_classes,
+    )
+
+
+def _left_within(centred: FloatArray, place: IntArray, within: float, count: int, seed: int) -> float:
+    """The p-value of what doses differ by within classes."""
+    n_rounds, n_doses = centred.shape
+    stream = Stream(seed, "dose-fit")
+    squares = float((centred**2).sum())
+    if within <= _ROUNDING * squares:
+        return 1.0
+    # A random order within each class: by class, then by chance; values go to the places of the class in order.
+    slots = np.argsort(place, kind="stable")
+    sums = np.array([centred[:, place == number].sum() / n_rounds for number in range(int(place.max()) + 1)])
+    size = np.bincount(place)
+    between = n_rounds * float((sums**2 / size).sum())
+    reached = 0
+    at_once = max(1, _AT_ONCE // centred.size)
+    for done in range(0, count, at_once):
+        rows = min(at_once, count - done)
+        chance = stream.uniforms(rows * centred.size).reshape(rows, n_rounds, n_doses)
+        order = np.argsort(place + chance * 0.999, axis=2, kind="stable")
+        moved = np.empty((rows, n_doses))
+        moved[:, slots] = np.take_along_axis(centred[None], order, axis=2).mean(axis=1)
+        # Between classes nothing changes, and the sum of squares neither: more within is less that is left to chance.
+        reached += int((n_rounds * (moved**2).sum(axis=1) - between >= within * (1 - 1e-9)).sum())
+    return (reached + 1) / (count + 1)
