@@ -49,7 +49,6 @@ def told(table: np.ndarray, offsets: tuple[int, ...], seed: int, permutations: i
             name="f",
             size=64,
             align=4,
-            address=0,
             binaries=nothing,
             offsets=offsets,
             rounds=rounds,

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 
 def sweep(  # noqa: PLR0913 - one parameter for each option
-    function: Annotated[str, typer.Argument(help="The function to move: its symbol, or its name in C++ or Rust.")],
+    function: Annotated[
+        str, typer.Argument(metavar="FUNCTION", help="The function to move: its symbol, or its name in C++ or Rust.")
+    ],
     offset: Annotated[
         str,
         typer.Option(

@@ -99,7 +99,6 @@ class Sweep:
     name: str
     size: int
     align: int
-    address: int
     binaries: SweptBinaries
     offsets: tuple[int, ...]
     rounds: tuple[int, ...]
@@ -164,7 +163,6 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
         name=name,
         size=section.size,
         align=max(1, section.align),
-        address=made.hole.begin,
         binaries=made,
         offsets=offsets,
         rounds=rounds,
