@@ -8,7 +8,7 @@ import sys
 from layoutrand.platform import ending
 
 STARTING_PROGRAMS = frozenset(
-    {"try", "init", "doctor", "build", "exec", "run", "check", "history", "bisect", "explain", "plan", "demo"}
+    {"try", "init", "doctor", "build", "exec", "run", "check", "history", "bisect", "explain", "sweep", "plan", "demo"}
 )
 """Commands that start programs of others'; one that is not among them goes without the processes that end these."""
 

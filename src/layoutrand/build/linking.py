@@ -98,7 +98,7 @@ class Linking:
         """
         name = f"layout {layout} of {self.link.artefact}"
         try:
-            wanted, code = self._drawn(layout), self._code()
+            wanted, code = self.drawn(layout), self.code()
             return verify(elf.read(data, name=name), self.link, wanted, code, link_s, ld_version=self.ld.version)
         except (ValueError, IndexError, OverflowError) as error:
             raise FeatureUnsupported(f"{name} is a damaged ELF file: {error}") from error
@@ -123,18 +123,19 @@ class Linking:
         threads = max(1, len(os.sched_getaffinity(0)) // self.jobs) if self.jobs > 1 else 0
         if self.coupled is not None and layout != IDENTITY:
             linked, output = self.coupled.link(
-                layout, self._code(), runner=self.runner, scratch=scratch, threads=threads
+                layout, self.code(), runner=self.runner, scratch=scratch, threads=threads
             )
-            self._keep(output, scratch)
+            self.keep(output, scratch)
             return linked
-        wanted = self._drawn(layout)
+        wanted = self.drawn(layout)
         binary, seconds, output = link_layout(
             self.runner, self.ld, self.link, self.base, wanted, scratch=scratch, threads=threads
         )
-        self._keep(output, scratch)
-        return verify(binary, self.link, wanted, self._code(), seconds, ld_version=self.ld.version)
+        self.keep(output, scratch)
+        return verify(binary, self.link, wanted, self.code(), seconds, ld_version=self.ld.version)
 
-    def _drawn(self, layout: LayoutName) -> Layout:
+    def drawn(self, layout: LayoutName) -> Layout:
+        """The order that the layout has, seed or identity."""
         return draw(
             self.link.sections,
             self.link.identity,
@@ -144,7 +145,7 @@ class Linking:
             padding=self.policy.padding_bytes,
         )
 
-    def _keep(self, output: Path, scratch: Path) -> None:
+    def keep(self, output: Path, scratch: Path) -> None:
         """Put the linked file where it is stored from."""
         entry = scratch / "entry"
         with cache_errors("make", entry):
@@ -153,7 +154,7 @@ class Linking:
             entry.mkdir()
             os.rename(output, entry / os.path.basename(self.link.artefact))
 
-    def _code(self) -> Code:
+    def code(self) -> Code:
         """Identity's code, read once per process: every seed of a capture is compared with the same arrays."""
         whole = LINK_ORDER in self.policy.factors
         key = (self.link.code_sha256, whole)

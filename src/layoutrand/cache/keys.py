@@ -48,6 +48,11 @@ def coupled_with(origin: str, others: Sequence[str]) -> str:
     return _digest([origin, "coupled", others])
 
 
+def swept_key(origin: str, swept: Mapping[str, Any]) -> str:
+    """Of the binaries of that origin in which one function alone is moved, all offsets together."""
+    return _digest({"origin": origin, "swept": swept})
+
+
 def stock_key(build: str, artefact: str) -> str:
     """Of one artefact of the user's own build."""
     return _digest({"stock": build, "artefact": artefact})

@@ -63,6 +63,7 @@ _COMMANDS: Final = {
     "figures": _Command("reporting", "figures"),
     "export": _Command("exporting", "export"),
     "explain": _Command("suspecting", "explain"),
+    "sweep": _Command("sweeping", "sweep"),
     "plan": _Command("plan_command", "plan"),
     "warmup": _Command("warming", "warmup"),
     "inspect": _Command("showing", "inspect"),

@@ -47,7 +47,7 @@ _GROUPS: Final[Mapping[str, Sequence[str]]] = {
 _COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "Begin": ("try", "init", "demo", "doctor"),
     "Measure": ("build", "run", "exec"),
-    "Understand": ("check", "analyse", "compare", "history", "bisect", "report", "explain", "inspect"),
+    "Understand": ("check", "analyse", "compare", "history", "bisect", "report", "explain", "sweep", "inspect"),
     "Plan": ("plan", "warmup", "simulate"),
     "Keep and share": ("figures", "export", "cache", "staging", "bundle"),
 }
@@ -65,6 +65,7 @@ _EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "report": ("layoutrand report -o report.html",),
     "figures": ("layoutrand figures --format pdf,tex -o figures",),
     "explain": ("layoutrand explain --confirm 15",),
+    "sweep": ("layoutrand sweep quantum_toffoli --system O2", "layoutrand sweep hash --offset 0..4095 --step 256"),
     "inspect": ("layoutrand inspect O2 7",),
     "plan": ("layoutrand plan --half-width 1% --difference 2%",),
     "warmup": ("layoutrand warmup --write",),

@@ -44,6 +44,21 @@ class NoCalls(AnyWarning):
 
 
 @dataclass(frozen=True)
+class RoundsLeftOut(AnyWarning):
+    """Rounds of a sweep in which an execution has no value, of ``total`` ones."""
+
+    rounds: tuple[int, ...]
+    total: int
+
+    def __str__(self) -> str:
+        numbers = ", ".join(map(str, self.rounds[:8])) + (", …" if len(self.rounds) > 8 else "")
+        return (
+            f"{len(self.rounds)} of {self.total} rounds are left out, because an execution of theirs has no value: "
+            f"{numbers}"
+        )
+
+
+@dataclass(frozen=True)
 class CostOutside(AnyWarning):
     """A share of the cost in code of others."""
 

@@ -45,16 +45,21 @@ class ProfilingSetup:
     say: Callable[[str], None]
 
     def readable(self, symbols: Sequence[str]) -> dict[str, str]:
-        """What C++ and Rust call these symbols; empty, and said so, without c++filt."""
-        if not symbols:
-            return {}
-        try:
-            done = self.runner.run(["c++filt", "-p", *symbols], cwd=Path.cwd(), env={"PATH": SYSTEM_PATH})
-        except ToolNotFound as error:
-            self.say(f"names of functions are as in the symbol table: {error} (package binutils)")
-            return {}
-        lines = done.stdout.decode("utf-8", "replace").splitlines()
-        return dict(zip(symbols, lines, strict=True)) if len(lines) == len(symbols) else {}
+        """As `readable_names`."""
+        return readable_names(symbols, self.runner, self.say)
+
+
+def readable_names(symbols: Sequence[str], runner: Runner, say: Callable[[str], None]) -> dict[str, str]:
+    """What C++ and Rust call these symbols; empty, and said so, without c++filt."""
+    if not symbols:
+        return {}
+    try:
+        done = runner.run(["c++filt", "-p", *symbols], cwd=Path.cwd(), env={"PATH": SYSTEM_PATH})
+    except ToolNotFound as error:
+        say(f"names of functions are as in the symbol table: {error} (package binutils)")
+        return {}
+    lines = done.stdout.decode("utf-8", "replace").splitlines()
+    return dict(zip(symbols, lines, strict=True)) if len(lines) == len(symbols) else {}
 
 
 def profile_of(request: RunRequest, system: str, benchmark: str, profiling: ProfilingSetup, case: str = "") -> Profile:
@@ -83,7 +88,7 @@ def profile_of(request: RunRequest, system: str, benchmark: str, profiling: Prof
     known = _load(kept)
     if known is not None:
         return known
-    with exclusive_use(_results(project), wait_s=request.choices.wait_s, on_wait=profiling.say):
+    with exclusive_use(ready_results(project), wait_s=request.choices.wait_s, on_wait=profiling.say):
         workplace = Workplace(project / ".layoutrand" / "work")
         end_leftovers(workplace.root)
         with contextlib.ExitStack() as cleanup:
@@ -95,7 +100,8 @@ def profile_of(request: RunRequest, system: str, benchmark: str, profiling: Prof
     return made
 
 
-def _results(project: Path) -> Path:
+def ready_results(project: Path) -> Path:
+    """Where the project's results are, in a directory that is there by now; raises `ResultsError`."""
     path = results_path(project)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -32,6 +32,7 @@ from layoutrand.stats.blocks import BlockEffects, block_effects
 from layoutrand.stats.comparison import hpt_test, mann_whitney_test, suite_t_test, welch_test
 from layoutrand.stats.decision import Forecast, PairSpread, binaries_to_reach, decide, forecast, pair_spread
 from layoutrand.stats.distribution import FiveNumberSummary, empirical_distribution, five_number_summary
+from layoutrand.stats.dose import DoseFit, DoseResponse, DoseRun, dose_fit, dose_response
 from layoutrand.stats.effect import LayoutEffect, layout_effect, single_binary_ratios
 from layoutrand.stats.false_alarms import FalseAlarmRow, false_alarm_study
 from layoutrand.stats.growth import SampleSize, grow_sample
@@ -86,6 +87,9 @@ __all__ = [
     "BlockEffects",
     "CountRange",
     "CoverageRow",
+    "DoseFit",
+    "DoseResponse",
+    "DoseRun",
     "FactorSplit",
     "FalseAlarmRow",
     "FiveNumberSummary",
@@ -126,6 +130,8 @@ __all__ = [
     "decision_test",
     "detectable_share",
     "dip_test",
+    "dose_fit",
+    "dose_response",
     "empirical_distribution",
     "explained_share",
     "false_alarm_study",

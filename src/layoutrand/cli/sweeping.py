@@ -1,0 +1,251 @@
+"""`layoutrand sweep`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from layoutrand.cli import building, options
+from layoutrand.cli.running import run_message
+from layoutrand.cli.selecting import Benchmarks
+from layoutrand.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from layoutrand.build.build import SystemBuild
+    from layoutrand.cache.capture_record import CapturedLink
+    from layoutrand.cli.charts import Line
+    from layoutrand.config.config import Config
+    from layoutrand.execute.run_plan import RunChoices
+    from layoutrand.execute.run_progress import RunProgress
+    from layoutrand.explain.sweep import Sweep, SweepOrder
+    from layoutrand.model import LayoutName
+    from layoutrand.stats import Interval
+
+
+def sweep(  # noqa: PLR0913 - one parameter for each option
+    function: Annotated[
+        str, typer.Argument(metavar="FUNCTION", help="The function to move: its symbol, or its name in C++ or Rust.")
+    ],
+    offset: Annotated[
+        str,
+        typer.Option(
+            metavar="FIRST..LAST",
+            help="Bytes that it begins at, modulo 64, or modulo the next power of two above LAST.",
+        ),
+    ] = "0..63",
+    step: Annotated[
+        int | None,
+        typer.Option(min=1, help="Bytes from one offset to the next; default: 16, or the alignment if more."),
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=2, help="Execute every offset so often.")] = 10,
+    base: Annotated[str, typer.Option(help="The layout that all else is as in: identity, or a seed.")] = "identity",
+    system: options.Systems = None,
+    benchmark: Benchmarks = None,
+    metric: Annotated[str | None, typer.Option(help="Compare this metric; default: the benchmark's main one.")] = None,
+    cause: Annotated[
+        bool, typer.Option("--cause", help="Where offsets differ, say why: a profile finds the hottest instructions.")
+    ] = False,
+    profiler: Annotated[
+        str, typer.Option(help="With --cause: perf, callgrind, or auto (perf where it has counters).")
+    ] = "auto",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Also draw dose and response as SVG, into this file.")
+    ] = None,
+    confidence: options.Confidence = 0.95,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that measures.")] = 3600,
+    share_machine: Annotated[
+        bool, typer.Option("--share-machine", help="Measure even while another layoutrand measures on this machine.")
+    ] = False,
+    jobs: options.Jobs = 0,
+    directory: options.Directory = Path(),
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """What one function's place does: binaries in which it alone lies elsewhere, executed and compared."""
+    from layoutrand.config.disturbance import explanations
+    from layoutrand.errors import UsageError
+    from layoutrand.execute.run_plan import RunChoices
+    from layoutrand.explain.offsets import parse_offsets
+    from layoutrand.explain.sweep import SweepOrder
+    from layoutrand.explain.sweep_document import sweep_document
+    from layoutrand.platform.foreign import write_text
+
+    terminal = options.terminal(json=json, quiet=quiet)
+    offsets = parse_offsets(offset, step)
+    config = options.load_config(directory)
+    if config.remote is not None:
+        raise UsageError(
+            "a sweep executes on the machine that it is given on, and not on nodes: take [cluster] out of "
+            "layoutrand.toml to execute here"
+        )
+    order = SweepOrder(
+        system=_the_one("system", options.match_systems(config, system)),
+        benchmark=_the_one("benchmark", _benchmarks(config, benchmark or [])),
+        function=function,
+        offsets=offsets,
+        rounds=rounds,
+        base=_layout(base),
+        metric=metric,
+        confidence=confidence,
+    )
+    if output is not None:
+        _check_output(output)
+    part = options.ProjectPart(config, directory, [order.system], [order.benchmark], jobs=options.count_jobs(jobs))
+    choices = RunChoices(wait_s=wait, share_machine=share_machine)
+    found = _swept(order, part, choices, terminal, profiler if cause else None)
+    terminal.say(run_message(found.summary))
+    if output is not None:
+        write_text(output, _figure(found))
+        terminal.say(f"wrote {output}")
+    if json:
+        terminal.document(sweep_document(found))
+    show_sweep(found, terminal)
+    for line in (*(row.line() for row in found.summary.disturbed), *explanations(found.summary.disturbed)):
+        terminal.warn(line)
+    return 1 if found.summary.failures else 0
+
+
+def _the_one(kind: str, names: Sequence[str]) -> str:
+    from layoutrand.errors import UsageError
+
+    if len(names) != 1:
+        raise UsageError(f"a sweep is of one {kind}, and there are {', '.join(names) or 'none'}: name one (--{kind})")
+    return names[0]
+
+
+def _benchmarks(config: Config, names: Sequence[str]) -> list[str]:
+    from layoutrand.config.config import choose
+
+    return choose("benchmark", list(names), [benchmark.name for benchmark in config.benchmarks])
+
+
+def _layout(text: str) -> LayoutName:
+    """`identity` or a seed; raises `UsageError`."""
+    from layoutrand.errors import UsageError
+    from layoutrand.model import IDENTITY, MAX_SEED
+    from layoutrand.text.digits import whole_number
+    from layoutrand.text.foreign_fields import excerpt
+
+    if text == IDENTITY:
+        return IDENTITY
+    seed = whole_number(text, MAX_SEED)
+    if seed is None:
+        raise UsageError(f"--base {excerpt(text, quoted=False)}: it is identity, or a seed from 0 to 2^64-1")
+    return seed
+
+
+def _check_output(path: Path) -> None:
+    """Raise `UsageError` for a figure that cannot be written, before anything is measured."""
+    from layoutrand.errors import UsageError
+
+    if path.suffix.lower() != ".svg":
+        raise UsageError(f"--output {path}: the figure is SVG, so the file is called .svg")
+    if not path.absolute().parent.is_dir() or path.is_dir():
+        raise UsageError(f"--output {path}: there is no such directory to write a file into")
+
+
+def _swept(
+    order: SweepOrder, part: options.ProjectPart, choices: RunChoices, terminal: Terminal, profiler: str | None
+) -> Sweep:
+    """Make the sweep, and tell failed executions as they come."""
+    from layoutrand.analysis.display_names import DisplayNames
+    from layoutrand.build.build_setup import BuildProgress, BuildSetup
+    from layoutrand.cache.store import Cache, default_root
+    from layoutrand.cli.progress import show_progress
+    from layoutrand.config.config import choose
+    from layoutrand.execute.isolated import isolated
+    from layoutrand.execute.measure import measure
+    from layoutrand.explain.function_choice import find_function
+    from layoutrand.explain.hot_functions import ProfilingSetup, readable_names
+    from layoutrand.explain.sweep import SweepSetup
+    from layoutrand.explain.sweep import sweep as make_sweep
+    from layoutrand.instruments.profilers import choose_profiler, profiler_options
+    from layoutrand.platform.process import SubprocessRunner
+
+    runner = SubprocessRunner()
+    progress = BuildProgress(terminal.say, lambda: None)
+    setup = BuildSetup.of(part.config, part.directory, Cache(default_root()), runner, progress, jobs=part.jobs)
+
+    def build(system: str, layouts: Sequence[LayoutName]) -> SystemBuild:
+        del system
+        return building.build_with_progress(part, layouts, terminal)[0]
+
+    def find(link: CapturedLink, name: str) -> tuple[int, str]:
+        return find_function(link.sections, name, lambda symbols: readable_names(symbols, runner, terminal.say))
+
+    names = DisplayNames.of(part.config)
+    wanted = None if profiler is None else choose_profiler(choose("profiler", [profiler], profiler_options())[0])
+    with isolated(part.config.run.isolation) as executor, show_progress(terminal, order.confidence, names) as update:
+
+        def advance(progress: RunProgress) -> None:
+            update(progress)
+            if progress.execution.status != "ok":
+                terminal.fail(f"offset {progress.execution.layout}: {progress.execution.reason}")
+
+        profiling = None if wanted is None else ProfilingSetup(wanted, measure, runner, terminal.say)
+        whole = SweepSetup(part.config, part.directory, setup, build, find, executor, choices, profiling)
+        return make_sweep(order, whole, advance)
+
+
+def _figure(found: Sweep) -> str:
+    from layoutrand.explain import sweep_words as words
+    from layoutrand.report.dose_figure import dose_figure, dose_plot
+
+    changes = 100 * (found.means / found.means.mean(axis=1, keepdims=True) - 1)
+    return dose_figure(
+        dose_plot(
+            words.verdict(found),
+            f"begin of {found.name} modulo {found.order.offsets.period}, in bytes",
+            found.offsets,
+            changes.tolist(),
+        )
+    )
+
+
+def show_sweep(found: Sweep, page: Terminal) -> None:
+    """The verdict, dose and response, and what was proved."""
+    from layoutrand.cli.answer_parts import screen_width
+    from layoutrand.cli.terminal import terminal_width
+    from layoutrand.explain import sweep_words as words
+
+    page.line(words.verdict(found))
+    for line in (words.why(found), words.not_seen(found)):
+        if line:
+            page.line(line)
+    page.line()
+    page.line(words.what_was_done(found))
+    page.screen(list(dose_lines(found, screen_width(terminal_width()))))
+    page.line()
+    page.line(words.what_lay_still(found))
+    for warning in found.warnings:
+        page.warn(str(warning))
+    page.line(words.one_layout())
+
+
+def dose_lines(found: Sweep, width: int) -> Iterator[Line]:
+    """A line for each offset: its mean, and how much it differs from the others, with the interval."""
+    from layoutrand.cli.charts import PercentAxis
+    from layoutrand.text.quantities import number, signed
+
+    ends = [[100 * math.expm1(end) for end in _ends(run.difference)] for run in found.response.single]
+    left = [
+        (str(offset), number(float(mean)), signed(centre, 2) + " %")
+        for offset, mean, (_, centre, _) in zip(found.offsets, found.means.mean(axis=0), ends, strict=True)
+    ]
+    titles = ("offset", f"mean, {found.sample.unit}", "from others")
+    widths = [max(len(title), *(len(row[n]) for row in left)) for n, title in enumerate(titles)]
+    axis = PercentAxis.of([end for row in ends for end in row], 0, width - sum(widths) - 8)
+    yield [("  ".join(title.rjust(size) for title, size in zip(titles, widths, strict=True)), "dim")]
+    slow = set(found.response.largest.doses) if found.response.matters else set()
+    for offset, row, (low, centre, high) in zip(found.offsets, left, ends, strict=True):
+        cells = "  ".join(cell.rjust(size) for cell, size in zip(row, widths, strict=True))
+        yield [(cells, ""), ("  ", ""), *axis.interval(low, centre, high, "yellow" if offset in slow else "")]
+    yield [(" " * (sum(widths) + 6), ""), *axis.scale()]
+
+
+def _ends(interval: Interval) -> tuple[float, float, float]:
+    return interval.low, interval.centre, interval.high

@@ -1,0 +1,167 @@
+"""What `layoutrand sweep` found, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from layoutrand.explain.sweep import Sweep
+from layoutrand.stats import DoseRun
+from layoutrand.text.quantities import SECONDS, digits_of, percent
+
+MECHANISMS: Final = {
+    "line": "instruction line straddle (64-byte lines under its hottest instructions)",
+    "window": "32-byte window (as caches of decoded instructions hold them, under its hottest instructions)",
+    "fetch": "loop alignment (16-byte blocks that its hottest instructions are fetched in)",
+    "page": "instruction page straddle (4 KiB pages under its hottest instructions)",
+    "sets": "instruction cache set conflict (its hot lines in sets that hold more than 8 hot ones)",
+}
+
+
+def verdict(found: Sweep) -> str:
+    """The first sentence: which offsets differ, and by how much; or that none does, and what is left room for."""
+    response = found.response
+    if not response.can_tell:
+        return (
+            f"cannot tell: {len(found.rounds)} complete rounds of {len(found.offsets)} offsets are too few for a "
+            "difference to stand out from chance; a larger --rounds can"
+        )
+    if response.matters:
+        return f"{_run(found, response.largest)} ({level(found)})"
+    if response.is_exact:
+        return f"no offset of {found.name} differs: {found.sample.metric} is the same at all of them, to the digit"
+    return (
+        f"no offset of {found.name} differs from the others by more than {percent(math.expm1(response.bound))} "
+        f"({found.sample.metric}; {level(found)})"
+    )
+
+
+def level(found: Sweep) -> str:
+    """How sure that is."""
+    response = found.response
+    if response.is_exact:
+        return "values repeat to the digit, so nothing is left to chance"
+    chance = percent(1 - response.confidence, 1 if (1 - response.confidence) < 0.01 else 0)
+    return f"all offsets' intervals hold at once; where none matters, {chance} of sweeps say that one does"
+
+
+def what_was_done(found: Sweep) -> str:
+    """The experiment."""
+    order, n = found.order, len(found.offsets)
+    executions = n * len(found.rounds)
+    return (
+        f"{order.benchmark}, {order.system}, {found.sample.metric}: {found.name} ({found.size:,} bytes, aligned to "
+        f"{found.align}) at {n} offsets modulo {order.offsets.period} in layout {order.base}, {executions} executions "
+        f"in {len(found.rounds)} rounds"
+    )
+
+
+def what_lay_still(found: Sweep) -> str:
+    """What the binaries' symbols prove."""
+    still = found.binaries.stillness
+    return (
+        f"nothing else moves: {still.symbols:,} symbols and {still.sections} sections have the same addresses at every "
+        f"offset; of the symbols of layout {found.order.base}, {still.as_in_base:,} lie where they lay, and "
+        f"{still.pages_on:,} whole pages further on"
+    )
+
+
+def why(found: Sweep) -> str:
+    """The cause, or why it cannot be told; "" where none was asked for."""
+    if found.cause is None:
+        return ""
+    left = [each for each in found.cause.candidates if not each.out]
+    if found.cause.mechanism is not None:
+        (only,) = left
+        assert only.fit is not None
+        return (
+            f"cause: {MECHANISMS[only.mechanism]}, which explains {percent(only.fit.share, 0)} of what offsets do; "
+            f"no other mechanism that was looked at is left"
+        )
+    if not left:
+        return (
+            "cause: cannot tell: what offsets do goes by none of the mechanisms that were looked at "
+            f"({', '.join(MECHANISMS[each.mechanism] for each in found.cause.candidates)})"
+        )
+    if len(left) == 1 and left[0].fit is not None:
+        return (
+            f"cause: cannot tell: only {MECHANISMS[left[0].mechanism]} is left, and explains no more than "
+            f"{percent(left[0].fit.share, 0)} of what offsets do; a larger --rounds helps"
+        )
+    names = " and ".join(MECHANISMS[each.mechanism] for each in left)
+    return (
+        f"cause: cannot tell between {names}: these offsets do not tell them apart; a smaller --step, a larger "
+        "range of --offset or a larger --rounds may"
+    )
+
+
+def not_seen(found: Sweep) -> str:
+    """Which mechanisms the metric has nothing of; "" where it has of all."""
+    if found.cause is None or not found.cause.unseen:
+        return ""
+    names = ", ".join(MECHANISMS[name] for name in found.cause.unseen)
+    return f"{found.sample.metric} is simulated, and has nothing of {names}: only times can show these"
+
+
+def one_layout() -> str:
+    """What a sweep does not say."""
+    return (
+        "this is the effect of the function's place in one layout: `layoutrand explain --confirm 15` looks at it with "
+        "all else random"
+    )
+
+
+def _run(found: Sweep, run: DoseRun) -> str:
+    """``offset 32 … 47 of f: 33 % slower (24 … 42) than the others``."""
+    inside, difference = run.doses, run.difference
+    low, centre, high = difference.low, difference.centre, difference.high
+    others = tuple(offset for offset in found.offsets if offset not in inside)
+    more = _first(inside, found.offsets, run.period) is not None and (
+        2 * len(inside) <= len(found.offsets) or _first(others, found.offsets, run.period) is None
+    )
+    if not more:
+        inside, low, centre, high = others, -high, -centre, -low
+    words = _change(found, more=more)
+    sizes = sorted(abs(math.expm1(value)) for value in (low, high))
+    digits = digits_of(50 * (sizes[1] - sizes[0])) if low < high else 2
+    where = offsets_in_words(inside, found.offsets, run.period, found.order.offsets.period)
+    ends = " … ".join(percent(size, digits).removesuffix(" %") for size in sizes)
+    interval = f" ({ends})" if low < high else ""
+    return f"{where} of {found.name}: {percent(abs(math.expm1(centre)), digits)} {words}{interval} than the others"
+
+
+def _change(found: Sweep, *, more: bool) -> str:
+    if found.sample.unit in SECONDS:
+        return "slower" if more else "faster"
+    return f"{'more' if more else 'less'} {found.sample.metric}"
+
+
+def offsets_in_words(inside: Sequence[int], offsets: Sequence[int], period: int, whole: int) -> str:
+    """``offsets 32 … 63`` or ``offset 32``; modulo the period where that is smaller than the ``whole``.
+
+    A run that goes around the end is said as it lies there: ``offsets 48 … 15``.
+    """
+    places = sorted({offset % period for offset in inside})
+    every = sorted({offset % period for offset in offsets})
+    modulo = f" modulo {period}" if period < whole else ""
+    if len(places) == 1:
+        return f"offset {places[0]}{modulo}"
+    begin = _first(inside, offsets, period)
+    assert begin is not None, "who asks has a run"
+    start = every.index(begin)
+    last = every[(start + len(places) - 1) % len(every)]
+    return f"offsets {begin} … {last}{modulo}"
+
+
+def _first(inside: Sequence[int], offsets: Sequence[int], period: int) -> int | None:
+    """Where the offsets begin that lie side by side modulo the period; None where they do not."""
+    places = {offset % period for offset in inside}
+    every = sorted({offset % period for offset in offsets})
+    around = len({(b - a) % period for a, b in zip(every, every[1:] + every[:1], strict=True)}) == 1
+    begins = [
+        place
+        for number, place in enumerate(every)
+        if place in places and (every[number - 1] not in places or (number == 0 and not around))
+    ]
+    return begins[0] if len(begins) == 1 else None

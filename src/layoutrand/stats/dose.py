@@ -1,0 +1,385 @@
+"""Doses on a circle: does a response depend on where something lies modulo a power of two, and on which stretch of it?
+
+Every round has every dose once, in random order.  Where doses do not matter the values of a round may change places:
+that is all that is assumed, so neither normal values nor equal rounds are.  What is compared are *runs*: doses that lie
+side by side, of the whole period or of a smaller power of two that it repeats with, against all others.  There are many
+of them, so the largest of all their statistics is judged (Westfall and Young 1993), and its distribution gives
+intervals that hold for all runs at once, whichever was looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from layoutrand.errors import AnalysisError
+from layoutrand.stats.checks import check_confidence, check_count, check_seed
+from layoutrand.stats.interval import Interval
+from layoutrand.stats.levels import FloatArray, IntArray
+from layoutrand.stats.streams import Stream
+
+FEWEST_ROUNDS: Final = 3
+"""Below so many rounds nothing is said, unless values repeat to the digit."""
+
+MOST_DOSES: Final = 256
+RESAMPLES: Final = 1999
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+_AT_ONCE: Final = 4_000_000
+"""Numbers in the largest array while resampling; it decides about memory and nothing else."""
+
+_ROUNDING: Final = 1e-12
+"""Of the squares of all values: as good as none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoseRun:
+    """Doses that lie side by side modulo a period, held against all others.
+
+    Attributes
+    ----------
+    doses
+        Those of the run, ascending.
+    period
+        The smallest power of two that the run repeats with.
+    difference
+        Interval of the mean over the run minus the mean over the others; all runs' intervals hold at once.
+    """
+
+    doses: tuple[int, ...]
+    period: int
+    difference: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoseResponse:
+    """How a response depends on doses.
+
+    Attributes
+    ----------
+    doses
+        Ascending, as in what follows.
+    means
+        Of each dose over the rounds, less the mean over all doses, shape ``(doses,)``.
+    single
+        Each dose held against all others.
+    largest
+        The run that stands out most; its values are the larger ones.
+    p_value
+        How often some run would stand out as much if doses did not matter; 0 where values repeat to the digit.
+    bound
+        No dose differs from the others by more, in either direction, with this confidence.
+    n_rounds
+        How many rounds there were.
+    can_tell
+        Whether so few rounds of so few doses can show anything at all.
+    is_exact
+        Whether all rounds have the same values, to the digit.
+    confidence
+        Of the intervals and the bound; where no dose matters, at least so often none is said to.
+    """
+
+    doses: tuple[int, ...]
+    means: FloatArray
+    single: tuple[DoseRun, ...]
+    largest: DoseRun
+    p_value: float
+    bound: float
+    n_rounds: int
+    can_tell: bool
+    is_exact: bool
+    confidence: float
+
+    @property
+    def matters(self) -> bool:
+        """Whether some run stands out by more than chance gives."""
+        return self.can_tell and self.p_value <= 1 - self.confidence + 1e-12
+
+
+def dose_response(
+    values: FloatArray,
+    doses: Sequence[int],
+    *,
+    period: int,
+    confidence: float = 0.95,
+    n_permutations: int = RESAMPLES,
+    seed: int = 0,
+) -> DoseResponse:
+    """Which run of doses stands out, by how much, and whether that is more than chance gives.
+
+    Parameters
+    ----------
+    values
+        Shape ``(rounds, doses)``; differences of them are looked at, so logarithms where ratios are meant.
+    doses
+        Different integers from 0 to ``period`` - 1, ascending, equally far apart.
+    period
+        The power of two that doses are taken modulo of.
+    confidence
+        Of the intervals, all at once, and of not raising a false alarm.
+    n_permutations
+        How many permutations.
+    seed
+        Of the permutations.
+
+    Returns
+    -------
+    DoseResponse
+        Also where nothing matters.
+
+    Raises
+    ------
+    AnalysisError
+        Fewer than 2 rounds or doses, more than 256 doses, doses that are not as described, or numbers that are not
+        finite.
+
+    Notes
+    -----
+    The statistic of a run is its difference by the standard error from the residuals of the additive model of rounds
+    and doses, with ``(rounds - 1)(doses - 1)`` degrees of freedom (Box, Hunter and Hunter, Statistics for
+    Experimenters, 2nd ed. 2005, section 4.2).  Values are permuted within rounds.  Half-widths are the quantile of the
+    largest statistic by the standard error of the run.
+    """
+    table = _checked(values, doses, period)
+    check_confidence(confidence)
+    check_count(n_permutations, name="n_permutations")
+    check_seed(seed)
+    n_rounds, n_doses = table.shape
+    members, periods = _runs(np.asarray(doses, np.int64), period)
+    contrasts = _contrasts(members)
+    norms = np.sqrt((contrasts**2).sum(axis=1) / n_rounds)
+    centred = table - table.mean(axis=1, keepdims=True)
+    means = centred.mean(axis=0)
+    differences = contrasts @ means
+    squares = float((centred**2).sum())
+    residual = max(0.0, squares - n_rounds * float((means**2).sum()))
+    level = 1 - confidence
+    if residual <= _ROUNDING * squares:  # to the digit: nothing is left to chance
+        half_widths, statistics = np.zeros(len(norms)), np.abs(differences) / norms
+        p_value, can_tell = (0.0 if squares > 0 else 1.0), n_rounds >= 2
+    else:
+        deviation = math.sqrt(residual / ((n_rounds - 1) * (n_doses - 1)))
+        statistics = np.abs(differences) / (deviation * norms)
+        largest = np.sort(_largest(centred, contrasts / norms[:, None], n_permutations, seed))
+        reached = int((largest >= statistics.max() * (1 - 1e-9)).sum())
+        p_value = (reached + 1) / (n_permutations + 1)
+        place = min(n_permutations, math.ceil(confidence * (n_permutations + 1))) - 1
+        half_widths = float(largest[place]) * deviation * norms
+        can_tell = n_rounds >= FEWEST_ROUNDS and _log_arrangements(n_rounds, n_doses) >= math.log(2 / level)
+
+    def run(number: int, *, larger: bool) -> DoseRun:
+        chosen, centre = members[number], float(differences[number])
+        if larger and centre < 0:
+            chosen, centre = ~chosen, -centre
+        half = float(half_widths[number])
+        return DoseRun(
+            doses=tuple(dose for dose, inside in zip(doses, chosen.tolist(), strict=True) if inside),
+            period=int(periods[number]),
+            difference=Interval(
+                centre=centre,
+                low=centre - half,
+                high=centre + half,
+                confidence=confidence,
+                method="permutation",
+                warnings=(),
+            ),
+        )
+
+    alone = _alone(members)
+    return DoseResponse(
+        doses=tuple(int(dose) for dose in doses),
+        means=means,
+        single=tuple(run(number, larger=False) for number in alone),
+        largest=run(int(np.argmax(statistics)), larger=True),
+        p_value=p_value,
+        bound=float(max(abs(differences[n]) + half_widths[n] for n in alone)),
+        n_rounds=n_rounds,
+        can_tell=can_tell,
+        is_exact=residual <= _ROUNDING * squares,
+        confidence=confidence,
+    )
+
+
+def _checked(values: FloatArray, doses: Sequence[int], period: int) -> FloatArray:
+    table = np.asarray(values, np.float64)
+    if table.ndim != 2 or not np.isfinite(table).all():
+        raise AnalysisError("values: a table of rounds and doses, of finite numbers, is needed")
+    if period < 2 or period & (period - 1):
+        raise AnalysisError(f"period must be a power of two, got {period}")
+    steps = {later - earlier for earlier, later in pairwise(doses)}
+    if len(steps) != 1 or min(steps) < 1 or doses[0] < 0 or doses[-1] >= period:
+        raise AnalysisError(f"doses must rise from 0 or more to less than {period}, by equal steps")
+    if table.shape[1] != len(doses) or len(doses) > MOST_DOSES:
+        raise AnalysisError(f"{len(doses)} doses, {table.shape[1]} columns: as many are needed, at most {MOST_DOSES}")
+    if len(table) < 2:
+        raise AnalysisError("a round tells nothing of chance; give 2 or more")
+    return table
+
+
+def _runs(doses: IntArray, period: int) -> tuple[BoolArray, IntArray]:
+    """Members of each run, shape (runs, doses), and the smallest period that it repeats with; of two halves one."""
+    found: dict[bytes, int] = {}
+    members: list[BoolArray] = []
+    size = 2
+    while size <= period:
+        places = np.unique(doses % size)
+        for run in _side_by_side(places):
+            inside = np.isin(doses % size, run)
+            if found.keys().isdisjoint((inside.tobytes(), (~inside).tobytes())):
+                found[inside.tobytes()] = size
+                members.append(inside)
+        size *= 2
+    return np.array(members), np.array(list(found.values()), np.int64)
+
+
+def _side_by_side(places: IntArray) -> Iterator[IntArray]:
+    """Every run of the places from left to right, the short ones first; what goes around the end is all but a run."""
+    count = len(places)
+    for length in range(1, count):
+        for begin in range(count - length + 1):
+            yield places[begin : begin + length]
+
+
+def _contrasts(members: BoolArray) -> FloatArray:
+    inside = members.sum(axis=1, keepdims=True)
+    return np.asarray(np.where(members, 1 / inside, -1 / (members.shape[1] - inside)))
+
+
+def _alone(members: BoolArray) -> list[int]:
+    """The run of each dose by itself; of two doses there is one run alone."""
+    by_dose = {int(np.argmax(row)): number for number, row in enumerate(members) if row.sum() == 1}
+    return [by_dose.get(dose, next(iter(by_dose.values()))) for dose in range(members.shape[1])]
+
+
+def _largest(centred: FloatArray, weights: FloatArray, count: int, seed: int) -> FloatArray:
+    """The largest statistic of each permutation within rounds, shape (count,)."""
+    n_rounds, n_doses = centred.shape
+    stream = Stream(seed, "dose")
+    squares = float((centred**2).sum())
+    degrees = (n_rounds - 1) * (n_doses - 1)
+    at_once = max(1, _AT_ONCE // max(centred.size, len(weights)))
+    found = []
+    for done in range(0, count, at_once):
+        size = min(at_once, count - done)
+        words = stream.words(size * centred.size).reshape(size, n_rounds, n_doses)
+        order = np.argsort(words, axis=2, kind="stable")
+        means = np.take_along_axis(centred[None], order, axis=2).mean(axis=1)
+        residual = np.maximum(squares - n_rounds * (means**2).sum(axis=1), _ROUNDING * squares)
+        found.append(np.abs(means @ weights.T).max(axis=1) / np.sqrt(residual / degrees))
+    return np.concatenate(found)
+
+
+def _log_arrangements(n_rounds: int, n_doses: int) -> float:
+    """The logarithm of how many arrangements differ, up to a common order in all rounds."""
+    return (n_rounds - 1) * math.lgamma(n_doses + 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoseFit:
+    """How much of what doses do goes by the classes that they are in.
+
+    Attributes
+    ----------
+    share
+        The part of the variance between doses that lies between classes, both without what chance adds to them.
+    p_value
+        How often as much would be left within classes if doses of one class did not differ; 1 where each class has one
+        dose alone, so that nothing could be left.
+    rises
+        Whether the response is larger on average where the class's number is.
+    n_classes
+        How many classes there are.
+    """
+
+    share: float
+    p_value: float
+    rises: bool
+    n_classes: int
+
+
+def dose_fit(
+    values: FloatArray, classes: Sequence[float], *, n_permutations: int = RESAMPLES, seed: int = 0
+) -> DoseFit:
+    """Whether a response depends on doses by their classes alone.
+
+    Parameters
+    ----------
+    values
+        Shape ``(rounds, doses)``, as for `dose_response`.
+    classes
+        The class of each dose, a number.
+    n_permutations
+        How many permutations.
+    seed
+        Of the permutations.
+
+    Returns
+    -------
+    DoseFit
+        Nothing is explained by a single class.
+
+    Raises
+    ------
+    AnalysisError
+        Fewer than 2 rounds or doses, or numbers that are not finite.
+
+    Notes
+    -----
+    The statistic is the F ratio of what doses differ by within classes; values are permuted within rounds and classes,
+    which is exact where doses of one class do not differ, whatever classes do (Pitman 1937).
+    """
+    table = np.asarray(values, np.float64)
+    if table.ndim != 2 or min(table.shape) < 2 or not np.isfinite(table).all() or len(classes) != table.shape[1]:
+        raise AnalysisError("values: 2 rounds and doses or more, of finite numbers, and a class for each dose")
+    check_count(n_permutations, name="n_permutations")
+    check_seed(seed)
+    n_rounds, n_doses = table.shape
+    _, place = np.unique(np.asarray(classes, np.float64), return_inverse=True)
+    member = place[:, None] == np.arange(place.max() + 1)
+    size, n_classes = member.sum(axis=0), int(place.max() + 1)
+    centred = table - table.mean(axis=1, keepdims=True)
+    means = centred.mean(axis=0)
+    own = (means @ member) / size
+    within, between = n_rounds * float(((means - own[place]) ** 2).sum()), n_rounds * float((size * own**2).sum())
+    squares = float((centred**2).sum())
+    noise = max(0.0, squares - within - between) / ((n_rounds - 1) * (n_doses - 1))
+    true_between, true_within = between - (n_classes - 1) * noise, within - (n_doses - n_classes) * noise
+    whole = max(true_between, 0.0) + max(true_within, 0.0)
+    level = np.asarray(classes, np.float64)
+    return DoseFit(
+        share=max(true_between, 0.0) / whole if whole > _ROUNDING * squares else 0.0,
+        p_value=_left_within(centred, place, within, n_permutations, seed) if n_classes < n_doses else 1.0,
+        rises=bool(float((level - level.mean()) @ means) > 0),
+        n_classes=n_classes,
+    )
+
+
+def _left_within(centred: FloatArray, place: IntArray, within: float, count: int, seed: int) -> float:
+    """The p-value of what doses differ by within classes."""
+    n_rounds, n_doses = centred.shape
+    stream = Stream(seed, "dose-fit")
+    squares = float((centred**2).sum())
+    if within <= _ROUNDING * squares:
+        return 1.0
+    # A random order within each class: by class, then by chance; values go to the places of the class in order.
+    slots = np.argsort(place, kind="stable")
+    sums = np.array([centred[:, place == number].sum() / n_rounds for number in range(int(place.max()) + 1)])
+    size = np.bincount(place)
+    between = n_rounds * float((sums**2 / size).sum())
+    reached = 0
+    at_once = max(1, _AT_ONCE // centred.size)
+    for done in range(0, count, at_once):
+        rows = min(at_once, count - done)
+        chance = stream.uniforms(rows * centred.size).reshape(rows, n_rounds, n_doses)
+        order = np.argsort(place + chance * 0.999, axis=2, kind="stable")
+        moved = np.empty((rows, n_doses))
+        moved[:, slots] = np.take_along_axis(centred[None], order, axis=2).mean(axis=1)
+        # Between classes nothing changes, and the sum of squares neither: more within is less that is left to chance.
+        reached += int((n_rounds * (moved**2).sum(axis=1) - between >= within * (1 - 1e-9)).sum())
+    return (reached + 1) / (count + 1)

@@ -1,0 +1,173 @@
+"""How often the first sentence of `layoutrand sweep` is true: rounds of known truth, judged and worded as the command does."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from layoutrand.analysis.sample import Sample
+from layoutrand.errors import AnalysisError
+from layoutrand.explain.explain_warnings import RoundsLeftOut
+from layoutrand.explain.offsets import Offsets
+from layoutrand.explain.sweep import Sweep, SweepOrder, by_round
+from layoutrand.explain.sweep_words import offsets_in_words, verdict
+from layoutrand.stats import dose_response
+
+LINE = tuple(range(0, 64, 16))
+FINE = tuple(range(0, 64, 4))
+FOUND = re.compile(r"offsets? (\d+)(?: … (\d+))?( modulo \d+)? of f: \S+ % (slower|faster) \((\S+) … (\S+)\) than")
+NOT_FOUND = re.compile(r"no offset of f differs from the others by more than (\S+) %")
+
+
+def told(table: np.ndarray, offsets: tuple[int, ...], seed: int, permutations: int = 399) -> str:
+    """The sentence on values of shape (rounds, offsets), taken out of a sample as the command takes them."""
+    rounds = tuple(range(1, len(table) + 1))
+    sample = Sample(
+        system="O2",
+        benchmark="b",
+        instrument="wall",
+        metric="wall_s",
+        unit="s",
+        is_primary=True,
+        binaries=tuple((o, tuple((value,) for value in table[:, n].tolist())) for n, o in enumerate(offsets)),
+        controls={},
+        rounds=dict.fromkeys(offsets, rounds),
+    )
+    _, means, _ = by_round(sample, offsets, len(table))
+    response = dose_response(np.log(means), offsets, period=64, seed=seed, n_permutations=permutations)
+    order = SweepOrder("O2", "b", "f", Offsets(0, 63, None), len(table), "identity", None, 0.95)
+    nothing: Any = None
+    return verdict(
+        Sweep(
+            order=order,
+            sample=sample,
+            artefact="a",
+            name="f",
+            size=64,
+            align=4,
+            binaries=nothing,
+            offsets=offsets,
+            rounds=rounds,
+            means=means,
+            lost=(),
+            response=response,
+            summary=nothing,
+            hostname="here",
+            cause=None,
+        )
+    )
+
+
+@dataclass
+class Counts:
+    """Of ``n`` sweeps: something was said to differ, it was what differs, and the sentence's numbers hold."""
+
+    n: int = 0
+    found: int = 0
+    right: int = 0
+    true: int = 0
+
+
+def study(kind: str, offsets: tuple[int, ...], rounds: int, effect: float, n: int) -> Counts:
+    """Sweeps in which the 16 bytes from 32 on are slower by ``effect``; executions differ by 1 %."""
+    rng = np.random.default_rng([rounds, len(offsets), int(1000 * effect)])
+    slow = np.array([32 <= offset < 48 for offset in offsets])
+    counts = Counts()
+    for seed in range(n):
+        noise = drawn(rng, kind, (rounds, len(offsets)))
+        text = told(np.exp(noise + np.where(slow, np.log1p(effect), 0.0)), offsets, seed)
+        counts.n += 1
+        if match := FOUND.match(text):
+            counts.found += 1
+            first, last = int(match[1]), int(match[2] or match[1])
+            said = np.array([first <= o <= last if first <= last else o >= first or o <= last for o in offsets])
+            logs = np.where(slow, np.log1p(effect), 0.0)
+            truth = abs(np.expm1(logs[said].mean() - logs[~said].mean())) * 100 if not match[3] else np.nan
+            low, high = float(match[5]), float(match[6])
+            unit = 10.0 ** -len(match[5].partition(".")[2]) / 2 + 1e-9  # what rounding may take
+            counts.true += bool(effect) and low - unit <= truth <= high + unit
+            counts.right += bool((said == slow).all())
+        elif match := NOT_FOUND.match(text):
+            counts.true += effect * 100 <= float(match[1]) + 0.01
+        else:
+            raise AssertionError(text)
+    return counts
+
+
+def drawn(rng: np.random.Generator, kind: str, shape: tuple[int, int]) -> np.ndarray:
+    """What executions add."""
+    if kind == "spikes":
+        return rng.normal(0, 0.01, shape) + np.where(rng.random(shape) < 0.03, 0.2, 0.0)
+    if kind == "lognormal":
+        return 0.01 * (rng.lognormal(0, 0.8, shape) - 1)
+    if kind == "drift":
+        walk = rng.normal(0, 0.003, shape[0] * shape[1]).cumsum().reshape(shape)
+        return rng.normal(0, 0.01, shape) + np.array([row[rng.permutation(shape[1])] for row in walk])
+    return rng.normal(0, 0.01, shape)
+
+
+def test_few_of_sixty_sentences_are_false():
+    """At 5 % each, more than 9 of 60 come by chance in 1 of 1000."""
+    nothing, third = study("normal", LINE, 5, 0.0, 60), study("normal", LINE, 5, 0.33, 60)
+    assert nothing.found <= 9
+    assert nothing.true >= 51
+    assert (third.found, third.right) == (60, 60)
+    assert third.true >= 51
+
+
+@pytest.mark.hour
+@pytest.mark.parametrize("kind", ["normal", "lognormal", "spikes", "drift"])
+def test_sentences_are_true_at_their_rate(kind):
+    """The table of docs/guides/explain.md; three standard errors of 1000 sweeps (of 200 of 16 offsets)."""
+    for offsets, rounds, n in ((LINE, 3, 1000), (LINE, 10, 1000), (FINE, 5, 200)):
+        slack = 3 * np.sqrt(0.05 * 0.95 / n)
+        nothing, some = study(kind, offsets, rounds, 0.0, n), study(kind, offsets, rounds, 0.05, n)
+        print(
+            f"| {kind} | {len(offsets)} | {rounds} | {nothing.found / n:.3f} | {some.found / n:.3f} | "
+            f"{some.right / n:.3f} | {some.true / n:.3f} |"
+        )
+        assert nothing.found / n <= 0.05 + slack
+        assert some.true / n >= 0.95 - slack
+
+
+def test_runs_of_offsets_in_words():
+    assert offsets_in_words((32,), LINE, 64, 64) == "offset 32"
+    assert offsets_in_words((32, 36, 40), FINE, 64, 64) == "offsets 32 … 40"
+    assert offsets_in_words((0, 4, 56, 60), FINE, 64, 64) == "offsets 56 … 4"
+    assert offsets_in_words((16, 48), LINE, 32, 64) == "offset 16 modulo 32"
+    assert offsets_in_words((8, 24, 40, 56), FINE, 16, 64) == "offset 8 modulo 16"
+
+
+def with_rounds(rounds: dict[int, tuple[int, ...]]) -> Sample:
+    """A sample that has for each offset a value (100 times the offset and the round) in these rounds."""
+    return Sample(
+        system="O2",
+        benchmark="b",
+        instrument="wall",
+        metric="wall_s",
+        unit="s",
+        is_primary=True,
+        binaries=tuple((o, tuple((100.0 * o + r,) for r in own)) for o, own in rounds.items()),
+        controls={},
+        rounds=rounds,
+    )
+
+
+def test_rounds_with_a_missing_value_are_left_out_and_told():
+    sample = with_rounds({0: (1, 2, 3, 4, 5), 16: (1, 3, 4), 32: (3, 1, 2)})
+    complete, means, lost = by_round(sample, (0, 16), 4)
+    assert (complete, lost) == ((1, 3, 4), (2,))
+    assert means.tolist() == [[1.0, 1601.0], [3.0, 1603.0], [4.0, 1604.0]]
+    assert by_round(sample, (0, 16, 32), 5)[::2] == ((1, 3), (2, 4, 5))
+    with pytest.raises(
+        AnalysisError, match=r"1 of 2 rounds have a value at each of 2 offsets.* at least 2 are needed;"
+    ):
+        by_round(sample, (0, 16), 2)
+    with pytest.raises(AnalysisError, match="offset 48 was never measured"):
+        by_round(sample, (0, 48), 5)
+    assert str(RoundsLeftOut((2,), 4)) == ("1 of 4 rounds are left out, because an execution of theirs has no value: 2")
+    assert str(RoundsLeftOut(tuple(range(1, 11)), 30)).endswith("1, 2, 3, 4, 5, 6, 7, 8, …")
