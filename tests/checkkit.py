@@ -76,7 +76,7 @@ class Made:
                 self.root / "cache",
                 system,
                 layout,
-                f"# {system} {layout}\nwall {self.seconds(system, layout):.9f}\n{self.script}\n",
+                f"# {system} {layout}\nwall {self.seconds(system, layout):.9f}\n{self._script(system, layout)}\n",
             )
             for layout, lost in zip(layouts, failed, strict=True)
             if not lost
@@ -87,6 +87,10 @@ class Made:
             if lost
         ]
         return SystemBuild(system, made, False, tuple(binaries), tuple(failures), ())
+
+    def _script(self, system, layout):
+        """What else its executable file holds: a text, or what is made of system and layout."""
+        return self.script if isinstance(self.script, str) else self.script(self, system, layout)
 
     @contextmanager
     def progress(self):

@@ -7,19 +7,13 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from fakes import make_config
-from layoutrand.analysis.bisect_words import bisect_document
-from layoutrand.analysis.bisecting import Decision, SearchAnswer, SearchState
+from layoutrand.analysis.bisect_words import bisect_cases_document, bisect_document
+from layoutrand.analysis.bisecting import CaseSearch, CaseSearches, Decision, SearchAnswer, SearchState
 from layoutrand.capture.commit_log import LoggedCommit
-from layoutrand.cli.bisect_screen import bisect_screen
+from layoutrand.cli.bisect_screen import bisect_cases_screen, bisect_screen
 from layoutrand.stats import Interval
 
 KEPT = Path(__file__).parent / "answers"
-CONFIG = make_config(
-    '[[benchmarks]]\nname = "work"\ncommand = ["{artefact}"]\n'
-    '[[benchmarks]]\nname = "rate"\ncommand = ["{artefact}"]\n'
-    'metric = {regex = "(x)", name = "rate", unit = "1/s", better = "more"}\n'
-)
 
 
 def between(low, high):
@@ -38,8 +32,11 @@ def answered(ending="found"):
     return SearchAnswer(ending, suspects, between(1.029, 1.045), between(1.031, 1.047), state, 214, 30)
 
 
-def screen(answer, benchmark="work", width=80):
-    lines = bisect_screen(answer, CONFIG, "a", benchmark, 0.01, width)
+def screen(answer, better="less", width=80):
+    return text_of(bisect_screen(answer, better, "a", "work", 0.01, width))
+
+
+def text_of(lines):
     return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines)
 
 
@@ -68,9 +65,37 @@ def test_a_budget_that_is_used_is_the_reason_and_what_helps_is_a_larger_one():
 
 def test_of_what_more_is_better_a_rise_is_faster():
     assert "✗ 000000013  slower" in screen(answered())
-    assert "✓ 000000013  faster" in screen(answered(), "rate")
+    assert "✓ 000000013  faster" in screen(answered(), "more")
 
 
 def test_other_steps_between_the_ends_are_told():
     text = screen(dataclasses.replace(answered(), whole=between(1.08, 1.09)))
     assert "there are more steps" in " ".join(text.split())
+
+
+def cases(*endings, one_sided=None):
+    found = [CaseSearch(f"bench/{k}", "time_s", "less", answered(ending)) for k, ending in enumerate(endings)]
+    return CaseSearches("bench", tuple(found), one_sided or {}, 32)
+
+
+def test_cases_with_a_step_are_told_one_by_one_and_the_others_in_a_line():
+    several = cases("no step", "found", "no step", one_sided={"bench/new": "bad"})
+    text = text_of(bisect_cases_screen(several, "a", 0.01, 80))
+    assert text == kept_or_written("bisect-cases-80", text)
+    assert max(map(cell_len, text.splitlines())) <= 80
+    assert "of 3 answers 0.15 may be wrong on average" in " ".join(text.split())
+    assert several.is_told
+    document = bisect_cases_document(several, system="a", confidence=0.95, threshold=0.01)
+    assert [each["ending"] for each in document["cases"]] == ["no step", "found", "no step"]
+    assert document["executed"] == 32 + 16 + 214 + 16
+    assert document["one_sided"] == {"bench/new": "bad"}
+
+
+def test_one_case_that_nobody_can_tell_of_is_enough():
+    assert not cases("found", "cannot tell").is_told
+
+
+def test_without_any_case_that_is_what_is_told():
+    nothing = cases()
+    assert not nothing.is_told
+    assert "no process of bench reported a case" in text_of(bisect_cases_screen(nothing, "a", 0.01, 80))

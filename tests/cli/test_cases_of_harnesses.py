@@ -1,4 +1,4 @@
-"""What commands say that need a benchmark known before it is executed, where a harness names its cases only then."""
+"""Names of benchmarks and of cases of harnesses, as commands take them before anything is executed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,6 @@ name = "all"
 harness = "google-benchmark"
 command = ["{artefact}"]
 """
-ALONE = """\
-[[benchmarks]]
-name = "copy"
-command = ["{artefact}", "--benchmark_filter=^BM_Copy$", "--benchmark_format=json"]
-metric = { json = "/benchmarks/0/real_time", name = "real_time", unit = "ns" }
-"""
-ENTRY = "give the case a [[benchmarks]] of its own without harness"
 
 
 @pytest.fixture
@@ -41,28 +34,15 @@ def said(tmp_path, capsys):
     return refused
 
 
+@pytest.mark.parametrize("command", [["bisect", "HEAD"], ["check"]])
 @pytest.mark.parametrize("name", ["all", "all/BM_Copy"])
-def test_bisect_says_which_entry_a_case_needs(said, name):
-    line = said(CONFIG, "bisect", "HEAD", "--benchmark", name)
-    assert line.startswith("layoutrand: bisect follows one benchmark, and ")
-    assert ENTRY in line
-
-
-@pytest.mark.parametrize("words", [[], ["--benchmark", "all"], ["--benchmark", "all/BM_Copy"]])
-def test_check_says_which_entry_a_case_needs(said, words):
-    line = said(CONFIG, "check", *words)
-    assert line.startswith("layoutrand: check judges benchmarks that are known before they are executed, and ")
-    assert ENTRY in line
-    assert "--benchmark copy" not in line
-    assert "without it: --benchmark copy" in said(CONFIG + ALONE, "check", *words)
-
-
-def test_check_takes_what_stands_beside_an_entry_with_a_harness(said):
-    """It gets as far as looking for the commits, of which this directory has none."""
+def test_an_entry_and_a_case_are_taken(said, command, name):
+    """They get as far as looking for the commits, of which this directory has none."""
     require("git", "git")
-    assert "harness" not in said(CONFIG + ALONE, "check", "--benchmark", "copy")
+    assert "repository" in said(CONFIG, *command, "--benchmark", name)
 
 
-def test_a_name_that_is_none_is_told_as_ever(said):
+@pytest.mark.parametrize("command", [["bisect", "HEAD"], ["check"]])
+def test_a_name_that_is_none_is_told_as_ever(said, command):
     """It begins like the entry's, and is no case of it."""
-    assert "no benchmark called 'allowed'" in said(CONFIG + ALONE, "bisect", "HEAD", "--benchmark", "allowed")
+    assert "no benchmark called 'allowed'" in said(CONFIG, *command, "--benchmark", "allowed")

@@ -104,3 +104,86 @@ def test_ends_that_are_none(project):
     assert "write a time such as" in called("bisect", commits[0], "HEAD", "--budget", "soon", status=2).stderr
     assert "same commit" in called("bisect", "HEAD", "HEAD", status=2).stderr
     assert "could not be built" in called("bisect", commits[2], "HEAD", status=2).stderr
+
+
+CASED = """\
+[project]
+name = "toy"
+[build]
+source = "."
+commands = ["$CC -o toy main.c part.c"]
+artefacts = ["toy"]
+[systems.O1]
+cflags = "-O1"
+[[benchmarks]]
+name = "bench"
+harness = "libtest"
+command = ["{artefact}"]
+"""
+PRINTS = """\
+#include <stdio.h>
+int f1(int), f2(int), f3(int), f4(int), f5(int), f6(int), f7(int), f8(int);
+int main(void) {{
+  printf("test sum ... bench: %d ns/iter (+/- 1)\\n", 100 * (f1(1) + f2(1) + f3(1) + f4(1) + f5(1) + f6(1) + f7(1)) + {more});
+  printf("test last ... bench: %d ns/iter (+/- 1)\\n", 100 * f8(1));
+  {new}
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def cased(tmp_path_factory):
+    """A program that reports cases: one of them becomes slower in one commit, and another is new in the last."""
+    root = tmp_path_factory.mktemp("cased") / "p"
+    gitkit.make(root)
+    (root / ".gitignore").write_text("layoutrand.toml\n.layoutrand\n")
+    new = 'puts("test new ... bench: 5 ns/iter (+/- 1)");'
+    commits = [
+        gitkit.commit(root, {"main.c": PRINTS.format(more=0, new=""), "part.c": PART}, "first"),
+        gitkit.commit(root, {"main.c": PRINTS.format(more=0, new="f2(2);")}, "calls more"),
+        gitkit.commit(root, {"main.c": PRINTS.format(more=100, new="f2(2);")}, "slower"),
+        gitkit.commit(root, {"main.c": PRINTS.format(more=100, new=new)}, "a new case"),
+    ]
+    (root / "layoutrand.toml").write_text(CASED)
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path_factory.mktemp("cache"))}
+
+    def called(*arguments, status=0):
+        done = layoutrand(*arguments, cwd=root, env=env)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done
+
+    return commits, called
+
+
+def test_each_case_of_a_harness_has_its_commit_and_a_process_is_executed_once(cased):
+    commits, called = cased
+    document = json.loads(called("bisect", commits[0], "HEAD", "--json").stdout)
+    assert document["schema"] == "layoutrand/bisect-cases/1"
+    last, total = document["cases"]
+    assert (total["benchmark"], total["ending"]) == ("bench/sum", "found")
+    assert [each["commit"] for each in total["commits"]] == [commits[2]]
+    assert total["ratio"]["ratio"] == pytest.approx(2900 / 2800)
+    assert (last["benchmark"], last["ending"]) == ("bench/last", "no step")
+    assert last["executed"] == 0, "the first rounds of both ends tell of all cases"
+    assert document["executed"] == total["executed"] + 16
+    assert document["one_sided"] == {"bench/new": "bad"}
+    one = json.loads(called("bisect", commits[0], "HEAD", "--benchmark", "bench/sum", "--json").stdout)
+    assert (one["schema"], one["ending"], one["executed"]) == ("layoutrand/bisect/1", "found", 0)
+    wrong = called("bisect", commits[0], "HEAD", "--benchmark", "bench/smu", status=2).stderr
+    assert "bench has no case that is called 'bench/smu'" in " ".join(wrong.split())
+
+
+def test_check_has_a_verdict_for_each_case(cased):
+    commits, called = cased
+    done = called("check", commits[1], commits[3], "--fail-if", "slower", "--format", "json", status=3)
+    (system,) = json.loads(done.stdout)["systems"]
+    assert {each["benchmark"]: each["conclusion"] for each in system["benchmarks"]} == {
+        "bench/sum": "slower",
+        "bench/last": "same",
+    }
+    assert system["one_sided"] == {"bench/new": "head"}
+    assert system["executed"] == 2 * system["benchmarks"][0]["n_layouts"] + 16
+    screen = called("check", commits[1], commits[3], status=3).stdout
+    assert "bench/new: a case of" in screen
+    same = called("check", commits[1], commits[3], "--benchmark", "bench/last", status=0).stdout
+    assert "bench/sum" not in same

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from layoutrand.analysis.bisecting import Decision, Ending, SearchAnswer
+from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, SearchAnswer
 from layoutrand.analysis.comparison_document import interval_json
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
@@ -19,6 +19,12 @@ ENDINGS: Final[Mapping[Ending, str]] = {
     "no step": "no step",
     "cannot tell": "cannot tell",
 }
+
+
+QUIET: Final[frozenset[Ending]] = frozenset(("no step", "same program"))
+"""Endings of which one line tells all that there is."""
+
+_MOST_NAMES: Final = 6
 
 
 def direction(answer: SearchAnswer, better: Better) -> str:
@@ -113,6 +119,54 @@ def bisect_document(
         "already": answer.known,
         "out_of_time": answer.out_of_time,
     }
+
+
+def bisect_cases_document(found: CaseSearches, *, system: str, confidence: float, threshold: float) -> dict[str, Any]:
+    """``layoutrand/bisect-cases/1``: a document of ``layoutrand/bisect/1`` for each case."""
+    return {
+        "schema": "layoutrand/bisect-cases/1",
+        "system": system,
+        "benchmark": found.entry,
+        "confidence": confidence,
+        "threshold": threshold,
+        "executed": found.first + sum(each.answer.executed for each in found.cases),
+        "one_sided": dict(found.one_sided),
+        "cases": [
+            bisect_document(each.answer, system=system, benchmark=each.name, metric=each.metric, threshold=threshold)
+            for each in found.cases
+        ],
+    }
+
+
+def rest_of_cases(found: CaseSearches, threshold: float) -> list[str]:
+    """The cases without a step, and those that are not compared, in a line each."""
+    told = []
+    for ending in ENDINGS:
+        names = [each.name for each in found.cases if each.answer.ending == ending]
+        if ending in QUIET and names:
+            words = f"no step, the same within {100 * threshold:g} %" if ending == "no step" else "one program"
+            told.append(f"{_listed(names)}: {words}")
+    for side in ("good", "bad"):
+        names = [name for name, has in found.one_sided.items() if has == side]
+        if names:
+            told.append(f"{_listed(names)}: reported at the {side} end alone, so not looked for")
+    return told or ([] if found.cases else [f"no process of {found.entry} reported a case"])
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"{', '.join(names[:_MOST_NAMES])}{more}"
+
+
+def certainty_of_cases(found: CaseSearches) -> str:
+    """What it took, and what the confidence means where several cases are searched."""
+    executed = found.first + sum(each.answer.executed for each in found.cases)
+    text = f"{executed:,} executions now, each of all cases"
+    ended = [each.answer for each in found.cases if each.answer.ending not in {"cannot tell", "same program"}]
+    if len(ended) < 2:
+        return text
+    wrong = len(ended) * (1 - ended[0].state.confidence)
+    return f"{text}; each case is a search of its own: of {len(ended)} answers {wrong:.2g} may be wrong on average"
 
 
 def _commit_json(commit: LoggedCommit) -> dict[str, Any]:

@@ -14,17 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from layoutrand.analysis.sample import binary_mean, samples_of
-from layoutrand.analysis.selection import Question, current_definitions, recorded_experiment
 from layoutrand.capture.commit_log import LoggedCommit
-from layoutrand.config.at_commits import declared
-from layoutrand.errors import ResultsError
-from layoutrand.execute import experiment as experiments
-from layoutrand.execute.iterations import read_now
-from layoutrand.host.attempts import that_count
-from layoutrand.instruments.asked_for import primary_metric
-from layoutrand.instruments.known import simulated
-from layoutrand.results.experiments import ResultsStore
+from layoutrand.config.metric import Better
 from layoutrand.stats import Interval, running_interval
 
 Side = Literal["good", "bad"]
@@ -140,6 +131,35 @@ class SearchAnswer:
     out_of_time: bool = False
 
 
+@dataclass(frozen=True)
+class CaseSearch:
+    """The search for a step of one case of a harness, by a metric of which ``better`` is an improvement."""
+
+    name: str
+    metric: str
+    better: Better
+    answer: SearchAnswer
+
+
+@dataclass(frozen=True)
+class CaseSearches:
+    """The searches for steps of all cases that one entry with a harness has; each execution is one for all of them.
+
+    Where both ends are one program the entry stands for its cases.  ``one_sided`` are cases that one end alone has,
+    with which that is.  ``first`` executions were made before the cases were known.
+    """
+
+    entry: str
+    cases: tuple[CaseSearch, ...]
+    one_sided: Mapping[str, Side]
+    first: int
+
+    @property
+    def is_told(self) -> bool:
+        """Whether there is an answer for each case."""
+        return bool(self.cases) and all(each.answer.ending != "cannot tell" for each in self.cases)
+
+
 def is_enough(n: int, *, exact: bool) -> bool:
     """Whether a decision may rest on so many rounds."""
     return n >= (FEWEST_EXACT if exact else FEWEST_ROUNDS)
@@ -209,41 +229,3 @@ def as_ratio(interval: Interval | None) -> Interval | None:
         return None
     low, high = (math.exp(min(max(end, -700.0), 700.0)) for end in (interval.low, interval.high))
     return replace(interval, centre=math.exp(interval.centre), low=low, high=high)
-
-
-@dataclass(frozen=True)
-class SearchedRounds:
-    """What is recorded of systems at captures: name -> rounds; and whether counts of a simulated processor they are."""
-
-    rounds: Mapping[str, Rounds]
-    exact: bool
-
-
-def searched_rounds(store: ResultsStore, question: Question, names: Sequence[str]) -> SearchedRounds:
-    """The main metric of the question's one benchmark, of systems at captures under these names.
-
-    Raises `ResultsError` for values of 0 or below, which have no ratio.
-    """
-    config = question.config
-    (benchmark,) = [each for each in config.benchmarks if each.name in question.benchmarks]
-    instrument, metric = primary_metric(benchmark)
-    definitions = experiments.definitions(config, [benchmark], question.project)
-    _, merged = recorded_experiment(question, store)
-    found: dict[str, Rounds] = {}
-    everything = [(each.hostname, store.executions(each)) for each in merged]
-    for name in dict.fromkeys(names):
-        rounds: dict[int, float] = {}
-        for hostname, recorded in everything:
-            about = (name, benchmark.name, instrument)
-            mine = [e for e in recorded if (e.system, e.benchmark, e.instrument) == about]
-            counting = that_count(mine, experiments.slot_key)
-            own = read_now([replace(e, system=declared(name)) for e in counting], config, hostname)
-            own = [e for e in current_definitions(own, definitions, []) if e.status == "ok"]
-            primary = {benchmark.name: (instrument, metric)}
-            for sample in samples_of(own, primary, [declared(name)], [benchmark], config):
-                if sample.is_primary:
-                    rounds |= {seed: binary_mean(runs) for seed, runs in sample.binaries if isinstance(seed, int)}
-        if any(value <= 0 for value in rounds.values()):
-            raise ResultsError(f"{benchmark.name}: values of 0 or below have no ratio, so no step can be looked for")
-        found[name] = rounds
-    return SearchedRounds(found, instrument in simulated())

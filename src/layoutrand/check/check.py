@@ -25,7 +25,7 @@ def check(question: CheckQuestion, where: SourceRepository, tools: CheckTools) -
 
     Raises what `build` and `execute` raise.  Whatever was executed is recorded, and another call goes on from there.
     """
-    quantities = judged_quantities(question.config, question.benchmarks, question.metric)
+    quantities = judged_quantities(question)
     systems, left_out = checkable(question.config)
     # Both commits of each system are captured; where the captures are the same nothing else is done.
     checks = [_Begun.of(question, where, tools, name, quantities) for name in systems if name in question.systems]
@@ -90,7 +90,7 @@ class _Begun:
             return False
         if self.rounds.settled > before:
             count = max(self.rounds.n_rounds.values())
-            self.pair.tools.say(f"{self.rounds.settled} of {len(self.quantities)} settled after {count} rounds")
+            self.pair.tools.say(f"{self.rounds.settled} of {len(self.rounds.quantities)} settled after {count} rounds")
         return not self.rounds.is_over
 
     def result(self) -> SystemCheck:
@@ -112,7 +112,7 @@ class _Begun:
         return SystemCheck(
             system=pair.system,
             ending=rounds.ending(),
-            benchmarks=concluded_benchmarks(comparison, self.quantities, rounds.n_rounds),
+            benchmarks=concluded_benchmarks(comparison, rounds.quantities, rounds.n_rounds),
             changes=changes,
             captures=pair.captures,
             comparison=comparison,
@@ -121,4 +121,5 @@ class _Begun:
             notes=notes,
             executed=rounds.executed,
             results=pair.results_path(),
+            one_sided=rounds.one_sided,
         )

@@ -1,7 +1,8 @@
 """The rounds of a check: which executions are due, what is settled, and why there is no more of them.
 
 Seeds are taken in their order, 1, 2, 3, ..., whatever was interrupted: the rounds that a verdict rests on are the first
-so many, never a choice.  A quantity that is settled is executed no more.
+so many, never a choice.  A quantity that is settled is executed no more, but for a case of a harness: a process
+executes all cases of its entry as long as one of them is open, and each verdict rests on all rounds that there are.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from layoutrand.analysis.sample import Sample, binary_mean
 from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.check.commit_pair import CommitPair
 from layoutrand.check.earlier_counts import take_earlier_counts
-from layoutrand.check.judged import main_metrics
+from layoutrand.check.judged import JudgedCases, judged_cases, main_metrics
 from layoutrand.check.question import Ending, Quantity, quantity_of
 from layoutrand.config.schedule import Slot
 from layoutrand.config.two_commits import BASE, HEAD
@@ -46,11 +47,14 @@ _AGAIN: Final = 1.25
 """How many times as many rounds there are before a conclusion that was withheld is asked for again."""
 
 
+_Executed = tuple[str, str]
+"""What one execution is of: an entry of ``[[benchmarks]]``, and the instrument."""
+
+
 @dataclass
 class _Progress:
-    """How far one quantity is: the last seed that was taken, the rounds that count, what is known of it."""
+    """How far one quantity is: the rounds that count, and what is known of it."""
 
-    seed: int = 0
     n_rounds: int = 0
     failed: int = 0
     settled: bool = False
@@ -63,15 +67,23 @@ class CheckRounds:
     """The rounds of one pair of commits."""
 
     pair: CommitPair
-    quantities: Sequence[Quantity]
+    asked: Sequence[Quantity]
     selection: Selection | None = None
     executed: int = 0
+    one_sided: dict[str, str] = field(default_factory=dict)
     _progress: dict[Quantity, _Progress] = field(default_factory=dict)
+    _seed: dict[_Executed, int] = field(default_factory=dict)
+    _compared: tuple[Selection, Comparison | None] | None = None
     _round_s: float = 0.0
 
     def __post_init__(self) -> None:
         """Begin with nothing executed."""
-        self._progress = {each: _Progress() for each in self.quantities}
+        self._progress = {each: _Progress() for each in self.asked}
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """What is judged: in place of an entry with a harness its cases, once a process has reported them."""
+        return list(self._progress)
 
     @property
     def n_rounds(self) -> Mapping[Quantity, int]:
@@ -92,15 +104,16 @@ class CheckRounds:
         """Take what earlier calls recorded, and counts that checks of other commits did."""
         path = self.pair.results_path()
         captures = self.pair.recorded
-        is_counted = any(each.instrument in simulated() for each in self.quantities)
+        is_counted = any(each.instrument in simulated() for each in self.asked)
         known = (self.pair.config, self.pair.question.project, path, captures)
         if captures and is_counted and (count := take_earlier_counts(*known)):
             self.pair.tools.say(f"{count:,} counts are known from checks of other commits")
         if path.exists():
             self._look()
             for quantity, state in self._progress.items():  # the last round may lack its executions of stock
-                last = max(self._seeds(quantity), default=0)
-                state.seed = max(0, last - 1)
+                alike = [each for each in self._progress if _executed(each) == _executed(quantity)]
+                last = max((seed for each in alike for seed in self._seeds(each)), default=0)
+                self._seed[_executed(quantity)] = max(0, last - 1)
                 state.ended = last >= self.pair.question.most_layouts
 
     def ending(self) -> Ending:
@@ -118,20 +131,19 @@ class CheckRounds:
             return False
         begin = self.pair.tools.clock()
         active = self._active()
-        wanted = {quantity: self._progress[quantity].seed + 1 for quantity in active}
+        wanted = {each: self._seed.get(each, 0) + 1 for each in map(_executed, active)}
         self._link(wanted.values())
         linked = self.pair.tools.clock()
         if linked - begin + self._round_s > left_s:  # links took what was left
             return False
         is_executed = self._execute(wanted)
-        for quantity, seed in wanted.items():
-            self._progress[quantity].seed = seed
+        self._seed |= wanted
         self._look()
-        for quantity in active:
-            state = self._progress[quantity]
-            done = wanted[quantity] in self._seeds(quantity)
-            state.failed = 0 if done else state.failed + 1
-            state.ended = state.failed >= MOST_FAILED or state.seed >= self.pair.question.most_layouts
+        for quantity, state in self._progress.items():
+            if (seed := wanted.get(_executed(quantity))) is not None:
+                done = state.settled or seed in self._seeds(quantity)
+                state.failed = 0 if done else state.failed + 1
+                state.ended = state.failed >= MOST_FAILED or seed >= self.pair.question.most_layouts
         if is_executed:
             self._round_s = self.pair.tools.clock() - linked
         return True
@@ -140,13 +152,18 @@ class CheckRounds:
         """The comparison of all that was executed, each benchmark by itself; None without any complete round."""
         if self.selection is None:
             return None
+        if self._compared is None or self._compared[0] is not self.selection:
+            self._compared = (self.selection, self._compare(self.selection))
+        return self._compared[1]
+
+    def _compare(self, selection: Selection) -> Comparison | None:
         question = self.pair.question
         found: Comparison | None = None
         rows: dict[Quantity, BenchmarkRatio] = {}
         for metric in dict.fromkeys([question.metric, *self._beside()]):
             try:
                 result = compare(
-                    self.selection,
+                    selection,
                     BASE,
                     HEAD,
                     confidence=question.confidence,
@@ -165,8 +182,9 @@ class CheckRounds:
 
     def _beside(self) -> list[str]:
         """Counts that are judged beside the main metrics."""
-        main = main_metrics(self.pair.config, self.quantities)
-        return [each.metric for each in self.quantities if main[each.benchmark] != (each.instrument, each.metric)]
+        own = [each for each in self.quantities if not each.entry]
+        main = main_metrics(self.pair.config, own)
+        return [each.metric for each in own if main[each.benchmark] != (each.instrument, each.metric)]
 
     def _active(self) -> list[Quantity]:
         """What is executed next: where counts may still settle a benchmark, these alone."""
@@ -189,12 +207,12 @@ class CheckRounds:
         stock: list[LayoutName] = [STOCK] if self.pair.question.as_built else []
         self.pair.link([*stock, *dict.fromkeys([*wanted, *range(min(last, end), end + 1)])])
 
-    def _execute(self, wanted: Mapping[Quantity, int]) -> bool:
+    def _execute(self, wanted: Mapping[_Executed, int]) -> bool:
         """Execute the wanted rounds; whether there was anything to execute."""
         tools = self.pair.tools
         request = self.pair.request()
         plan = make_plan(request)
-        slots = _complete([slot for slot in plan.slots if self._is_due(slot, wanted)])
+        slots = _complete([slot for slot in plan.slots if _is_due(slot, wanted)])
         if not slots:
             return False
         project, wait_s = self.pair.question.project, request.choices.wait_s
@@ -213,42 +231,47 @@ class CheckRounds:
         self.executed += summary.executed
         return summary.executed > 0
 
-    def _is_due(self, slot: Slot, wanted: Mapping[Quantity, int]) -> bool:
-        rounds = {
-            seed
-            for each, seed in wanted.items()
-            if (each.benchmark, each.instrument) == (slot.benchmark, slot.instrument)
-        }
-        if slot.round not in rounds:
-            return False
-        return isinstance(slot.layout, int) or (slot.layout == STOCK and slot.round <= STOCK_ROUNDS)
-
     def _look(self) -> None:
         """Read what there is, and see what it settles."""
         question, pair = self.pair.question, self.pair
         if not pair.results_path().exists():  # nothing that was linked could be executed so far
             return
-        asked = Question(pair.config, question.project, [], list(question.benchmarks), {}, None)
+        asked = Question(pair.config, question.project, [], question.entries, {}, None)
         try:
             with file.open_for_reading(pair.results_path()) as store:
                 self.selection = select(asked, store)
         except AnalysisError:  # nothing is recorded of what is asked for
             return
+        self._find_cases(self.selection)
+        grown = []
         for quantity, state in self._progress.items():
-            state.n_rounds = len(self._seeds(quantity))
-            if not state.settled and state.n_rounds >= state.ask_at:
+            before, state.n_rounds = state.n_rounds, len(self._seeds(quantity))
+            if state.settled and state.n_rounds > before:
+                grown.append(quantity)
+                state.settled = self._is_decided(quantity)
+            elif not state.settled and state.n_rounds >= state.ask_at:
                 state.settled = self._settles(quantity)
+        if self.is_over:  # what a process measured of other cases meanwhile must not have taken their verdicts away
+            for quantity in grown:
+                self._progress[quantity].settled = self._settles(quantity)
+
+    def _find_cases(self, selection: Selection) -> None:
+        """Have the cases that processes reported in the place of their entries, and failures of these alone."""
+        judged: list[Quantity] = []
+        self.one_sided = {}
+        for each in self.asked:
+            found = judged_cases(self.pair.question, selection, each) if each.entry else JudgedCases()
+            judged += found.quantities or ([] if found.one_sided else [each])
+            self.one_sided |= found.one_sided
+        self._progress = {each: self._progress.get(each, _Progress()) for each in judged}
+        names = {each.benchmark for each in judged}
+        failures = tuple(each for each in selection.failures if each.benchmark in names)
+        self.selection = replace(selection, failures=failures)
 
     def _settles(self, quantity: Quantity) -> bool:
         """Whether a verdict stands: by the ratio alone first, then with all that may cast it away."""
-        old, new = self._rounds(quantity)
-        question, state = self.pair.question, self._progress[quantity]
-        try:
-            is_count = quantity.instrument in simulated()
-            ratio = running_ratio(old, new, confidence=question.confidence, is_count=is_count)
-        except AnalysisError:
-            return False
-        if decide(ratio, question.threshold) == "undecided":
+        state = self._progress[quantity]
+        if not self._is_decided(quantity):
             return False
         comparison = self.comparison()
         if comparison is None:
@@ -258,6 +281,17 @@ class CheckRounds:
             return True
         state.ask_at = math.ceil(state.n_rounds * _AGAIN) + 1
         return False
+
+    def _is_decided(self, quantity: Quantity) -> bool:
+        """Whether the ratio of the rounds alone would be a verdict."""
+        question = self.pair.question
+        old, new = self._rounds(quantity)
+        try:
+            is_count = quantity.instrument in simulated()
+            ratio = running_ratio(old, new, confidence=question.confidence, is_count=is_count)
+        except AnalysisError:
+            return False
+        return decide(ratio, question.threshold) != "undecided"
 
     def _samples(self, quantity: Quantity) -> tuple[Sample | None, Sample | None]:
         found = (
@@ -283,6 +317,17 @@ class CheckRounds:
         sides = [{name: binary_mean(runs) for name, runs in each.binaries} for each in (old, new)]
         seeds = self._seeds(quantity)
         return [sides[0][seed] for seed in seeds], [sides[1][seed] for seed in seeds]
+
+
+def _executed(quantity: Quantity) -> _Executed:
+    return quantity.executed, quantity.instrument
+
+
+def _is_due(slot: Slot, wanted: Mapping[_Executed, int]) -> bool:
+    """Whether it is of a wanted round; stock is executed in the first few."""
+    if slot.round != wanted.get((slot.benchmark, slot.instrument)):
+        return False
+    return isinstance(slot.layout, int) or (slot.layout == STOCK and slot.round <= STOCK_ROUNDS)
 
 
 def _is(sample: Sample, quantity: Quantity) -> bool:

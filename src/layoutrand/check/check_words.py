@@ -10,6 +10,7 @@ from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.analysis.sentences import is_speed, percent_digits
 from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges
 from layoutrand.check.question import CheckAnswer, CheckedBenchmark, CheckQuestion, SystemCheck
+from layoutrand.config.two_commits import BASE, HEAD
 from layoutrand.text.quantities import duration, signed
 
 _MOST_NAMES: Final = 3
@@ -137,6 +138,19 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
             return f"stopped, as {what}: {_telling(why[0])}" if why else f"stopped, as {what}"
         case _:
             return ""
+
+
+def one_sided_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:
+    """Which cases of harnesses are left out, as one of the commits has none of that name."""
+    labels = {BASE: question.base.label, HEAD: question.head.label}
+    found = []
+    for side, label in labels.items():
+        cases = [case for case, has in system.one_sided.items() if has == side]
+        if cases:
+            more = f" and {len(cases) - _MOST_NAMES} more" if len(cases) > _MOST_NAMES else ""
+            what = "a case" if len(cases) == 1 else "cases"
+            found.append(f"{', '.join(cases[:_MOST_NAMES])}{more}: {what} of {label} alone, so not compared")
+    return found
 
 
 def _telling(reason: str) -> str:

@@ -18,6 +18,7 @@ from layoutrand.check.check_words import (
     commits_words,
     ending_sentence,
     multiplicity_sentence,
+    one_sided_sentences,
     rounds_words,
     size_words,
     verdict_of,
@@ -95,7 +96,11 @@ def benchmark_name(system: SystemCheck, each: CheckedBenchmark, *, several: bool
 
 
 def _endings(answer: CheckAnswer) -> list[str]:
-    found = [(system.system, ending_sentence(system, answer.question)) for system in answer.systems]
+    found = [
+        (system.system, text)
+        for system in answer.systems
+        for text in (ending_sentence(system, answer.question), *one_sided_sentences(system, answer.question))
+    ]
     several = len(answer.systems) > 1
     return [f"{name}: {text}" if several else text for name, text in found if text]
 

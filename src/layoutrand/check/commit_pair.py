@@ -95,7 +95,7 @@ class CommitPair:
         """To execute what is linked."""
         seeds = sorted(layout for layout in self.linked if isinstance(layout, int))
         choices = RunChoices(
-            benchmarks=self.question.benchmarks,
+            benchmarks=self.question.entries,
             seeds=seeds,
             wait_s=self.question.wait_s,
             share_machine=self.question.share_machine,

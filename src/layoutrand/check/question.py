@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
@@ -19,6 +19,7 @@ from layoutrand.capture.function_changes import FunctionChanges
 from layoutrand.config.config import Config
 from layoutrand.execute.measure import Executor
 from layoutrand.execute.run_progress import RunProgress
+from layoutrand.harnesses.case_names import entry_of
 from layoutrand.model import BuildFailure, Execution, LayoutName
 from layoutrand.warning import AnyWarning
 
@@ -34,20 +35,30 @@ MOST_LAYOUTS: Final = 200
 
 @dataclass(frozen=True)
 class Quantity:
-    """What one verdict is about: a metric of a benchmark, and the instrument that measures it."""
+    """What one verdict is about: a metric of a benchmark, and the instrument that measures it.
+
+    ``entry`` is what is executed for it where that is a harness with several cases; "" for a benchmark of its own.
+    """
 
     benchmark: str
     instrument: str
     metric: str
+    entry: str = field(default="", compare=False)
+
+    @property
+    def executed(self) -> str:
+        """The entry of ``[[benchmarks]]`` that an execution of it is recorded under."""
+        return self.entry or self.benchmark
 
 
 @dataclass(frozen=True)
 class CheckQuestion:
     """What is asked.
 
-    ``systems`` and ``benchmarks`` are names, the latter empty for all; ``metric`` is judged where it is given, else
-    each benchmark's main one, and simulated counts that are measured beside it.  ``budget_s`` is for linking and
-    executing rounds, not for builds; ``most_layouts`` limits each quantity.  ``as_built``: stock is executed, too.
+    ``systems`` and ``benchmarks`` are names, the latter empty for all, and of entries with a harness or of their cases;
+    ``metric`` is judged where it is given, else each benchmark's main one, and simulated counts that are measured
+    beside it.  ``budget_s`` is for linking and executing rounds, not for builds; ``most_layouts`` limits each quantity.
+    ``as_built``: stock is executed, too.
     """
 
     config: Config
@@ -64,6 +75,14 @@ class CheckQuestion:
     as_built: bool = True
     wait_s: float = 3600.0
     share_machine: bool = False
+
+    @property
+    def entries(self) -> list[str]:
+        """What is executed: the entries of ``[[benchmarks]]`` behind ``benchmarks``."""
+        names = [each.name for each in self.config.benchmarks]
+        cased = [each.name for each in self.config.benchmarks if each.metric.by_case]
+        found = [name if name in names else entry_of(name, cased) or name for name in self.benchmarks]
+        return list(dict.fromkeys(found))
 
 
 class Builds(Protocol):
@@ -110,7 +129,8 @@ class SystemCheck:
     """What became of one system at both commits.
 
     ``changes`` says what differs, artefact by artefact; None where that is not known.  ``comparison`` and ``selection``
-    are those of what was executed, None where nothing was.
+    are those of what was executed, None where nothing was.  ``one_sided`` are cases of harnesses that one commit alone
+    has, with which that is, so that there is nothing to compare.
     """
 
     system: str
@@ -124,6 +144,7 @@ class SystemCheck:
     notes: tuple[AnyWarning, ...] = ()
     executed: int = 0
     results: Path | None = None
+    one_sided: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def failures(self) -> tuple[Execution, ...]:

@@ -14,11 +14,13 @@ from layoutrand.cli import options
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.bisecting import Decision, Ending, SearchAnswer, SearchState
+    from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, SearchAnswer, SearchState, Side
+    from layoutrand.analysis.searched_rounds import SearchedRounds
     from layoutrand.analysis.selection import Question
     from layoutrand.cli.commit_runs import ProjectCommits
     from layoutrand.cli.failing import Failures
-    from layoutrand.config.config import Config
+    from layoutrand.config.config import Benchmark, Config
+    from layoutrand.config.metric import Better
 
 CANNOT_TELL: Final = 4
 """Exit status where there is no answer."""
@@ -53,60 +55,66 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Find the commit of a step with few executions: halves the commits between, by means over layouts; resumes."""
-    from layoutrand.analysis.bisect_words import bisect_document
-    from layoutrand.cli.bisect_screen import bisect_screen
+    from layoutrand.analysis.bisect_words import bisect_cases_document, bisect_document
+    from layoutrand.cli.bisect_screen import bisect_cases_screen, bisect_screen
     from layoutrand.cli.commit_runs import ProjectCommits, systems_with_commits
     from layoutrand.cli.failing import Failures
     from layoutrand.cli.terminal import terminal_width
-    from layoutrand.instruments.asked_for import primary_metric
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.load_config(directory)
     limit = options.share(threshold, "--threshold", may_be_zero=True)
-    name = _benchmark(config, benchmark)
+    name, entry = _benchmark(config, benchmark)
     chosen = systems_with_commits(config, options.match_systems(config, [system] if system else None), terminal)[0]
-    part = options.ProjectPart(config, directory, [chosen], [name], options.count_jobs(jobs))
+    part = options.ProjectPart(config, directory, [chosen], [entry.name], options.count_jobs(jobs))
     deadline = None if budget is None else time.monotonic() + options.budget_s(budget)
-    search = _Search(ProjectCommits(part, terminal), limit, most_seeds, Failures(), deadline)
-    answer = search.run(good, bad, confidence)
-    metric = primary_metric(next(each for each in config.benchmarks if each.name == name))[1]
+    search = _Search(ProjectCommits(part, terminal), name, limit, most_seeds, Failures(), deadline)
+    state = search.begun(good, bad, confidence)
+    if entry.metric.by_case and name == entry.name:
+        cases = search.of_each_case(state)
+        if json:
+            terminal.document(bisect_cases_document(cases, system=chosen, confidence=confidence, threshold=limit))
+        else:
+            terminal.screen(bisect_cases_screen(cases, chosen, limit, terminal_width()))
+        return 0 if cases.is_told else CANNOT_TELL
+    answer = search.run(state)
+    metric, better = search.judged_by()
     if json:
         terminal.document(bisect_document(answer, system=chosen, benchmark=name, metric=metric, threshold=limit))
     else:
-        terminal.screen(bisect_screen(answer, config, chosen, name, limit, terminal_width()))
+        terminal.screen(bisect_screen(answer, better, chosen, name, limit, terminal_width()))
     return CANNOT_TELL if answer.ending == "cannot tell" else 0
 
 
-def _benchmark(config: Config, wanted: str | None) -> str:
+def _benchmark(config: Config, wanted: str | None) -> tuple[str, Benchmark]:
+    """The name that is asked for, and its entry of ``[[benchmarks]]``, which has another where it is a case of that."""
     from layoutrand.config.config import choose
-    from layoutrand.harnesses.case_names import ENTRY_OF_ITS_OWN, entry_of
+    from layoutrand.harnesses.case_names import entry_of
 
     names = [each.name for each in config.benchmarks]
     cased = [each.name for each in config.benchmarks if each.metric.by_case]
-    if wanted is not None and wanted not in names and (entry := entry_of(wanted, cased)) is not None:
-        raise UsageError(f"bisect follows one benchmark, and {wanted} is a case of {entry}; {ENTRY_OF_ITS_OWN}")
     if wanted is None and len(names) > 1:
         raise UsageError(f"which benchmark? Name it with --benchmark; there are {', '.join(names)}")
-    found = choose("benchmark", [wanted] if wanted else [], names)
+    entry = wanted if wanted is None or wanted in names else entry_of(wanted, cased) or wanted
+    found = choose("benchmark", [entry] if entry else [], names)
     if not found:
         raise UsageError("layoutrand.toml has no [[benchmarks]], so there is nothing to measure")
     if config.order() in {"sequential", "random"}:
         raise UsageError(
             f'run.order = "{config.order()}" does not execute commits side by side, which bisect rests on; set "blocks"'
         )
-    if found[0] in cased:
-        raise UsageError(
-            f"bisect follows one benchmark, and {found[0]} is what a harness executes as several cases; "
-            f"{ENTRY_OF_ITS_OWN}"
-        )
-    return found[0]
+    return wanted or found[0], next(each for each in config.benchmarks if each.name == found[0])
 
 
 @dataclass
 class _Search:
-    """One search: it builds and executes, and leaves every decision to `layoutrand.analysis.bisecting`."""
+    """One search: it builds and executes, and leaves every decision to `layoutrand.analysis.bisecting`.
+
+    ``judged`` is a benchmark, or a case of one with a harness.
+    """
 
     project: ProjectCommits
+    judged: str
     threshold: float
     most: int
     told: Failures
@@ -114,9 +122,10 @@ class _Search:
     executed: int = 0
     known: int = 0
     wanted: set[tuple[str, int]] = field(default_factory=set)
+    found: SearchedRounds | None = None
 
-    def run(self, good: str, bad: str, confidence: float) -> SearchAnswer:
-        """The answer; raises `UsageError` where the ends are no such commits, or cannot be built."""
+    def begun(self, good: str, bad: str, confidence: float) -> SearchState:
+        """With both ends built; raises `UsageError` where they are no such commits, or cannot be built."""
         from layoutrand.analysis.bisecting import SearchState
         from layoutrand.capture.commit_log import LoggedCommit
 
@@ -126,11 +135,51 @@ class _Search:
             raise UsageError(f"{good} and {bad} are the same commit, so there is nothing between them")
         described = log.described(line)
         state = SearchState.begin([described.get(commit, LoggedCommit(commit)) for commit in line], confidence)
-        # Both ends are built; where they are one program there is nothing to measure.
         state = self._built(state, [0, len(line) - 1])
         for end in state.skipped:
             raise UsageError(f"{state.line[end].short} could not be built: {state.skipped[end]}")
-        if state.captures[0] == state.captures[len(line) - 1]:
+        return state
+
+    def judged_by(self) -> tuple[str, Better]:
+        """The metric, and which of its values are an improvement; by the configuration where nothing was executed."""
+        from layoutrand.instruments.asked_for import primary_metric
+
+        if self.found is not None:
+            return self.found.metric, self.found.better
+        (benchmark,) = [
+            each for each in self.project.part.config.benchmarks if each.name in self.project.part.benchmarks
+        ]
+        return primary_metric(benchmark)[1], "less"
+
+    def of_each_case(self, state: SearchState) -> CaseSearches:
+        """The answer for each case of the harness that is judged, one after the other.
+
+        Each case is searched in the same rounds as those before it, as far as it needs the same.
+        """
+        from layoutrand.analysis.bisecting import FEWEST_ROUNDS, CaseSearch, CaseSearches
+
+        entry, last = self.judged, len(state.line) - 1
+        if state.captures[0] == state.captures[last]:
+            metric, better = self.judged_by()
+            return CaseSearches(entry, (CaseSearch(entry, metric, better, self._answer(state, "same program")),), {}, 0)
+        # Both ends are executed for the first time, which tells what cases there are.
+        good, bad = self._executed(state, [0, last], range(1, FEWEST_ROUNDS + 1))
+        reported = self._cases([good, bad])
+        found = []
+        for case in (case for case, ends in reported.items() if len(ends) == 2):
+            self.project.terminal.say(f"{case}:")
+            search = replace(self, judged=case, executed=0, known=0, wanted=set())
+            answer = search.run(state)
+            found.append(CaseSearch(case, *search.judged_by(), answer))
+        one_sided: dict[str, Side] = {
+            case: "good" if good in ends else "bad" for case, ends in reported.items() if len(ends) == 1
+        }
+        return CaseSearches(entry, tuple(found), one_sided, self.executed)
+
+    def run(self, state: SearchState) -> SearchAnswer:
+        """The answer, with both ends built; where they are one program there is nothing to measure."""
+        last = len(state.line) - 1
+        if state.captures[0] == state.captures[last]:
             return self._answer(state, "same program")
         # The ends differ, or there is no step to look for.
         state, decision = self._decide(state, None)
@@ -213,25 +262,41 @@ class _Search:
         Simulated, it does not matter when a round is executed, so every decision has the same ones.  Else each has its
         own, in which all of its commits are executed side by side.
         """
-        from layoutrand.analysis.bisecting import searched_rounds
-        from layoutrand.config.at_commits import name_at
-        from layoutrand.execute.run_plan import RunChoices
-        from layoutrand.results.file import open_for_reading, results_path
-
-        part = self.project.part
         first = 1 if self._is_simulated() else number * _APART + 1
         seeds = range(first, first + n)
+        names = self._executed(state, places, seeds)
+        self.found = found = self._recorded(names)
+        rounds = [{seed: value for seed, value in found.rounds[name].items() if seed in seeds} for name in names]
+        return rounds, found.exact
+
+    def _executed(self, state: SearchState, places: Sequence[int], seeds: range) -> list[str]:
+        """Execute what is not yet executed of these rounds; under which names they are recorded."""
+        from layoutrand.config.at_commits import name_at
+        from layoutrand.execute.run_plan import RunChoices
+
+        part = self.project.part
         choices = RunChoices(part.benchmarks, list(seeds), controls=False)
         summary, _ = self.project.execute([state.line[place].commit for place in places], choices, self.told)
         self.executed += summary.executed
         wanted = {(state.captures[place], seed) for place in places for seed in seeds}
         self.known += max(0, len(wanted - self.wanted) - summary.executed)
         self.wanted |= wanted
-        names = [name_at(part.systems[0], state.captures[place]) for place in places]
-        with open_for_reading(results_path(part.directory)) as store:
-            found = searched_rounds(store, self._question(), names)
-        rounds = [{seed: value for seed, value in found.rounds[name].items() if seed in seeds} for name in names]
-        return rounds, found.exact
+        return [name_at(part.systems[0], state.captures[place]) for place in places]
+
+    def _recorded(self, names: Sequence[str]) -> SearchedRounds:
+        from layoutrand.analysis.searched_rounds import searched_rounds
+        from layoutrand.results.file import open_for_reading, results_path
+
+        with open_for_reading(results_path(self.project.part.directory)) as store:
+            return searched_rounds(store, self._question(), names)
+
+    def _cases(self, names: Sequence[str]) -> dict[str, set[str]]:
+        """Case -> under which of the names it was reported."""
+        from layoutrand.analysis.searched_rounds import recorded_cases
+        from layoutrand.results.file import open_for_reading, results_path
+
+        with open_for_reading(results_path(self.project.part.directory)) as store:
+            return recorded_cases(store, self._question(), names)
 
     def _is_simulated(self) -> bool:
         from layoutrand.instruments.asked_for import primary_metric
@@ -249,7 +314,7 @@ class _Search:
         from layoutrand.analysis.selection import Question
 
         part = self.project.part
-        return Question(part.config, part.directory, part.systems, part.benchmarks, {}, None)
+        return Question(part.config, part.directory, part.systems, [self.judged], {}, None)
 
     def _answer(self, state: SearchState, ending: Ending) -> SearchAnswer:
         from layoutrand.analysis.bisecting import SearchAnswer, as_ratio

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from layoutrand.analysis.bisect_words import answer_words, certainty, cost_words, direction, rest_words, size_words
+from layoutrand.analysis.bisect_words import (
+    QUIET,
+    answer_words,
+    certainty,
+    certainty_of_cases,
+    cost_words,
+    direction,
+    rest_of_cases,
+    rest_words,
+    size_words,
+)
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.cli.answer_parts import header, screen_width, wrapped
-from layoutrand.instruments.asked_for import primary_metric
-from layoutrand.instruments.known import reads_output
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.bisecting import SearchAnswer
+    from layoutrand.analysis.bisecting import CaseSearches, SearchAnswer
     from layoutrand.cli.charts import Line
-    from layoutrand.config.config import Config
     from layoutrand.config.metric import Better
 
 _MOST_LISTED: Final = 6
@@ -22,14 +29,14 @@ _STYLES: Final = {"slower": "red", "faster": "green", "differs": "yellow"}
 
 
 def bisect_screen(
-    answer: SearchAnswer, config: Config, system: str, benchmark: str, threshold: float, columns: int | None
+    answer: SearchAnswer, better: Better, system: str, benchmark: str, threshold: float, columns: int | None
 ) -> list[Line]:
     """The lines for so many columns; None where there is no terminal."""
     width = screen_width(columns)
     line = answer.state.line
     of = f"{line[0].short} … {line[-1].short}"
     lines: list[Line] = [*header(f"{benchmark}, {system}: which of {len(line) - 1} commits", [of], width), []]
-    word = direction(answer, _better(config, benchmark))
+    word = direction(answer, better)
     if answer.ending == "found":
         lines += _commit(answer, word)
     else:
@@ -64,7 +71,12 @@ def _commit(answer: SearchAnswer, word: str) -> list[Line]:
     return [[*first, (f"{size_words(answer)}{date}", "")], [("    ", ""), (commit.subject, "")]]
 
 
-def _better(config: Config, benchmark: str) -> Better:
-    found = next(each for each in config.benchmarks if each.name == benchmark)
-    instrument, metric = primary_metric(found)
-    return found.metric.better_of(metric) if reads_output(instrument) else "less"
+def bisect_cases_screen(found: CaseSearches, system: str, threshold: float, columns: int | None) -> list[Line]:
+    """The same for each case of a harness that has a step or may have one; the others in a line."""
+    width = screen_width(columns)
+    lines: list[Line] = []
+    for case in found.cases:
+        if case.answer.ending not in QUIET:
+            lines += [*bisect_screen(case.answer, case.better, system, case.name, threshold, columns), []]
+    lines += [line for text in rest_of_cases(found, threshold) for line in wrapped("≈", "", text, width)]
+    return [*lines, *wrapped("ⓘ", "cyan", certainty_of_cases(found), width)]

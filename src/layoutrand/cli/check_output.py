@@ -135,7 +135,9 @@ def _places(answer: CheckAnswer) -> tuple[Mapping[str, int], str]:
     project = answer.question.project.resolve()
     found = lines_of((project / CONFIG_NAME).read_text("utf-8"))
     names = [each.name for each in answer.question.config.benchmarks]
-    lines = {name: found.get(f"benchmarks[{number}]", 1) for number, name in enumerate(names)}
+    of_entries = {name: found.get(f"benchmarks[{number}]", 1) for number, name in enumerate(names)}
+    judged = [each.quantity for _, each in answer.benchmarks]
+    lines = of_entries | {each.benchmark: of_entries.get(each.executed, 1) for each in judged}
     try:
         return lines, source_repository(project, ".", None).inside
     except UsageError:  # the configuration lies outside of the repository that it builds
@@ -145,7 +147,7 @@ def _places(answer: CheckAnswer) -> tuple[Mapping[str, int], str]:
 def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
     """The first screen: what was compared and what differs, verdicts, what stopped it, what to do next."""
     from layoutrand.analysis.evidence import reconciled_words
-    from layoutrand.check.check_words import ending_sentence
+    from layoutrand.check.check_words import ending_sentence, one_sided_sentences
     from layoutrand.cli.answer import as_built_lines
     from layoutrand.cli.answer_parts import (
         next_lines,
@@ -167,8 +169,8 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
                 for told in reconciled_words(system.comparison.evidence):
                     notes += wrapped("ⓘ", "cyan", told, width, most=4)
         notes += warning_lines([(each.quantity.benchmark, each.concluded.reasons) for each in system.benchmarks], width)
-        if text := ending_sentence(system, answer.question):
-            notes += wrapped("ⓘ", "cyan", text, width)
+        for text in (ending_sentence(system, answer.question), *one_sided_sentences(system, answer.question)):
+            notes += wrapped("ⓘ", "cyan", text, width) if text else []
         lines += [*notes, []] if notes else []
     steps = list(dict.fromkeys(step for _, each in answer.benchmarks for step in each.concluded.next))[:_MOST_STEPS]
     shown = next_lines(steps, width)
@@ -259,7 +261,13 @@ def show_failed(answer: CheckAnswer, page: Terminal, told: Failures) -> None:
 
 def show_full(answer: CheckAnswer, page: Display) -> None:
     """Everything: the tables of `compare`, which functions differ, what the numbers rest on."""
-    from layoutrand.check.check_words import change_sentence, commits_words, ending_sentence, multiplicity_sentence
+    from layoutrand.check.check_words import (
+        change_sentence,
+        commits_words,
+        ending_sentence,
+        multiplicity_sentence,
+        one_sided_sentences,
+    )
     from layoutrand.check.comment import reproduce
     from layoutrand.cli.comparing import show_comparisons
 
@@ -272,8 +280,9 @@ def show_full(answer: CheckAnswer, page: Display) -> None:
         if system.comparison is not None:
             page.line("base is the first commit, head the second:")
             show_comparisons([system.comparison], page)
-        if text := ending_sentence(system, answer.question):
-            page.line(text)
+        for text in (ending_sentence(system, answer.question), *one_sided_sentences(system, answer.question)):
+            if text:
+                page.line(text)
         if system.results is not None:
             page.line(f"{system.executed:,} executions now; results in {system.results}")
     page.line(multiplicity_sentence(answer))

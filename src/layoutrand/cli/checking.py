@@ -92,7 +92,8 @@ def check(  # noqa: PLR0913 - one parameter for each option
     shown = CheckOutput.of("json" if json else format_name, output or [], full=full, failing=failing)
     terminal = options.terminal(json=shown.is_document, quiet=quiet)
     config = options.load_config(directory)
-    _check_config(config, benchmark or [])
+    _check_config(config)
+    wanted = _known_benchmarks(config, benchmark)
     config = config if couple is None else coupled_by(config, couple)
     failures = Failures(DisplayNames.of(config))
     project = _CheckedProject(directory, config, options.count_jobs(jobs), terminal, confidence, failures)
@@ -102,7 +103,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
         config=config,
         project=directory,
         systems=options.match_systems(config, system),
-        benchmarks=_known_benchmarks(config, benchmark),
+        benchmarks=wanted,
         base=commits[0],
         head=commits[1],
         metric=metric,
@@ -146,15 +147,18 @@ def _failing(text: str) -> list[Verdict]:
 
 def _known_benchmarks(config: Config, wanted: Sequence[str] | None) -> list[str]:
     from layoutrand.config.config import choose
+    from layoutrand.harnesses.case_names import entry_of
 
-    choose("benchmark", list(wanted or []), [each.name for each in config.benchmarks])
+    names = [each.name for each in config.benchmarks]
+    cased = [each.name for each in config.benchmarks if each.metric.by_case]
+    unknown = [name for name in wanted or () if name in names or entry_of(name, cased) is None]
+    choose("benchmark", unknown, names)  # whether there are such cases of a harness is known once they were executed
     return list(wanted or [])
 
 
-def _check_config(config: Config, wanted: Sequence[str]) -> None:
-    """Raise `UsageError` for what has no two commits, or is not executed here, or not known before it is."""
+def _check_config(config: Config) -> None:
+    """Raise `UsageError` for what has no two commits, or is not executed here."""
     from layoutrand.config.two_commits import checkable
-    from layoutrand.harnesses.case_names import ENTRY_OF_ITS_OWN, entry_of
 
     if not config.benchmarks:
         raise UsageError("layoutrand.toml has no [[benchmarks]], so there is nothing to execute")
@@ -164,18 +168,6 @@ def _check_config(config: Config, wanted: Sequence[str]) -> None:
         raise UsageError(
             f"check links and executes on this machine, and [cluster] says {config.cluster.kind}: `layoutrand run` and "
             "`layoutrand compare` work there"
-        )
-    names = [each.name for each in config.benchmarks]
-    by_case = [each.name for each in config.benchmarks if each.metric.by_case]
-    cased = [name for name in wanted or names if (name not in names or name in by_case) and entry_of(name, by_case)]
-    if cased:
-        others = [name for name in names if name not in by_case]
-        instead = f"; without {'it' if len(cased) == 1 else 'them'}: --benchmark {others[0]}" if others else ""
-        raise UsageError(
-            f"check judges benchmarks that are known before they are executed, and {', '.join(cased)} "
-            f"{'is' if len(cased) == 1 else 'are'} executed by a harness that names its cases only then; "
-            f"{ENTRY_OF_ITS_OWN}{instead}. "
-            "`layoutrand run`, `layoutrand compare` and `layoutrand history` take all cases"
         )
     found, left_out = checkable(config)
     if not found:

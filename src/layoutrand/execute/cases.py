@@ -21,7 +21,8 @@ from layoutrand.model import Execution, Measurement
 FAILED_CASES: Final = "failed_cases"
 """The key of `Execution.conditions` under which is said why cases of a process that ended well have no numbers."""
 
-_ABSENT: Final = "the harness did not report this case, which it reported in other executions"
+ABSENT: Final = "the harness did not report this case, which it reported in other executions"
+"""Why an execution of a case has no numbers, where it is in other executions alone."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def _of_case(execution: Execution, case: str, n_cases: int) -> Execution:
             own.append(replace(measurement, metric=place[1]))
     status, reason = execution.status, execution.reason
     if status == "ok" and not own:
-        status, reason = "no-measurement", _failed(execution).get(case, _ABSENT)
+        status, reason = "no-measurement", _failed(execution).get(case, ABSENT)
     return replace(
         execution,
         benchmark=benchmark_of(execution.benchmark, case),

@@ -1,0 +1,109 @@
+"""What is recorded of the commits that a search for a step measures, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from layoutrand.analysis.bisecting import Rounds
+from layoutrand.analysis.sample import binary_mean, samples_of
+from layoutrand.analysis.selection import Question, current_definitions, recorded_experiment
+from layoutrand.config.at_commits import declared
+from layoutrand.config.config import Benchmark, Config
+from layoutrand.config.metric import Better
+from layoutrand.config.problems import suggest
+from layoutrand.errors import ResultsError, UsageError
+from layoutrand.execute import experiment as experiments
+from layoutrand.execute.cases import ABSENT, CasesOfHarnesses
+from layoutrand.execute.iterations import read_now
+from layoutrand.harnesses.case_names import entry_of
+from layoutrand.host.attempts import that_count
+from layoutrand.instruments.asked_for import primary_metric
+from layoutrand.instruments.known import reads_output, simulated
+from layoutrand.model import Execution
+from layoutrand.results.experiments import ResultsStore
+
+
+@dataclass(frozen=True)
+class SearchedRounds:
+    """What is recorded of systems at captures: name -> rounds; and whether counts of a simulated processor they are.
+
+    They are of ``metric``, of which ``better`` is an improvement.
+    """
+
+    rounds: Mapping[str, Rounds]
+    exact: bool
+    metric: str
+    better: Better
+
+
+def searched_rounds(store: ResultsStore, question: Question, names: Sequence[str]) -> SearchedRounds:
+    """The main metric of the question's one benchmark, of systems at captures under these names.
+
+    The benchmark may be a case of an entry with a harness.  Raises `ResultsError` for values of 0 or below, which have
+    no ratio, and `UsageError` for a case that processes do not report.
+    """
+    (wanted,) = question.benchmarks
+    recorded = _recorded(store, question, names)
+    cases = CasesOfHarnesses.of(question.config, [each for own in recorded.values() for each in own])
+    config = cases.configuration()
+    known = [each.name for each in config.benchmarks]
+    if wanted not in known and any(cases.found.values()):
+        of_it = [each for each in known if entry_of(each, [_entry(question).name])]
+        raise UsageError(
+            f"{_entry(question).name} has no case that is called {wanted!r}; there are {', '.join(of_it)}"
+            f"{suggest(wanted, of_it)}"
+        )
+    benchmark = next((each for each in config.benchmarks if each.name == wanted), _entry(question))
+    instrument, metric = primary_metric(benchmark)
+    found = {name: _rounds(cases.split(own), config, benchmark) for name, own in recorded.items()}
+    if any(value <= 0 for rounds in found.values() for value in rounds.values()):
+        raise ResultsError(f"{wanted}: values of 0 or below have no ratio, so no step can be looked for")
+    better = benchmark.metric.better_of(metric) if reads_output(instrument) else "less"
+    return SearchedRounds(found, instrument in simulated(), metric, better)
+
+
+def recorded_cases(store: ResultsStore, question: Question, names: Sequence[str]) -> dict[str, set[str]]:
+    """Case -> of which of the names, of the question's one entry with a harness; in the order of the reports."""
+    recorded = _recorded(store, question, names)
+    cases = CasesOfHarnesses.of(question.config, [each for own in recorded.values() for each in own])
+    found: dict[str, set[str]] = {case: set() for case in cases.names(question.benchmarks)}
+    for name, own in recorded.items():
+        for execution in cases.split(own):
+            if execution.benchmark in found and execution.reason != ABSENT:
+                found[execution.benchmark].add(name)
+    return found if any(cases.found.values()) else {}
+
+
+def _entry(question: Question) -> Benchmark:
+    (wanted,) = question.benchmarks
+    return next(each for each in question.config.benchmarks if entry_of(wanted, [each.name]))
+
+
+def _recorded(store: ResultsStore, question: Question, names: Sequence[str]) -> dict[str, list[Execution]]:
+    """Name -> its executions that count, under the system as it is declared."""
+    config, entry = question.config, _entry(question)
+    instrument, _ = primary_metric(entry)
+    definitions = experiments.definitions(config, [entry], question.project)
+    _, merged = recorded_experiment(question, store)
+    everything = [(each.hostname, store.executions(each)) for each in merged]
+    found: dict[str, list[Execution]] = {}
+    for name in dict.fromkeys(names):
+        found[name] = []
+        for hostname, recorded in everything:
+            about = (name, entry.name, instrument)
+            mine = [e for e in recorded if (e.system, e.benchmark, e.instrument) == about]
+            counting = that_count(mine, experiments.slot_key)
+            own = read_now([replace(e, system=declared(name)) for e in counting], config, hostname)
+            found[name] += current_definitions(own, definitions, [])
+    return found
+
+
+def _rounds(executions: Sequence[Execution], config: Config, benchmark: Benchmark) -> Rounds:
+    own = [e for e in executions if e.status == "ok" and e.benchmark == benchmark.name]
+    rounds: dict[int, float] = {}
+    systems = list(dict.fromkeys(e.system for e in own))
+    for sample in samples_of(own, {benchmark.name: primary_metric(benchmark)}, systems, [benchmark], config):
+        if sample.is_primary:
+            rounds |= {seed: binary_mean(runs) for seed, runs in sample.binaries if isinstance(seed, int)}
+    return rounds
