@@ -93,11 +93,11 @@ controls = ["stock"]
 """
 
 
-def layoutrand(directory, *words):
+def layoutrand(directory, *words, status=0):
     env = {**os.environ, "LAYOUTRAND_CACHE": str(directory / "cache")}
     command = [sys.executable, "-m", "layoutrand", *words]
     done = subprocess.run(command, cwd=directory, env=env, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 
 
@@ -163,6 +163,48 @@ def test_google_benchmark_and_catch2_are_executed_under_layouts(tmp_path):
     assert "0 executions now, 8 were there already" in layoutrand(tmp_path, "run", "--seeds", "1..2", "--share-machine")
 
 
+def explained(directory, case):
+    """The hot functions of one case."""
+    words = ("explain", "--benchmark", case, "--profiler", "callgrind", "--json")
+    (found,) = json.loads(layoutrand(directory, *words))["benchmarks"]
+    return [each["name"] for each in found["functions"]]
+
+
+def test_one_case_is_explained_by_a_profile_of_it_alone(tmp_path):
+    need("/usr/include/benchmark/benchmark.h", "libbenchmark-dev")
+    need("/usr/include/catch2/catch.hpp", "catch2")
+    require("g++", "g++")
+    require("valgrind", "valgrind")
+    commands = ["g++ $CXXFLAGS g.cc -o g $LDFLAGS -lbenchmark -lpthread", "g++ $CXXFLAGS c.cc -o c $LDFLAGS"]
+    make(
+        tmp_path,
+        commands,
+        ["g", "c"],
+        """
+        [[benchmarks]]
+        name = "google"
+        harness = "google-benchmark"
+        command = ["{artefact}", "--benchmark_min_time=0.001"]
+        artefact = "g"
+        cases = "Sum|Other"
+        repetitions = 2
+        [[benchmarks]]
+        name = "catch"
+        harness = "catch2"
+        command = ["{artefact}", "--benchmark-warmup-time", "1", "--benchmark-samples", "3"]
+        artefact = "c"
+        """,
+    )
+    (tmp_path / "src/g.cc").write_text(GOOGLE)
+    (tmp_path / "src/c.cc").write_text(CATCH.replace('BENCHMARK("fib 10")', 'BENCHMARK("fib (10)")'))
+    layoutrand(tmp_path, "run", "--seeds", "8", "--no-controls", "--share-machine")
+    hot = explained(tmp_path, "google/Sum/256")
+    assert any("Sum" in name for name in hot)
+    assert not any("Other" in name for name in hot), "the other case is not executed"
+    assert any("Other" in name for name in explained(tmp_path, "google/Other"))
+    assert any("fib" in name for name in explained(tmp_path, "catch/Fibonacci/small/fib (10)"))
+
+
 @pytest.mark.parametrize(
     ("crate", "harness", "words", "keys", "case", "values"),
     [
@@ -206,3 +248,6 @@ def test_benches_of_cargo_are_executed_under_layouts(tmp_path, crate, harness, w
     assert failures == set()
     assert {name for name, _ in found} == {f"rust/{case}"}
     assert len(found[f"rust/{case}", "time_s"]) == 2 * values
+    require("valgrind", "valgrind")
+    layoutrand(tmp_path, "run", "--seeds", "8", "--no-controls", "--share-machine")
+    assert any("total" in name or "cases" in name for name in explained(tmp_path, f"rust/{case}"))

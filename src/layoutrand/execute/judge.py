@@ -14,7 +14,7 @@ from layoutrand.errors import NoMeasurement, UnusableFile
 from layoutrand.execute.measure import Command, Outcome, signal_name
 from layoutrand.execute.program_guard import Alteration
 from layoutrand.execute.workplace import Workplace
-from layoutrand.harnesses.harness import Case, LeftByHarness
+from layoutrand.harnesses.harness import Case, Harness, LeftByHarness
 from layoutrand.harnesses.known import harness_named
 from layoutrand.instruments.instrument import EndedExecution
 from layoutrand.instruments.known import instrument, reads_output
@@ -118,12 +118,17 @@ def in_its_words(judgement: Judgement, benchmark: Benchmark, name: str, workplac
     return replace(judgement, reason=with_last_words(judgement.reason, messages, merged=merged))
 
 
+def left_by(harness: Harness, workplace: Workplace) -> LeftByHarness:
+    """What the last execution left for its harness to read."""
+    output, messages = (data.decode("utf-8", "backslashreplace") for data in (workplace.stdout(), workplace.stderr()))
+    return LeftByHarness(output, messages, workplace.left_in_its_directory(harness.files))
+
+
 def _cases(benchmark: Benchmark, workplace: Workplace) -> tuple[Case, ...]:
     """What the harness reported; raises `NoMeasurement` where that is nothing of any case."""
     reading = benchmark.metric.suite
     harness = harness_named(reading.harness if isinstance(reading, HarnessReading) else "")
-    output, messages = (data.decode("utf-8", "backslashreplace") for data in (workplace.stdout(), workplace.stderr()))
-    cases = harness.read(LeftByHarness(output, messages, workplace.left_in_its_directory(harness.files)))
+    cases = harness.read(left_by(harness, workplace))
     if not cases:
         raise NoMeasurement(f"{harness.name} reported no case")
     if all(case.failure for case in cases):

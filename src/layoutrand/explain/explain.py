@@ -14,7 +14,7 @@ from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.build.build import SystemBuild
 from layoutrand.cache.store import Cache
-from layoutrand.config.config import Config
+from layoutrand.config.config import Benchmark, Config
 from layoutrand.errors import AnalysisError, BuildFailed, LayoutrandError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.execute import execute
@@ -24,7 +24,9 @@ from layoutrand.execute.run_request import make_request
 from layoutrand.explain.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
 from layoutrand.explain.suspects import Explanation, Subject, enough_means, explain, hot_starts
-from layoutrand.harnesses.case_names import ENTRY_OF_ITS_OWN
+from layoutrand.harnesses.case_names import ENTRY_OF_ITS_OWN, entry_of
+from layoutrand.harnesses.command_words import with_one_case
+from layoutrand.harnesses.harness import UnsupportedByHarness
 from layoutrand.model import IDENTITY, Binary, LayoutName
 from layoutrand.results import file
 
@@ -90,14 +92,9 @@ def _explain(
             f"system {sample.system} is prebuilt: nothing was linked for it, so there is no placement of code to "
             "look at; only systems that layoutrand builds can be explained"
         )
-    if all(benchmark.name != sample.benchmark for benchmark in config.benchmarks):
-        raise AnalysisError(
-            f"{sample.benchmark} is a case of a harness, which executes several in one process, and a profile is of "
-            f"all that; {ENTRY_OF_ITS_OWN}"
-        )
+    benchmark, case = _executed(sample.benchmark, config)
     seeds = [name for name, _ in sample.binaries if isinstance(name, int)]
     built = setup.build(sample.system, [IDENTITY, *seeds])
-    benchmark = next(b for b in config.benchmarks if b.name == sample.benchmark)
     artefact = experiments.artefact_of(benchmark, config)
     binaries = {binary.layout: binary for binary in built.binaries if binary.artefact == artefact}
     if built.capture is None or IDENTITY not in binaries:
@@ -111,8 +108,9 @@ def _explain(
         binaries=_measured(sample, selection, binaries),
     )
     enough_means(subject)  # known before the profile, which takes long
-    request = _request(setup, config, built, sample.benchmark, [1])
-    profile = profile_of(request, sample.system, sample.benchmark, setup.profiling)
+    profiled = _of_one_case(config, benchmark, case) if case else config
+    request = _request(setup, profiled, built, benchmark.name, [1])
+    profile = profile_of(request, sample.system, benchmark.name, setup.profiling, case)
     words = setup.profiling.profiler.words
     return explain(
         subject,
@@ -123,6 +121,24 @@ def _explain(
         level=level,
         readable=setup.profiling.readable,
     )
+
+
+def _executed(name: str, config: Config) -> tuple[Benchmark, str]:
+    """The entry of ``[[benchmarks]]`` that is executed for a benchmark, and the case of it that it is, or ""."""
+    entry = next(each for each in config.benchmarks if entry_of(name, [each.name]))
+    return entry, name[len(entry.name) + 1 :]
+
+
+def _of_one_case(config: Config, benchmark: Benchmark, case: str) -> Config:
+    """The configuration whose entry executes one of its cases, as long as it is profiled."""
+    try:
+        alone = with_one_case(benchmark, case)
+    except UnsupportedByHarness as error:
+        raise AnalysisError(
+            f"{error}, and a profile would be of all cases that a process executes; {ENTRY_OF_ITS_OWN}"
+        ) from error
+    others = [alone if each.name == benchmark.name else each for each in config.benchmarks]
+    return config.model_copy(update={"benchmarks": others})
 
 
 def _measured(sample: Sample, selection: Selection, binaries: dict[LayoutName, Binary]) -> dict[int, Binary]:
@@ -186,7 +202,7 @@ def confirm(
         return Confirmed((), tuple(problems), None)
     seeds = sorted({seed for group in groups for seed in (*group.worse, *group.better)})
     built = build(seeds)
-    request = _request(setup, config, built, sample.benchmark, seeds)
+    request = _request(setup, config, built, _executed(sample.benchmark, config)[0].name, seeds)
     profiling, project = setup.profiling, setup.project.resolve()
     target = results_path(setup.project)
     ordinary = file.results_path(project)

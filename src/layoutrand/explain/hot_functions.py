@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.config.command import SYSTEM_PATH
+from layoutrand.config.readings import HarnessReading
 from layoutrand.config.schedule import Slot
-from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound
+from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound, UnusableFile
 from layoutrand.execute.execution_setup import ExecutionSetup, make_sandbox, program_command
+from layoutrand.execute.judge import left_by
 from layoutrand.execute.measure import Executor, Outcome
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
 from layoutrand.execute.workplace import Sandbox, Workplace, end_leftovers
 from layoutrand.explain.hotness import segments
+from layoutrand.harnesses.case_names import ENTRY_OF_ITS_OWN
+from layoutrand.harnesses.known import harness_named
 from layoutrand.instruments.profile import Profile, ProfiledExecution, Segment
 from layoutrand.instruments.profilers import ChosenProfiler
 from layoutrand.instruments.program_output import first_difference
@@ -26,6 +30,7 @@ from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomica
 from layoutrand.platform.process import Runner
 from layoutrand.platform.regular_file import RECORD, content_of_regular
 from layoutrand.results.file import exclusive_use, results_path
+from layoutrand.text.foreign_fields import plain
 
 _FOLDER: Final = Path(".layoutrand") / "explain"
 
@@ -52,9 +57,10 @@ class ProfilingSetup:
         return dict(zip(symbols, lines, strict=True)) if len(lines) == len(symbols) else {}
 
 
-def profile_of(request: RunRequest, system: str, benchmark: str, profiling: ProfilingSetup) -> Profile:
+def profile_of(request: RunRequest, system: str, benchmark: str, profiling: ProfilingSetup, case: str = "") -> Profile:
     """The profile of the identity binary of one system on one benchmark, from an earlier call or made now.
 
+    ``case`` is the one that the benchmark's harness is told to execute, which must have been executed alone.
     ``request`` has that binary and those of everything that is executed with it.  Raises `AnalysisError` where the
     program fails under the profiler or leaves no profile, and what `make_plan` raises.
     """
@@ -82,8 +88,9 @@ def profile_of(request: RunRequest, system: str, benchmark: str, profiling: Prof
         end_leftovers(workplace.root)
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(workplace.clear)
-            profiling.say(f"profiling {system} on {benchmark}: {profiling.profiler.words}")
-            made = _profile(plan, slot, workplace, profiling)
+            of = f"{benchmark}/{case}" if case else benchmark
+            profiling.say(f"profiling {system} on {of}: {profiling.profiler.words}")
+            made = _profile(plan, slot, workplace, profiling, case)
     write_atomically(kept, json.dumps(_as_json(made)).encode())
     return made
 
@@ -106,7 +113,7 @@ def _key(plan: RunPlan, slot: Slot, profiler: ChosenProfiler) -> str:
     return sha256_bytes(canonical_json([placed, definition, plan.request.built.captures[slot.system], *how]))
 
 
-def _profile(plan: RunPlan, slot: Slot, workplace: Workplace, profiling: ProfilingSetup) -> Profile:
+def _profile(plan: RunPlan, slot: Slot, workplace: Workplace, profiling: ProfilingSetup, case: str) -> Profile:
     binary = plan.binary(slot)
     setup = ExecutionSetup.of(plan.request, workplace, profiling.say)
     sandbox = make_sandbox(plan, slot, setup)
@@ -120,6 +127,8 @@ def _profile(plan: RunPlan, slot: Slot, workplace: Workplace, profiling: Profili
         replace(command, argv=prefix + command.argv, timeout_s=limit_s, aslr=True, conditions=free)
     )
     _check(outcome, plan, slot, workplace, profiler.option)
+    if case:
+        _check_case(plan, slot, workplace, case)
     try:
         made = profiler.profile(
             chosen.program,
@@ -148,6 +157,21 @@ def _check(outcome: Outcome, plan: RunPlan, slot: Slot, workplace: Workplace, pr
     if reason:
         said = workplace.stderr().decode("utf-8", "backslashreplace").strip()[-1000:]
         raise AnalysisError(f"under {profiler} the identity binary failed ({reason})" + (f":\n{said}" if said else ""))
+
+
+def _check_case(plan: RunPlan, slot: Slot, workplace: Workplace, case: str) -> None:
+    """Raise `AnalysisError` where the harness executed other cases than the one that it was told."""
+    reading = plan.benchmarks[slot.benchmark].metric.suite
+    assert isinstance(reading, HarnessReading)
+    harness = harness_named(reading.harness)
+    try:
+        executed = {plain(each) for each in harness.executed(left_by(harness, workplace))}
+    except (NoMeasurement, UnusableFile) as error:
+        raise AnalysisError(f"{case} cannot be executed by itself: {error}; {ENTRY_OF_ITS_OWN}") from error
+    if executed != {case}:
+        others = ", ".join(sorted(executed - {case})) or "nothing"
+        beside = f"{harness.name} executes {others} beside it" if case in executed else f"{others} was executed"
+        raise AnalysisError(f"{case} cannot be executed by itself: {beside}; {ENTRY_OF_ITS_OWN}")
 
 
 def _places(plan: RunPlan, sandbox: Sandbox, binary: Binary) -> tuple[str, ...]:

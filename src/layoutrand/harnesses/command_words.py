@@ -29,6 +29,15 @@ def with_harness_words(config: Config, path: str) -> Config:
     return config if benchmarks == config.benchmarks else config.model_copy(update={"benchmarks": benchmarks})
 
 
+def with_one_case(benchmark: Benchmark, case: str) -> Benchmark:
+    """A benchmark that `with_harness_words` made, for one case alone; raises `UnsupportedByHarness`."""
+    reading = benchmark.metric.suite
+    assert isinstance(reading, HarnessReading)
+    harness = harness_named(reading.harness)
+    own = benchmark.command[: len(benchmark.command) - len(harness.words(reading))]
+    return benchmark.model_copy(update={"command": [*own, *(literally(word) for word in harness.words_for(case))]})
+
+
 def _expanded(benchmark: Benchmark) -> Benchmark:
     reading = benchmark.metric.suite
     if not isinstance(reading, HarnessReading):

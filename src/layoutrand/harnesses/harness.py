@@ -73,6 +73,18 @@ class Harness(ABC):
         Raises `UnsupportedByHarness` for what it has no option for.
         """
 
+    def words_for(self, case: str) -> list[str]:
+        """What is put behind the command in place of `words` to execute one case, by its name, for a profile of it.
+
+        Names of some harnesses say it less than exactly: whether it was that case alone `executed` tells.  Raises
+        `UnsupportedByHarness` where there is no such option.
+        """
+        raise UnsupportedByHarness(f"{self.name} has no option for one case: {case}")
+
+    def executed(self, left: LeftByHarness) -> set[str]:
+        """The cases of a process that `words_for` started; raises `NoMeasurement`."""
+        return {case.name for case in self.read(left)}
+
     def environment(self) -> dict[str, str]:
         """Variables that it needs."""
         return {}
@@ -84,6 +96,18 @@ class Harness(ABC):
 
 class UnsupportedByHarness(ValueError):
     """A setting that a harness has no option for: `str` is a sentence that begins with the key."""
+
+
+_OF_PATTERNS: Final = frozenset("\\^$.|?*+()[]{}")
+
+
+def exactly(text: str) -> str:
+    r"""A regular expression for a text and nothing else; none of it is special to one dialect alone.
+
+    >>> print(exactly("Sort<int>/16 (fast)"))
+    ^Sort<int>/16 \(fast\)$
+    """
+    return "^" + "".join(f"\\{each}" if each in _OF_PATTERNS else each for each in text) + "$"
 
 
 def seconds(value: float, unit: str) -> float:

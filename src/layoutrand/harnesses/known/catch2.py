@@ -14,6 +14,7 @@ from layoutrand.harnesses.written_forms import xml_root
 _FILE: Final = "layoutrand-cases.xml"
 _CONTAINERS: Final = frozenset({"TestCase", "Section"})
 _DEEPEST: Final = 100
+_OF_SPECIFICATIONS: Final = frozenset('\\",[]*~')
 
 
 class _Catch2(Harness):
@@ -27,6 +28,12 @@ class _Catch2(Harness):
         if reading.repetitions is not None:
             words += ["--benchmark-samples", str(reading.repetitions)]
         return words if reading.cases is None else [*words, reading.cases]
+
+    def words_for(self, case: str) -> list[str]:
+        """See `Harness`: it chooses a test case and the sections in it, and executes every `BENCHMARK` there."""
+        name, *inside = case.split("/")
+        quoted = "".join(f"\\{each}" if each in _OF_SPECIFICATIONS else each for each in name)
+        return ["-r", "xml", "-o", _FILE, f'"{quoted}"', *(word for each in inside[:-1] for word in ("-c", each))]
 
     def read(self, left: LeftByHarness) -> list[Case]:
         """See `Harness`."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import NoMeasurement
-from layoutrand.harnesses.harness import TIME, Case, CaseQuantity, Harness, LeftByHarness, elapsed, number
+from layoutrand.harnesses.harness import TIME, Case, CaseQuantity, Harness, LeftByHarness, elapsed, exactly, number
 from layoutrand.harnesses.written_forms import document, part
 
 _HOME: Final = "criterion"
 _SAMPLE: Final = "sample.json"
 _NAMES: Final = "benchmark.json"
+_PROFILED: Final = re.compile(r"^Benchmarking (.+): Complete \(Analysis Disabled\)", re.MULTILINE)
 
 
 class _Criterion(Harness):
@@ -26,6 +28,14 @@ class _Criterion(Harness):
         if reading.repetitions is not None:
             words += ["--sample-size", str(reading.repetitions)]
         return words if reading.cases is None else [*words, reading.cases]
+
+    def words_for(self, case: str) -> list[str]:
+        """See `Harness`; with `--profile-time` it analyses nothing, so that the profile is none of its statistics."""
+        return ["--bench", "--noplot", "--profile-time", "5", exactly(case)]
+
+    def executed(self, left: LeftByHarness) -> set[str]:
+        """See `Harness`: so it leaves no files."""
+        return set(_PROFILED.findall(left.output + left.messages))
 
     def environment(self) -> dict[str, str]:
         """See `Harness`: its files are left in the working directory, which is new in every execution."""

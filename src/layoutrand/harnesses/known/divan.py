@@ -26,6 +26,10 @@ class _Divan(Harness):
             words += ["--sample-count", str(reading.repetitions)]
         return words if reading.cases is None else [*words, reading.cases]
 
+    def words_for(self, case: str) -> list[str]:
+        """See `Harness`."""
+        return ["--bench", "--color", "never", "--exact", case]
+
     def read(self, left: LeftByHarness) -> list[Case]:
         """See `Harness`."""
         return cases_of(left.output)

@@ -8,7 +8,17 @@ from typing import Any, Final
 
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import NoMeasurement
-from layoutrand.harnesses.harness import CPU_TIME, TIME, Case, CaseQuantity, Harness, LeftByHarness, number, seconds
+from layoutrand.harnesses.harness import (
+    CPU_TIME,
+    TIME,
+    Case,
+    CaseQuantity,
+    Harness,
+    LeftByHarness,
+    exactly,
+    number,
+    seconds,
+)
 from layoutrand.harnesses.written_forms import document, part
 
 _FILE: Final = "layoutrand-cases.json"
@@ -55,6 +65,10 @@ class _GoogleBenchmark(Harness):
             if reading.repetitions > 1:
                 words.append("--benchmark_enable_random_interleaving=true")
         return words
+
+    def words_for(self, case: str) -> list[str]:
+        """See `Harness`."""
+        return [f"--benchmark_out={_FILE}", "--benchmark_out_format=json", f"--benchmark_filter={exactly(case)}"]
 
     def read(self, left: LeftByHarness) -> list[Case]:
         """See `Harness`; a program that failed to match a filter ends well and writes nothing."""

@@ -6,7 +6,17 @@ from typing import Any, Final
 
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import NoMeasurement
-from layoutrand.harnesses.harness import TIME, Case, CaseQuantity, Harness, LeftByHarness, elapsed, number, seconds
+from layoutrand.harnesses.harness import (
+    TIME,
+    Case,
+    CaseQuantity,
+    Harness,
+    LeftByHarness,
+    elapsed,
+    exactly,
+    number,
+    seconds,
+)
 from layoutrand.harnesses.written_forms import document, part
 
 _FILE: Final = "layoutrand-cases.json"
@@ -24,6 +34,13 @@ class _Jmh(Harness):
         if reading.repetitions is not None:
             words += ["-i", str(reading.repetitions)]
         return words if reading.cases is None else [*words, reading.cases]
+
+    def words_for(self, case: str) -> list[str]:
+        """See `Harness`; behind its name stand its parameters, and the mode where it has several."""
+        name, *further = case.split(",")
+        parameters = [word for each in further if "=" in each for word in ("-p", each)]
+        modes = [word for each in further if "=" not in each for word in ("-bm", each)]
+        return ["-f", "1", "-foe", "true", "-rf", "json", "-rff", _FILE, *parameters, *modes, exactly(name)]
 
     def read(self, left: LeftByHarness) -> list[Case]:
         """See `Harness`."""

@@ -39,6 +39,10 @@ class _Libtest(Harness):
             )
         return ["--bench"] if reading.cases is None else ["--bench", reading.cases]
 
+    def words_for(self, case: str) -> list[str]:
+        """See `Harness`; the crate bencher takes the first word that is not `--bench` for a part of the name."""
+        return ["--bench", case, "--exact"]
+
     def read(self, left: LeftByHarness) -> list[Case]:
         """See `Harness`."""
         return cases_of(left.output)

@@ -33,6 +33,10 @@ class _Nanobench(Harness):
                 )
         return []
 
+    def words_for(self, case: str) -> list[str]:
+        """See `Harness`: the program has no options of nanobench's."""
+        raise UnsupportedByHarness(f"nanobench has no command line, so {case} cannot be executed by itself")
+
     def read(self, left: LeftByHarness) -> list[Case]:
         """See `Harness`."""
         texts = [text for text in (left.output, *left.files.values()) if text.lstrip().startswith("{")]
