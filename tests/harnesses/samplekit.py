@@ -1,7 +1,7 @@
 """What real programs left, by harness.
 
-google-benchmark (1.7.1), catch2 (2.13.10), criterion (0.3.6) and bencher (0.1.5) of Debian 12, libtest of rustc 1.95 and
-nanobench 4.6.0 wrote theirs on a machine of ours.  divan's is put together by hand after tables that projects show in
+google-benchmark (1.7.1), catch2 (2.13.10), criterion (0.3.6) and bencher (0.1.5) of Debian 12, libtest of rustc 1.95, Go
+1.27 and nanobench 4.6.0 wrote theirs on a machine of ours.  divan's is put together by hand after tables that projects show in
 their documentation, and jmh's after the form that `layoutrand.interop.jmh` reads: neither could be executed here.
 """
 
@@ -55,6 +55,7 @@ def left(harness: str) -> LeftByHarness:
         "google-benchmark": lambda: LeftByHarness(
             "", files={"layoutrand-cases.json": text_of("google-benchmark-1.7.1.json")}
         ),
+        "go-test": lambda: LeftByHarness(text_of("go-test-1.27.txt")),
         "jmh": lambda: LeftByHarness("", files={"layoutrand-cases.json": json.dumps(JMH)}),
         "libtest": lambda: LeftByHarness(text_of("libtest-1.95.txt") + text_of("bencher-0.1.5.txt")),
         "nanobench": lambda: LeftByHarness("", files={"bench.json": text_of("nanobench-4.6.0.json")}),

@@ -9,7 +9,16 @@ import pytest
 from harnesses.samplekit import JMH, criterion_files, left, text_of
 from layoutrand.errors import NoMeasurement
 from layoutrand.harnesses.harness import LeftByHarness
-from layoutrand.harnesses.known import catch2, divan, google_benchmark, harness_named, jmh_forks, libtest, nanobench
+from layoutrand.harnesses.known import (
+    catch2,
+    divan,
+    go_test,
+    google_benchmark,
+    harness_named,
+    jmh_forks,
+    libtest,
+    nanobench,
+)
 
 
 def read(harness):
@@ -103,6 +112,49 @@ def test_libtest_and_the_crate_bencher_print_the_same_line():
 def test_other_lines_of_libtest_are_no_cases(line):
     with pytest.raises(NoMeasurement):
         libtest.cases_of(line)
+
+
+def test_go_test_has_a_value_for_each_count_and_what_else_a_benchmark_reports():
+    cases = read("go-test")
+    assert list(cases) == ["Ints/n=10", "Ints/n=100", "Named/with_blank_(x)", "Fast", "Logs"]
+    one = cases["Ints/n=10"].numbers
+    assert next(iter(one)) == "time_s"
+    assert one["time_s"].values == pytest.approx((244.6e-9, 200.3e-9))
+    assert (one["throughput"].unit, one["throughput"].values) == ("B/s", pytest.approx((327.10e6, 399.37e6)))
+    assert cases["Named/with_blank_(x)"].numbers["things/op"].values == (3.0, 3.0)
+
+
+def test_a_number_of_processors_that_not_all_names_of_go_have_is_of_the_name():
+    line = "{} 100 5.0 ns/op\n".format
+    assert [case.name for case in go_test.cases_of(line("BenchmarkA-8") + line("BenchmarkB-8"))] == ["A", "B"]
+    assert [case.name for case in go_test.cases_of(line("BenchmarkA-1") + line("BenchmarkA-2"))] == ["A-1", "A-2"]
+    assert [case.name for case in go_test.cases_of(line("BenchmarkA/n-10") + line("BenchmarkB"))] == ["A/n-10", "B"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("BenchmarkA-8 100 5.0", "without a unit"),
+        ("BenchmarkA-8 100 five ns/op", "no number"),
+        ("BenchmarkA-8 100 1e999 ns/op", "ns/op of A"),
+        ("PASS", "no line of Go's benchmarks"),
+    ],
+)
+def test_other_lines_of_go_are_no_cases(line, said):
+    with pytest.raises(NoMeasurement, match=said):
+        go_test.cases_of(line)
+
+
+def test_a_benchmark_of_go_that_takes_no_time_has_failed_by_itself():
+    bad, good = go_test.cases_of("BenchmarkA 100 0 ns/op\nBenchmarkB 100 4 ns/op\n")
+    assert bad.failure == "ns/op is 0: the case did nothing that takes time"
+    assert good.numbers["time_s"].values == (4e-9,)
+
+
+@pytest.mark.parametrize("word", ["-test.bench=Ints", "--test.count=3", "-test.run=^$", "-test.bench"])
+def test_options_of_go_that_are_keys_here_are_refused(word):
+    assert word in harness_named("go-test").refusal(["{artefact}", "-test.benchtime=1x", word])
+    assert not harness_named("go-test").refusal(["{artefact}", "-test.benchtime=1x", "-test.cpu=1", "bench"])
 
 
 def test_divan_has_the_leaves_of_its_tree_by_their_path():

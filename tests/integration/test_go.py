@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
+import gitkit
 import gokit
+from layoutrand.harnesses.harness import LeftByHarness
+from layoutrand.harnesses.known import harness_named
 from layoutrand.layout.order import wide_linker_seed
 from layoutrand.link.program_places import Program
 from layoutrand.linkers.known.go import STREAM
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.objects import elf
+from startkit import layoutrand
 from workshop import Built, Workshop, loaded, only_error, output
 
 pytestmark = pytest.mark.slow
@@ -92,6 +99,99 @@ def test_benchmarks_of_go_test_are_a_program(shop: Workshop) -> None:
     for binary in made.by_layout.values():
         printed = output(binary.path, "-test.run=^$", "-test.bench=Total", "-test.benchtime=10x").decode()
         assert re.search(r"(?m)^BenchmarkTotal\S*\s+10\s+[0-9.]+ ns/op", printed)
+
+
+CASES = """\
+package main
+
+import "testing"
+
+func BenchmarkTotal(b *testing.B) {
+\tfor _, n := range []string{"some", "with blank (x)"} {
+\t\tb.Run(n, func(b *testing.B) {
+\t\t\tall := []shape{square{3}, strip{4, 5}}
+\t\t\tfor i := 0; i < b.N; i++ {
+\t\t\t\ttotal(all)
+\t\t\t}
+\t\t})
+\t}
+}
+
+func TestNothing(t *testing.T) { t.Fatal("tests are not executed") }
+"""
+
+
+def test_init_writes_the_harness_of_go_test_and_each_case_is_a_benchmark(shop: Workshop, tmp_path: Path) -> None:
+    (shop.source / "main_test.go").write_text(CASES)
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+
+    def called(*words: str) -> str:
+        done = layoutrand(*words, cwd=shop.source, env=env)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return str(done.stdout)
+
+    bench = ["./shapes.test", "-test.run=^$", "-test.bench=Total", "-test.benchtime=20x"]
+    called("init", "--", "go", "test", "-c", "-o", "shapes.test", ".", "--", *bench)
+    written = (shop.source / "layoutrand.toml").read_text()
+    assert 'harness = "go-test"' in written
+    assert 'cases = "Total"' in written
+    assert 'command = ["{artefact}", "-test.benchtime=20x"]' in written
+    called("run", "--system", "v1", "--seeds", "2", "--share-machine")
+    rows = json.loads(called("export", "--format", "json"))["rows"]
+    assert {row["benchmark"] for row in rows} == {"shapes.test/Total/some", "shapes.test/Total/with_blank_(x)"}
+    assert all(row["value"] > 0 for row in rows if row["metric"] == "time_s")
+
+
+CHECKED = """\
+[project]
+name = "shapes"
+[build]
+source = "."
+commands = ["go build -o shapes ."]
+artefacts = ["shapes"]
+[layout]
+factors = ["linker-shuffle"]
+[systems.plain]
+toolchain = "go"
+[[benchmarks]]
+name = "shapes"
+command = ["{artefact}"]
+metric = { regex = "([0-9]+)", name = "total", unit = "1" }
+"""
+
+
+def test_check_knows_the_same_program_and_does_not_say_that_no_function_differs(shop: Workshop, tmp_path: Path) -> None:
+    root = tmp_path / "p"
+    gitkit.make(root)
+    module = {"go.mod": (shop.source / "go.mod").read_text(), ".gitignore": "layoutrand.toml\n.layoutrand\n"}
+    commits = [
+        gitkit.commit(root, {**module, "main.go": gokit.MAIN}, "first"),
+        gitkit.commit(root, {"main.go": f"{gokit.MAIN}\n// a comment\n"}, "a comment"),
+        gitkit.commit(root, {"main.go": gokit.MAIN.replace("sum += one.area()", "sum += 2 * one.area()")}, "more"),
+    ]
+    (root / "layoutrand.toml").write_text(CHECKED)
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+
+    def checked(*commits: str) -> dict[str, object]:
+        words = ("check", *commits, "--budget", "1s", "--fail-if", "none", "--share-machine", "--json")
+        done = layoutrand(*words, cwd=root, env=env)
+        assert done.returncode == 0, done.stdout + done.stderr
+        (system,) = json.loads(done.stdout)["systems"]
+        return dict(system)
+
+    assert checked(*commits[:2])["ending"] == "same program"
+    other = checked(*commits[1:])
+    assert other["ending"] != "same program"
+    assert other["changes"] is None
+
+
+def test_one_case_of_go_test_is_executed_alone(shop: Workshop) -> None:
+    (shop.source / "main_test.go").write_text(CASES)
+    subprocess.run(["go", "test", "-c", "-o", "shapes.test", "."], cwd=shop.source, check=True)
+    harness = harness_named("go-test")
+    words = ["./shapes.test", "-test.benchtime=20x", *harness.words_for("Total/with_blank_(x)")]
+    done = subprocess.run(words, cwd=shop.source, check=True, capture_output=True, text=True)
+    assert harness.executed(LeftByHarness(done.stdout)) == {"Total/with_blank_(x)"}
 
 
 def test_packages_of_the_standard_library_that_use_c_are_linked_by_go(shop: Workshop) -> None:

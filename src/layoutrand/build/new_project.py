@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,9 @@ from layoutrand.platform.disk import cache_errors, write_atomically
 from layoutrand.platform.process import Runner
 from layoutrand.text.render import render
 
+GO_TEST: Final = "go-test"
+_GO_TEST: Final = re.compile(r"(?:^|[\s/;&])go\s+test\s(?:.*\s)?-c(?:\s|$)")
+
 SCHEMA_PLACE = ".layoutrand/schema.json"
 """Where a project has the JSON Schema of its layoutrand.toml, for editors."""
 
@@ -28,7 +32,8 @@ SCHEMA_PLACE = ".layoutrand/schema.json"
 class FirstBenchmark:
     """What to execute: words as in benchmarks.command, a file for standard input, whether to count by simulation.
 
-    ``harness`` is what its numbers come from, "" for a program that is measured as a whole.
+    ``harness`` is what its numbers come from, "" for a program that is measured as a whole; ``cases`` are the ones that
+    its command asked for, in the harness's own words.
     """
 
     name: str
@@ -36,6 +41,7 @@ class FirstBenchmark:
     stdin: str | None = None
     simulated: bool = False
     harness: str = ""
+    cases: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,6 +128,25 @@ def in_its_harness(benchmark: FirstBenchmark, artefact: str, project: Path, runn
     harness_named(harness)
     words = tuple(word for word in benchmark.command if word != "--bench")  # which each of them is told anyway
     return replace(benchmark, command=words, harness=harness)
+
+
+def of_go_test(benchmark: FirstBenchmark, commands: Sequence[str]) -> FirstBenchmark:
+    """The benchmark by the harness of Go's testing package, where the program is one of ``go test -c``.
+
+    A command that chooses its benchmarks itself has them as its cases; one that does something else stays as it is.
+    """
+    if not any(_GO_TEST.search(command) for command in commands):
+        return benchmark
+    own, cases = [], ""
+    for word in benchmark.command:
+        option, _, value = word.lstrip("-").partition("=")
+        if option == "test.bench" and value:
+            cases = value
+        elif (option, value) != ("test.run", "^$"):
+            own.append(word)
+    if harness_named(GO_TEST).refusal(own):
+        return benchmark
+    return replace(benchmark, command=tuple(own), harness=GO_TEST, cases="" if cases == "." else cases)
 
 
 def _with_place(word: str, folder: Path, project: Path) -> str:

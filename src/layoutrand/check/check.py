@@ -74,7 +74,7 @@ class _Begun:
             begun.ending = "same program"
             return begun
         begun.changes = pair.changes()
-        nothing = begun.changes is not None and all(each.is_empty for each in begun.changes)
+        nothing = pair.has_own_objects if begun.changes is None else all(each.is_empty for each in begun.changes)
         if nothing and pair.loads_the_same():
             begun.ending = "same program"
             return begun

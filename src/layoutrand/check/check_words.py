@@ -25,7 +25,7 @@ def commits_words(question: CheckQuestion) -> str:
 
 def change_sentence(system: SystemCheck) -> str:
     """``3 functions differ (parse_line, emit, main), 1 added``; that nothing does; "" where it is not known."""
-    if system.is_same_program and system.changes is None:
+    if system.is_same_program and system.changes is None and system.captures[0] == system.captures[1]:
         return "same program: every object that is linked is the same"
     if system.is_same_program:
         return "same program: whatever is loaded is the same to the byte"

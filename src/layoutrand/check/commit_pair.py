@@ -16,6 +16,7 @@ from layoutrand.config.config import Config
 from layoutrand.config.two_commits import BASE, HEAD
 from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_request import make_request
+from layoutrand.linkers.known import linker
 from layoutrand.model import STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.objects import elf
 from layoutrand.platform.disk import sha256_bytes
@@ -62,10 +63,18 @@ class CommitPair:
         """What executions of both are recorded under, by system; {} where there are no captures."""
         return dict(self.request().built.captures) if all(self.captures) else {}
 
+    @property
+    def has_own_objects(self) -> bool:
+        """Whether what is linked is in a form of the linker's own, such as Go's, so that only programs are compared."""
+        captures = [each.capture for each in self.builds if each.capture is not None]
+        return any(linker(link.linker).own_objects for capture in captures for link in capture.links)
+
     def changes(self) -> list[FunctionChanges] | None:
-        """What differs, by content; None where builds leave no objects to compare."""
+        """What differs, by content; None where builds leave no objects whose functions can be compared."""
         base, head = (each.capture for each in self.builds)
         if base is None or head is None or not (base.links and head.links) or self.config.build.mode != "relink":
+            return None
+        if self.has_own_objects:
             return None
         folders = self.tools.cache.capture_path(base.id), self.tools.cache.capture_path(head.id)
         return function_changes(folders, (base, head))

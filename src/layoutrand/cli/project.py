@@ -72,6 +72,7 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
         NewProject,
         benchmark_of,
         in_its_harness,
+        of_go_test,
         systems_to_compare,
     )
     from layoutrand.capture.recognise import safe_name
@@ -94,6 +95,7 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
         benchmark = benchmark_of(words, learned.chosen.place, Path.cwd(), question.directory, stdin)
         if found.is_rust:
             benchmark = in_its_harness(benchmark, artefact, question.directory, SubprocessRunner())
+        benchmark = of_go_test(benchmark, learned.way.commands)
     return NewProject(safe_name(question.directory), found.what, learned, systems, benchmark)
 
 

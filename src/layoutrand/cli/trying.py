@@ -195,7 +195,7 @@ class _Try:
 
     def _project(self, stdin: str | None) -> NewProject:
         """What a first build shows; says what is laid out and executed."""
-        from layoutrand.build.new_project import NewProject, benchmark_of, in_its_harness
+        from layoutrand.build.new_project import NewProject, benchmark_of, in_its_harness, of_go_test
         from layoutrand.capture.recognise import safe_name
         from layoutrand.config.config import System
         from layoutrand.platform.process import SubprocessRunner
@@ -207,6 +207,7 @@ class _Try:
         benchmark = benchmark_of(words, place, Path.cwd(), question.directory, stdin)
         if found.is_rust:
             benchmark = in_its_harness(benchmark, learned.chosen.artefacts[0], question.directory, SubprocessRunner())
+        benchmark = of_go_test(benchmark, learned.way.commands)
         question.terminal.say(
             f"{', '.join(learned.chosen.artefacts)}: linked by {os.path.basename(learned.chosen.linker)}, toolchain "
             f"{learned.toolchain}"

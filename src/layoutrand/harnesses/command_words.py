@@ -43,6 +43,8 @@ def _expanded(benchmark: Benchmark) -> Benchmark:
     if not isinstance(reading, HarnessReading):
         return benchmark
     harness = harness_named(reading.harness)
+    if refusal := harness.refusal(benchmark.command):
+        raise UnsupportedByHarness(f"command: {refusal}")
     return benchmark.model_copy(
         update={
             "command": [*benchmark.command, *(literally(word) for word in harness.words(reading))],

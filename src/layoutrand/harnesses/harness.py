@@ -8,7 +8,7 @@ execution.  Which process it was started from, and so the layout, is what result
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
@@ -65,6 +65,10 @@ class Harness(ABC):
 
     files: ClassVar[tuple[str, ...]] = ()
     """Patterns of files that it leaves in the working directory, beside what it prints."""
+
+    def refusal(self, command: Sequence[str]) -> str:  # noqa: ARG002 - for those whose options could be there already
+        """What is wrong with a command whose words would not go with `words`; "" for what goes."""
+        return ""
 
     @abstractmethod
     def words(self, reading: HarnessReading) -> list[str]:

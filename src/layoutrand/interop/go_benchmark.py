@@ -14,26 +14,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from layoutrand.config.metric import Better
+from layoutrand.harnesses.go_lines import LINE, UNITS, has_processors, in_base_unit
 from layoutrand.interop.imported import Imported, ImportedNumber
 from layoutrand.text.digits import whole_number
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
 
-_LINE: Final = re.compile(r"Benchmark(\S*)\s+([0-9]+)((?:\s+\S+\s+\S+)+)\s*")
 _BEGUN: Final = re.compile(r"Benchmark\S*\s+[0-9]+\s+\S.*")
 _KEY: Final = re.compile(r"([a-z][^\sA-Z:]*):(?:[ \t]+(.*))?")
 _UNIT: Final = re.compile(r"Unit\s+(\S+)\s+better=(higher|lower)\b.*")
 _ENDS: Final = re.compile(r"(?:PASS|FAIL|ok)(?:\s.*)?")
-_PROCESSORS: Final = re.compile(r"(.+)-([0-9]+)")
 _MOST: Final = 10**18
-
-_UNITS: Final[dict[str, tuple[str, str, float, Better]]] = {
-    "ns/op": ("time_per_op", "s", 1e-9, "less"),
-    "sec/op": ("time_per_op", "s", 1.0, "less"),
-    "B/op": ("allocated_per_op", "B", 1.0, "less"),
-    "allocs/op": ("allocations_per_op", "1", 1.0, "less"),
-    "MB/s": ("throughput", "B/s", 1e6, "more"),
-}
-"""Unit -> metric, base unit, how many of that it is, which way is better; others, of b.ReportMetric, stay so."""
 
 
 @dataclass
@@ -64,7 +54,7 @@ class _Row:
 
 def recognise(text: str) -> bool:
     """Whether a text has a line of results of Go's benchmarks."""
-    return any(_LINE.fullmatch(line) for line in text.splitlines() if line.startswith("Benchmark"))
+    return any(LINE.fullmatch(line) for line in text.splitlines() if line.startswith("Benchmark"))
 
 
 def parse(text: str, source: str) -> Imported:
@@ -74,11 +64,10 @@ def parse(text: str, source: str) -> Imported:
     if not rows:
         raise unreadable(source, "has no line of results such as 'BenchmarkFib-8 300 4012 ns/op'")
     packages = {row.package for row in rows}
-    endings = {match[2] if (match := _PROCESSORS.fullmatch(row.name)) else "" for row in rows}
+    drop = has_processors(row.name for row in rows)
     named = []
     for row in rows:
-        # -8 is GOMAXPROCS, which go adds; where lines differ in it (-cpu=1,2), it is part of the name.
-        name = row.name.rpartition("-")[0] if len(endings) == 1 and "" not in endings else row.name
+        name = row.name.rpartition("-")[0] if drop else row.name
         name = f"{row.package}.{name}" if len(packages) > 1 and row.package else name
         named.append(ImportedNumber(**{**vars(row.number), "benchmark": plain(name)}))
     return Imported(tuple(named))
@@ -98,7 +87,7 @@ def _rows(line: str, reading: _Reading, source: str, number: int) -> Iterator[_R
             reading.system = plain(found[2] or "")
     elif _ENDS.fullmatch(line):
         reading.ended = True
-    elif found := _LINE.fullmatch(line):
+    elif found := LINE.fullmatch(line):
         if reading.ended:
             reading.next_process()
         yield from _numbers(found, reading, source, number)
@@ -117,12 +106,12 @@ def _numbers(found: re.Match[str], reading: _Reading, source: str, number: int) 
     seen = set()
     for text, unit in zip(words[::2], words[1::2], strict=True):
         usual: Better = "more" if unit in reading.higher else "less"
-        metric, base, factor, better = _UNITS.get(unit, (plain(unit), plain(unit), 1.0, usual))
+        metric, base, factor, better = UNITS.get(unit, (plain(unit), plain(unit), 1.0, usual))
         if metric in seen:
             raise unreadable(source, f"{metric} of one benchmark stands twice on a line", line=number)
         seen.add(metric)
         value = parse_number(text, source, f"{unit} of {plain(name)}", line=number)
-        value = value / round(1 / factor) if factor < 1 else value * factor
+        value = in_base_unit(value, factor)
         row = ImportedNumber(
             name, value, metric, base, reading.process, iteration, system=reading.system, better=better
         )
