@@ -15,6 +15,7 @@ from layoutrand.config.config import parse
 from layoutrand.config.schedule import Design, schedule
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.platform.packages import install
+from layoutrand.results.file import open_for_reading, results_path
 from workshop import require
 
 CONFIG = """\
@@ -244,6 +245,7 @@ def test_a_jdk_is_told_by_its_release_file(project):
     """Anything with bin/java in it is one."""
     (project / "old home/bin").mkdir()
     (project / "old home/bin/java").write_text("#!/bin/sh\n")
+    (project / "old home/bin/java").chmod(0o755)
     (project / "old home/release").write_text(
         'IMPLEMENTOR="Eclipse Adoptium"\nIMPLEMENTOR_VERSION="Temurin-25.0.3+9"\nJAVA_RUNTIME_VERSION="25.0.3+9"\n'
     )
@@ -253,11 +255,46 @@ def test_a_jdk_is_told_by_its_release_file(project):
     assert rows["new"]["source"] is None
 
 
+ANSWER = """\
+openjdk version "17.0.9" 2023-10-17
+OpenJDK Runtime Environment Temurin-17.0.9+9 (build 17.0.9+9)
+OpenJDK 64-Bit Server VM Temurin-17.0.9+9 (build 17.0.9+9, mixed mode, sharing)
+"""
+
+
+def test_what_java_says_is_recorded_and_shown_where_release_says_otherwise_or_nothing(project):
+    home = project / "old home"
+    (home / "bin").mkdir()
+
+    def source(release, script):
+        (home / "bin/java").write_text(f"#!/bin/sh\n{script}\n")
+        (home / "bin/java").chmod(0o755)
+        (home / "release").write_text(release)
+        document(project, "run", "--system", "old", "--seeds", "1", "--share-machine")
+        rows = {row["system"]: row for row in document(project, "analyse", "--system", "old")["evidence"]["systems"]}
+        with open_for_reading(results_path(project)) as store:
+            *_, built = [each for e, _ in store.experiments() for c in store.contexts(e) for each in c.built]
+        return rows["old"]["source"], built.made_from.get("java -version")
+
+    says, whole = f"cat >&2 <<'END'\nPicked up JAVA_TOOL_OPTIONS: -Xint\n{ANSWER}END", ANSWER.rstrip("\n")
+    joined = "; ".join(whole.splitlines())
+    alike = 'IMPLEMENTOR="Eclipse Adoptium"\nJAVA_RUNTIME_VERSION="17.0.9+9"\n'
+    assert source(alike, says) == ("JDK 17.0.9+9 of Eclipse Adoptium", whole)
+    assert source(alike.replace("+9", "+11"), says) == (
+        f"JDK 17.0.9+11 of Eclipse Adoptium, but java -version says {joined}",
+        whole,
+    )
+    assert source("", says) == (f"java -version: {joined}", whole)
+    failed = "no answer, exit status 3: no such option"
+    assert source("", "echo no such option; exit 3") == (f"java -version: {failed}", failed)
+
+
 def test_jdks_with_the_same_virtual_machine_are_two_systems_where_release_says_so(project):
     """What the machine itself holds is told by its digest: naming it changes nothing for results that there are."""
     home = project / "old home"
     (home / "bin").mkdir()
     (home / "bin/java").write_text("#!/bin/sh\n")
+    (home / "bin/java").chmod(0o755)
     (home / "prog").write_text((home / "prog").read_text() + "# 17.0.9+9 of Debian\n")
 
     def already(vendor, version):

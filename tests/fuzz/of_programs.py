@@ -30,7 +30,7 @@ from layoutrand.linkers.known import linker, names
 from layoutrand.linkers.rustc_link import link_words
 from layoutrand.objects import archive, dynamic, edit, elf
 from layoutrand.objects.section_contents import section_contents
-from layoutrand.text.jdk_release import jdk_identity, jdk_words
+from layoutrand.text.jdk_release import java_answer, jdk_identity, jdk_words, told_words
 
 SOURCE = """
 extern int other(int);
@@ -332,7 +332,7 @@ TARGETS = (
     Target("opened files", of_bytes(_dependencies), fixed(DEPENDENCIES)),
     Target(
         "release of a JDK",
-        of_text(lambda text: jdk_words(jdk_identity(text))),
+        of_text(lambda text: (jdk_words(jdk_identity(text)), told_words(jdk_identity(text), java_answer(text)))),
         fixed('IMPLEMENTOR="Debian"\nJAVA_RUNTIME_VERSION="17.0.15+6-Debian"\nMODULES="java.base"\n'),
     ),
     Target("user's linker script", of_text(_user_script), fixed(USER_SCRIPT)),

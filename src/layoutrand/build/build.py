@@ -49,6 +49,7 @@ class SystemBuild:
     ``facts`` are those of the key of the instrumented build, none where there is no such build.
 
     ``jvms`` has what a JVM said of itself in each layout, where the system is a JDK whose options place something.
+    ``java`` is what ``java -version`` of a JDK that is taken as it is says.
     ``coupled`` are the captures of all systems that its layouts are reconciled with, its own among them.
     """
 
@@ -61,6 +62,7 @@ class SystemBuild:
     jvms: Mapping[LayoutName, JvmFacts] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     coupled: tuple[str, ...] = ()
+    java: str = ""
 
 
 def build(setup: BuildSetup, systems: Sequence[str], layouts: Sequence[LayoutName]) -> list[SystemBuild]:
@@ -339,6 +341,7 @@ def _prebuilt(setup: BuildSetup, name: str, layouts: Sequence[LayoutName]) -> Sy
         failures=tuple(r for r in results if isinstance(r, BuildFailure)),
         notes=(),
         jvms=jvms,
+        java=prebuilt.java_version(setup, name),
     )
 
 

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, TypeVar
 
+from layoutrand.build.build import SystemBuild
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.coupling import coupled_facts, coupled_names
 from layoutrand.build.prebuilt import origin_of, present_id, recorded_under, release_of
@@ -32,7 +33,7 @@ from layoutrand.linkers.toolbox import Surroundings, Toolbox
 from layoutrand.model import BuiltFrom, Context
 from layoutrand.platform.disk import canonical_json, readable, sha256_bytes
 from layoutrand.suites.expand import build_tools
-from layoutrand.text.jdk_release import jdk_words
+from layoutrand.text.jdk_release import told_words
 
 _RECORD: Final = "made_from"
 """Under which contexts kept it before they had it by system, among what a capture was made with."""
@@ -151,16 +152,21 @@ def built_from(
     )
 
 
-def jdk_as_it_is(config: Config, project: Path, system: str, name: str, suite: Mapping[str, str]) -> BuiltFrom | None:
-    """What is recorded of a prebuilt system that is a JDK, which executions name ``name``: what its ``release`` says.
+def jdk_as_it_is(
+    config: Config, project: Path, result: SystemBuild, name: str, suite: Mapping[str, str]
+) -> BuiltFrom | None:
+    """What is recorded of a prebuilt system that is a JDK, which executions name ``name``.
 
-    ``suite`` is what is recorded of the suite that it executes (`Suite.described`).  None where neither says anything.
+    That is what its ``release`` and ``java -version`` say.  ``suite`` is what is recorded of the suite that it executes
+    (`Suite.described`).  None where none of them says anything.
     """
+    system = result.system
     identity = release_of(config, project, system)
-    jdk = jdk_words(identity)
+    jdk = told_words(identity, result.java)
     if config.systems[system].prebuilt is None or not (jdk or suite):
         return None
-    made_from = ({"jdk": canonical_json(identity).decode()} if jdk else {}) | dict(suite)
+    made_from = {"jdk": canonical_json(identity).decode()} if identity else {}
+    made_from |= ({"java -version": result.java} if result.java else {}) | dict(suite)
     return BuiltFrom(system, name, words="; ".join(filter(None, [jdk, suite.get("harness")])), made_from=made_from)
 
 

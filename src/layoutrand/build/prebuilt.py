@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -9,14 +10,16 @@ from typing import Final
 from layoutrand.build.binaries import as_failure, cached_binary, store_stock
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.cache import keys
+from layoutrand.config.command import SYSTEM_PATH
 from layoutrand.config.config import Config
 from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.model import STOCK, Binary, BuildFailure
 from layoutrand.platform.disk import cache_errors, sha256_bytes
-from layoutrand.platform.regular_file import PROGRAM, content_of_regular, text_of_regular
-from layoutrand.text.jdk_release import TOLD_BY_JAVA, jdk_identity
+from layoutrand.platform.regular_file import PROGRAM, RECORD, content_of_regular, text_of_regular
+from layoutrand.text.jdk_release import TOLD_BY_JAVA, java_answer, jdk_identity
 
 _LAUNCHER_OF_A_JDK: Final = "bin/java"
+_VERSION_TIMEOUT_S: Final = 60.0
 _LONGEST_RELEASE: Final = 1 << 16
 """Bytes of a JDK's ``release``, which has about one thousand."""
 
@@ -98,6 +101,32 @@ def release_of(config: Config, project: Path, system: str) -> dict[str, str]:
     except OSError:  # JDKs before 7 have no such file, and what is unreadable says nothing
         return {}
     return jdk_identity(text)
+
+
+def java_version(setup: BuildSetup, system: str) -> str:
+    """What ``java -version`` of a prebuilt system that is a JDK says, in an environment without the user's variables.
+
+    What hinders it is said in its place: executions tell by themselves whether such a JDK works.
+    """
+    folder = setup.config.systems[system].prebuilt
+    if folder is None or not (setup.project / folder / _LAUNCHER_OF_A_JDK).exists():
+        return ""
+    home = (setup.project / folder).resolve()
+    with tempfile.TemporaryDirectory(prefix="layoutrand-") as place:
+        printed = Path(place) / "printed"
+        environment = {"PATH": SYSTEM_PATH, "HOME": place, "LANG": "C.UTF-8", "TMPDIR": place}
+        command = [str(home / _LAUNCHER_OF_A_JDK), "-version"]
+        try:
+            status = setup.runner.run_logged(
+                command, cwd=Path(place), env=environment, log=printed, timeout_s=_VERSION_TIMEOUT_S
+            )
+        except LayoutrandError as error:
+            return f"no answer: {str(error).splitlines()[0]}"
+        text = (
+            content_of_regular(printed, largest=RECORD).decode("utf-8", "backslashreplace") if printed.exists() else ""
+        )
+    answer = java_answer(text)
+    return answer if status == 0 else f"no answer, exit status {status}{': ' if answer else ''}{answer}"
 
 
 def told_beside(

@@ -54,10 +54,10 @@ def make_request(config: Config, project: Path, results: Sequence[SystemBuild], 
             for r in results
             if r.capture
         ]
-        + [found for system, origin in origins.items() if (found := _jdk(config, project, system, origin, suite))],
+        + [found for r in results if (found := _jdk(config, project, r, origins[r.system], suite))],
     )
     return RunRequest(config, project, built, choices, redaction=redaction_of(config, os.environ))
 
 
-def _jdk(config: Config, project: Path, system: str, origin: str, suite: Mapping[str, str]) -> BuiltFrom | None:
-    return jdk_as_it_is(config, project, system, recorded_under(config, system, origin), suite)
+def _jdk(config: Config, project: Path, result: SystemBuild, origin: str, suite: Mapping[str, str]) -> BuiltFrom | None:
+    return jdk_as_it_is(config, project, result, recorded_under(config, result.system, origin), suite)
