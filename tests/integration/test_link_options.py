@@ -334,3 +334,45 @@ def test_archives_by_llvms_archiver(units: Workshop, command: str) -> None:
     said = (units.cache / "captures" / built.result.capture.id / "build.log").read_text()
     version = subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True, check=True).stdout.strip()
     assert f"LLVM version {version}" in said
+
+
+def sysroot(folder: Path) -> Path:
+    """A root with the C library of this machine, and an archive that only a script with a path in it leads to."""
+    machine = Path("/usr/lib/x86_64-linux-gnu")
+    inside = folder / "usr/lib/x86_64-linux-gnu"
+    inside.mkdir(parents=True)
+    for name in ("crt1.o", "Scrt1.o", "crti.o", "crtn.o", "libc.so", "libc_nonshared.a"):
+        shutil.copy(machine / name, inside / name)
+    of_libraries = (
+        "lib/x86_64-linux-gnu/libc.so.6",
+        "lib/x86_64-linux-gnu/libgcc_s.so.1",
+        "lib64/ld-linux-x86-64.so.2",
+    )
+    for path in of_libraries:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(f"/{path}", folder / path)
+    (folder / "only.c").write_text("int only(int x) { return x + 41; }\n")
+    subprocess.run(["gcc", "-c", "only.c"], cwd=folder, check=True)
+    subprocess.run(["ar", "rcs", inside / "libreal.a", "only.o"], cwd=folder, check=True)
+    (inside / "libonly.so").write_text("GROUP ( /usr/lib/x86_64-linux-gnu/libreal.a )\n")
+    return folder
+
+
+@pytest.mark.parametrize("named", first_fast(1, ["gcc", "clang-lld", "gcc-gold"]))
+def test_a_sysroot_is_captured_and_its_layouts_are_linked_without_it(tmp_path: Path, named: str) -> None:
+    """As of compilers that are made for another root: scripts of libraries in it name paths below it."""
+    root = sysroot(tmp_path / "root")
+    shop = Workshop(tmp_path / "project", tmp_path / "cache")
+    calls = "int only(int);\nint through(int x) { return only(x); }\n"
+    shop.write_named({**UNITS, "o.c": calls, "main.c": main_calling("u0_3", "u1_3", "u2_3", "through")})
+    commands = f"$CC -c *.c && $CC --sysroot={root} -o prog *.o -L=/usr/lib/x86_64-linux-gnu -lonly"
+    made = build(shop, commands, system=toolchain(named))
+    assert made.result.capture is not None
+    (link,) = made.result.capture.links
+    below = str(root).lstrip("/")
+    assert {name for name in link.files if name.startswith(below)} >= {
+        f"{below}/usr/lib/x86_64-linux-gnu/{name}" for name in ("libreal.a", "libonly.so", "libc.so")
+    }
+    shutil.rmtree(root)
+    more = shop.built(commands, seeds=[3], system=toolchain(named))
+    assert in_order(more.path(3), NAMES) != in_order(made.path(1), NAMES)

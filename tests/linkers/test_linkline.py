@@ -364,3 +364,19 @@ def test_absolute(path, cwd, full):
 def test_response_files_are_not_looked_into():
     """A response file must have been expanded before; here it is an input."""
     assert linkline.words(["@args"])[0].kind == "input"
+
+
+@pytest.mark.parametrize(
+    ("argv", "root", "directories"),
+    [
+        (["-L=/lib", "--sysroot=/opt/x/"], "/opt/x", ["/opt/x/lib"]),
+        (["--sysroot", "/a", "--sysroot=/b", "-rpath-link", "=/l:/m"], "/b", ["/b/l", "/m"]),
+        (["--sysroot=/", "-L=/lib"], "", ["/lib"]),
+        (["-L$SYSROOT/lib"], "", ["/lib"]),
+    ],
+)
+def test_directories_of_a_sysroot_are_those_below_it(argv, root, directories):
+    line = linkline.words(argv)
+    assert linkline.sysroot(line) == root
+    assert [word.text for word in line if word.kind == "directory"] == directories
+    assert all(word.option != "sysroot" for word in linkline.without_sysroot(line))

@@ -151,11 +151,6 @@ def _refuse_unsupported(record: LinkRecord, setup: IngestSetup) -> None:
         raise FeatureUnsupported(
             f"{setup.artefact} is linked with --build-id=uuid, which makes every link another file; use --build-id=sha1"
         )
-    if any(word.option == "sysroot" for word in line):
-        raise FeatureUnsupported(
-            f"{setup.artefact} is linked with --sysroot, which a capture needs for itself: build with this system's "
-            "gcc or clang (not one of conda or Yocto), or name the directories of the sysroot by -I, -B and -L"
-        )
 
 
 def _refuse_linker_sets(setup: IngestSetup, found: list[objects.Object]) -> None:
@@ -209,10 +204,12 @@ def _relocated(
     record: LinkRecord, setup: IngestSetup, draft: Draft, line: list[linkline.Word], *, anywhere: bool
 ) -> list[str]:
     """Arguments whose paths are those of the capture; unless ``anywhere``, relative ones in the build stay."""
-    arguments: list[str] = [f"--sysroot={ROOT}"]
+    root = linkline.sysroot(line)  # below which absolute paths in linker scripts lie, as in libc.so
+    below = f"/{captured_name(record.absolute(root), setup.place, 0)}" if root else ""
+    arguments: list[str] = [f"--sysroot={ROOT}{below}"]
     if setup.linker.needs_needed:  # lld resolves symbols without the libraries that libraries need
         arguments += [f"-rpath-link={ROOT}/{folder}" for folder in draft.library_directories()]
-    for word in line:
+    for word in linkline.without_sysroot(line):
         if word.kind not in ("input", "file", "directory"):
             arguments += word.argv()
             continue

@@ -99,21 +99,33 @@ def _words(argv: tuple[str, ...]) -> tuple[Word, ...]:
         if word is None:
             name = _name(arg)
             word = Word(_kind(name), name, arg, False, next(rest, ""))
-        result += _directories(word) if word.kind == "directory" else [word]
-    return tuple(result)
+        result.append(word)
+    root = sysroot(result)
+    return tuple(each for word in result for each in (_directories(word, root) if word.kind == "directory" else [word]))
 
 
-def _directories(word: Word) -> list[Word]:
+def sysroot(line: Sequence[Word]) -> str:
+    """The directory that stands for /, by the last ``--sysroot``; "" where that is / itself."""
+    found = [word.text for word in line if word.option == "sysroot"]
+    return found[-1].rstrip("/") if found else ""
+
+
+def without_sysroot(line: Sequence[Word]) -> list[Word]:
+    """The words but ``--sysroot``."""
+    return [word for word in line if word.option != "sysroot"]
+
+
+def _directories(word: Word, root: str) -> list[Word]:
     """One word for each directory: ``-rpath-link`` takes a list of them, and may as well be repeated."""
     listed = word.text.split(":") if word.option == "rpath-link" else [word.text]
-    return [replace(word, text=_without_sysroot(directory)) for directory in listed]
+    return [replace(word, text=_below(root, directory)) for directory in listed]
 
 
-def _without_sysroot(directory: str) -> str:
-    """``=/usr/lib`` and ``$SYSROOT/usr/lib`` as the path they stand for where the sysroot is /, as it must be."""
+def _below(root: str, directory: str) -> str:
+    """``=/usr/lib`` and ``$SYSROOT/usr/lib`` as the path they stand for, ``root`` being the sysroot."""
     for marker in ("=", "$SYSROOT"):
         if directory.startswith(marker + "/"):
-            return directory.removeprefix(marker)
+            return root + directory.removeprefix(marker)
     return directory
 
 
