@@ -124,6 +124,11 @@ class ProgramCode(Code):
         """The functions in identity's order."""
         return list(self.program.functions)
 
+    @cached_property
+    def side(self) -> _Side:
+        """Its functions, which every layout is compared with."""
+        return _code_side(self.program, self)
+
     def save(self, file: BinaryIO) -> None:
         """See `Code.save`."""
         np.savez(
@@ -160,7 +165,7 @@ def code_of(image: bytes, others: Sequence[elf.Elf], name: str) -> ProgramCode:
     programs = [Program(other) for other in others]
     for new in programs:
         _compare_functions(program, new)
-    found = _code_fields(plain, programs)
+    found = _code_fields(plain, [(_code_side(new, plain), Correspondence(program, new)) for new in programs])
     for kind, at in found.tolist():
         fixed[at : at + _width(kind)] = False
     known = ProgramCode(sizes, sizes, content, fixed, nothing, nothing, file, found)
@@ -169,10 +174,9 @@ def code_of(image: bytes, others: Sequence[elf.Elf], name: str) -> ProgramCode:
     return known
 
 
-def _code_fields(code: ProgramCode, programs: Sequence[Program]) -> NDArray[np.int64]:
-    """The fields that explain how all the programs differ from identity, as `ProgramCode` has them."""
-    old = _code_side(code.program, code)
-    others = [(_code_side(new, code), Correspondence(code.program, new)) for new in programs]
+def _code_fields(code: ProgramCode, others: Sequence[tuple[_Side, Correspondence]]) -> NDArray[np.int64]:
+    """The fields that explain how all the others differ from identity, as `ProgramCode` has them."""
+    old = code.side
     differs = np.zeros(len(code.content), np.bool_)
     for new, _ in others:
         differs |= (old.content != new.content) & code.fixed
@@ -215,16 +219,16 @@ def _compare(code: ProgramCode, new: Program) -> None:
     _compare_functions(old, new)
     _compare_sections(old, new)
     same = Correspondence(old, new)
-    sides = [_code_side(program, code) for program in (old, new)]
+    sides = [code.side, _code_side(new, code)]
     for kind in np.unique(code.fields[:, 0]).tolist():
         at = code.fields[code.fields[:, 0] == kind, 1]
         wrong = np.flatnonzero(~same.same(_targets(sides[0], at, kind), _targets(sides[1], at, kind)))
         if len(wrong):
             raise CodeChanged(_differs(code, int(at[wrong[0]])))
-    _code_fields(code, [new])
+    _code_fields(code, [(sides[1], same)])
     for name in old.sections:
         if name not in (TEXT, TABLES):
-            _compare_data(old, new, name, Correspondence(old, new, tables=True) if name == _MODULE else same)
+            _compare_data(old, new, name, same.of_tables() if name == _MODULE else same)
 
 
 def _compare_functions(old: Program, new: Program) -> None:

@@ -108,8 +108,9 @@ def addresses_by_name(binary: elf.Elf, names: Sequence[str]) -> Numbers:
 class Correspondence:
     """Which place of one program is which of another, that has the same functions and sections elsewhere."""
 
-    def __init__(self, old: Program, new: Program, *, tables: bool = False) -> None:
-        """With ``tables`` any two places in `TABLES` are taken for the same."""
+    def __init__(self, old: Program, new: Program) -> None:
+        """Of these two."""
+        self._programs = (old, new)
         rows = []
         for name, (at, size) in old.functions.items():
             rows.append((at, at + size, new.functions[name][0] - at))
@@ -127,14 +128,26 @@ class Correspondence:
         begin, end, shift = (np.array(column, np.int64) for column in zip(*rows, strict=True))
         self._begin, self._shift = begin, shift
         self._end = np.minimum(end, np.append(begin[1:], np.iinfo(np.int64).max))  # what begins there wins
-        self._tables = [program.span(TABLES) for program in (old, new)] if tables and TABLES in old.sections else []
 
     def same(self, old: Numbers, new: Numbers) -> NDArray[np.bool_]:
         """Which of the old addresses are the places of the new ones."""
         row = np.searchsorted(self._begin, old, side="right") - 1
         inside = (row >= 0) & (old < self._end[row])
-        found = inside & (old + self._shift[row] == new)
-        if self._tables:
-            (at, size), (new_at, new_size) = self._tables
-            found |= (old >= at) & (old <= at + size) & (new >= new_at) & (new <= new_at + new_size)
-        return np.asarray(found, np.bool_)
+        return np.asarray(inside & (old + self._shift[row] == new), np.bool_)
+
+    def of_tables(self) -> Correspondence:
+        """The same, to which any two places in `TABLES` are the same."""
+        old, _ = self._programs
+        return _AlsoInTables(self, *self._programs) if TABLES in old.sections else self
+
+
+class _AlsoInTables(Correspondence):
+    def __init__(self, plain: Correspondence, old: Program, new: Program) -> None:
+        self._plain = plain
+        self._tables = [program.span(TABLES) for program in (old, new)]
+
+    def same(self, old: Numbers, new: Numbers) -> NDArray[np.bool_]:
+        """See `Correspondence`."""
+        (at, size), (new_at, new_size) = self._tables
+        within = (old >= at) & (old <= at + size) & (new >= new_at) & (new <= new_at + new_size)
+        return np.asarray(self._plain.same(old, new) | within, np.bool_)
