@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ import pytest
 
 from layoutrand.analysis.sample import Sample
 from layoutrand.errors import AnalysisError
+from layoutrand.explain.causes import MECHANISMS, cause
 from layoutrand.explain.explain_warnings import RoundsLeftOut
 from layoutrand.explain.offsets import Offsets
 from layoutrand.explain.sweep import Sweep, SweepOrder, by_round
-from layoutrand.explain.sweep_words import offsets_in_words, verdict
+from layoutrand.explain.sweep_words import not_seen, offsets_in_words, verdict, why
 from layoutrand.stats import dose_response
 
 LINE = tuple(range(0, 64, 16))
@@ -24,7 +25,12 @@ NOT_FOUND = re.compile(r"no offset of f differs from the others by more than (\S
 
 
 def told(table: np.ndarray, offsets: tuple[int, ...], seed: int, permutations: int = 399) -> str:
-    """The sentence on values of shape (rounds, offsets), taken out of a sample as the command takes them."""
+    """The sentence on values of shape (rounds, offsets)."""
+    return verdict(judged(table, offsets, seed, permutations))
+
+
+def judged(table: np.ndarray, offsets: tuple[int, ...], seed: int, permutations: int = 399) -> Sweep:
+    """A sweep with these values, taken out of a sample as the command takes them."""
     rounds = tuple(range(1, len(table) + 1))
     sample = Sample(
         system="O2",
@@ -41,24 +47,22 @@ def told(table: np.ndarray, offsets: tuple[int, ...], seed: int, permutations: i
     response = dose_response(np.log(means), offsets, period=64, seed=seed, n_permutations=permutations)
     order = SweepOrder("O2", "b", "f", Offsets(0, 63, None), len(table), "identity", None, 0.95)
     nothing: Any = None
-    return verdict(
-        Sweep(
-            order=order,
-            sample=sample,
-            artefact="a",
-            name="f",
-            size=64,
-            align=4,
-            binaries=nothing,
-            offsets=offsets,
-            rounds=rounds,
-            means=means,
-            lost=(),
-            response=response,
-            summary=nothing,
-            hostname="here",
-            cause=None,
-        )
+    return Sweep(
+        order=order,
+        sample=sample,
+        artefact="a",
+        name="f",
+        size=64,
+        align=4,
+        binaries=nothing,
+        offsets=offsets,
+        rounds=rounds,
+        means=means,
+        lost=(),
+        response=response,
+        summary=nothing,
+        hostname="here",
+        cause=None,
     )
 
 
@@ -171,3 +175,28 @@ def test_rounds_with_a_missing_value_are_left_out_and_told():
         by_round(sample, (0, 48), 5)
     assert str(RoundsLeftOut((2,), 4)) == ("1 of 4 rounds are left out, because an execution of theirs has no value: 2")
     assert str(RoundsLeftOut(tuple(range(1, 11)), 30)).endswith("1, 2, 3, 4, 5, 6, 7, 8, …")
+
+
+def test_why_is_said_or_why_it_cannot_be():
+    rng = np.random.default_rng(9)
+    values = rng.normal(0, 0.01, (10, 4)) + np.array([0.0, 0.0, 0.1, 0.0])
+    sweep = judged(np.exp(values), LINE, 1)
+    same = dict.fromkeys(MECHANISMS, (1.0, 1.0, 1.0, 1.0))
+    line, window = {"line": (1.0, 1.0, 2.0, 1.0)}, {"window": (2.0, 1.0, 2.0, 1.0)}
+    three = {"window": (1.0, 1.0, 3.0, 2.0)}
+
+    def said(met: dict[str, tuple[float, ...]], instrument: str = "wall") -> str:
+        return why(replace(sweep, cause=cause(values, same | met, instrument, level=0.05, seed=1)))
+
+    assert why(sweep) == ""
+    assert said(line | window).startswith("cause: instruction line straddle (64-byte lines under its hottest")
+    assert said(line | window).endswith("of what offsets do; no other mechanism that was looked at is left")
+    assert "cannot tell between instruction line straddle" in said(line | three)
+    assert "closest is 32-byte window" in said(window)
+    assert said(window).endswith("of what offsets do, but offsets at which it is the same differ")
+    assert said({}) == "cause: cannot tell: what offsets do goes by none of the mechanisms that were looked at"
+    weak = cause(values, same | window, "wall", level=1e-9, seed=1)
+    assert "is left, and explains no more than" in why(replace(sweep, cause=weak))
+    simulated = replace(sweep, cause=cause(values, same | line, "cachegrind", level=0.05, seed=1))
+    assert "is simulated, and has nothing of instruction line straddle" in not_seen(simulated)
+    assert not_seen(sweep) == ""

@@ -54,7 +54,7 @@ class SweptCode:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Mechanism:
     """One mechanism: its class at each offset, how well classes explain the sweep, and why it is out ("" if it is not).
 
     ``fit`` is None where it is the same at all offsets.
@@ -74,7 +74,7 @@ class Cause:
     """
 
     mechanism: str | None
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Mechanism, ...]
     unseen: tuple[str, ...]
 
 
@@ -116,16 +116,16 @@ def cause(
 
 def _candidate(
     values: NDArray[np.float64], name: str, classes: tuple[float, ...], level: float, seed: int
-) -> Candidate:
+) -> Mechanism:
     if len(set(classes)) < 2:
-        return Candidate(name, classes, None, "it is the same at all offsets")
+        return Mechanism(name, classes, None, "it is the same at all offsets")
     fit = dose_fit(values, classes, seed=seed)
     out = ""
     if not fit.rises:
         out = "more of it is not worse"
     elif fit.p_value <= level and fit.share < ENOUGH:
         out = "offsets at which it is the same differ"
-    return Candidate(name, classes, fit, out)
+    return Mechanism(name, classes, fit, out)
 
 
 def swept_code(executed: Sequence[tuple[int, float]], others: Sequence[int], name: str) -> SweptCode:

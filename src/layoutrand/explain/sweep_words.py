@@ -80,9 +80,13 @@ def why(found: Sweep) -> str:
             f"no other mechanism that was looked at is left"
         )
     if not left:
+        tried = [(each.fit.share, each) for each in found.cause.candidates if each.fit is not None and each.fit.rises]
+        if not tried:
+            return "cause: cannot tell: what offsets do goes by none of the mechanisms that were looked at"
+        share, closest = max(tried, key=lambda pair: pair[0])
         return (
-            "cause: cannot tell: what offsets do goes by none of the mechanisms that were looked at "
-            f"({', '.join(MECHANISMS[each.mechanism] for each in found.cause.candidates)})"
+            f"cause: cannot tell: none of the mechanisms that were looked at is enough; closest is "
+            f"{MECHANISMS[closest.mechanism]} with {percent(share, 0)} of what offsets do, but {closest.out}"
         )
     if len(left) == 1 and left[0].fit is not None:
         return (
