@@ -71,29 +71,6 @@ def test_a_pattern_for_a_text_matches_it_alone(text):
     assert not re.search(exactly(text), f"x{text}")
 
 
-def test_one_case_is_asked_for_or_it_says_that_it_cannot(harness):
-    if harness.name == "nanobench":
-        with pytest.raises(UnsupportedByHarness, match="some case cannot be executed by itself"):
-            harness.words_for("some case")
-        return
-    assert any("some case" in word for word in harness.words_for("some case"))
-
-
-def test_which_cases_a_process_executed_is_read_off_what_it_left(harness):
-    if harness.name == "criterion":  # which leaves nothing but words where it analyses nothing
-        said = "Benchmarking some case: Profiling for 5.0000 s\nBenchmarking some case: Complete (Analysis Disabled)\n"
-        assert harness.executed(LeftByHarness(said)) == {"some case"}
-        return
-    assert harness.executed(left(harness.name)) == {case.name for case in harness.read(left(harness.name))}
-
-
-@pytest.mark.parametrize("text", ["Sort<int>/16", "a+b (c) [d] {e}|f", "^x$", r"a\b", "*?.", "copy 4 KiB"])
-def test_a_pattern_for_a_text_matches_it_alone(text):
-    assert re.search(exactly(text), text)
-    assert not re.search(exactly(text), f"{text}x")
-    assert not re.search(exactly(text), f"x{text}")
-
-
 def test_its_words_ask_for_the_cases_or_it_says_that_it_cannot(harness):
     plain = harness.words(HarnessReading(harness=harness.name))
     for given, word in (({"cases": "some case"}, "some case"), ({"repetitions": 7}, "7")):

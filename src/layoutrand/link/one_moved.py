@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.errors import FeatureUnsupported, LayoutNotApplied
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
+from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, PADDING, TEXT_OFFSET
 from layoutrand.link import codecheck
 from layoutrand.link.code import Code
 from layoutrand.link.relink import Linked, link_layout, verify, with_fillers
@@ -84,8 +84,9 @@ def require_exact(link: CapturedLink, layout: Layout) -> None:
         if factor in layout.factors:
             raise FeatureUnsupported(f"{link.artefact}: with {factor!r} {why}, so no function can be moved alone")
     if layout.gaps:
+        gaps = ", ".join(factor for factor in (PADDING, TEXT_OFFSET) if factor in layout.factors)
         raise FeatureUnsupported(
-            f"{link.artefact}: layout {layout.name} has gaps of its own, by padding or text-offset; --base identity none"
+            f"{link.artefact}: layout {layout.name} has gaps of its own (by {gaps}); --base identity has none"
         )
 
 
