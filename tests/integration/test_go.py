@@ -147,7 +147,7 @@ CHECKED = """\
 name = "shapes"
 [build]
 source = "."
-commands = ["go build -o shapes ."]
+commands = ["go build -buildvcs=false -o shapes ."]
 artefacts = ["shapes"]
 [layout]
 factors = ["linker-shuffle"]

@@ -24,6 +24,9 @@ from layoutrand.platform.disk import sha256_bytes
 FOLDER: Final = "check"
 """Below a project's results: a results file for each pair of captures."""
 
+_NO_PROGRAM: Final = frozenset({*NOT_LOADED_CODE, ".note.go.buildid"})
+"""Sections that differ between two builds of one program: Go's id is of all that a program was made from."""
+
 
 @dataclass
 class CommitPair:
@@ -141,4 +144,4 @@ def _together(mine: SystemBuild, more: SystemBuild) -> SystemBuild:
 
 
 def _loaded(binary: Binary) -> list[tuple[str, int, int, bytes]]:
-    return elf.loaded_content(elf.read(binary.path.read_bytes(), name=binary.artefact), skip=NOT_LOADED_CODE)
+    return elf.loaded_content(elf.read(binary.path.read_bytes(), name=binary.artefact), skip=_NO_PROGRAM)
