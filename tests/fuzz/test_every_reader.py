@@ -43,7 +43,7 @@ LEFT_OUT = {
     "build/apply.py RelinkOrders.read": SAME_PROCESS,
     "build/apply.py read_outcomes": SAME_PROCESS,
     "build/made_from.py _parsed": CHECKED,
-    "build/reuse.py _verdict": SAME_PROCESS,
+    "build/why_again.py changed_parts": SAME_PROCESS,
     "capture/bitcode.py _assembled": "an object that elf.read has read",
     "capture/link_memory.py LinkMemory.learn": SAME_PROCESS,
     "cluster/measuring_task.py RunDescription.get": "its SHA-256 came with the task, from the user",

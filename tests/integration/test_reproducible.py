@@ -127,7 +127,7 @@ def test_relinking_after_the_source_is_gone(filled: Workshop, tmp_path: Path) ->
     ld = Tool(Path(facts["path"]), facts["version"], facts["sha256"])
     binary, seconds, _ = link_layout(SubprocessRunner(), ld, link, base, layout, scratch=tmp_path)
     with (base / "code.npz").open("rb") as file:
-        linked = verify(binary, link, layout, Code.load(file), seconds)
+        linked = verify(binary, link, layout, Code.load(file), seconds, ld_version=ld.version)
     assert linked.sha256 == digests(built)[2]
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from layoutrand.errors import AnalysisError
 from layoutrand.stats.checks import check_confidence, check_count, check_seed
 from layoutrand.stats.interval import Interval
-from layoutrand.stats.levels import FloatArray, IntArray
+from layoutrand.stats.levels import FloatArray, IntArray, flat_numbers, table_of_numbers
 from layoutrand.stats.streams import Stream
 
 FEWEST_ROUNDS: Final = 3
@@ -207,10 +207,11 @@ def dose_response(
 
 
 def _checked(values: FloatArray, doses: Sequence[int], period: int) -> FloatArray:
-    table = np.asarray(values, np.float64)
-    if table.ndim != 2 or not np.isfinite(table).all():
+    table = table_of_numbers(values, name="values")
+    if not np.isfinite(table).all():
         raise AnalysisError("values: a table of rounds and doses, of finite numbers, is needed")
-    if period < 2 or period & (period - 1):
+    check_count(period, name="period", at_least=2)
+    if period & (period - 1):
         raise AnalysisError(f"period must be a power of two, got {period}")
     steps = {later - earlier for earlier, later in pairwise(doses)}
     if len(steps) != 1 or min(steps) < 1 or doses[0] < 0 or doses[-1] >= period:
@@ -334,13 +335,13 @@ def dose_fit(
     The statistic is the F ratio of what doses differ by within classes; values are permuted within rounds and classes,
     which is exact where doses of one class do not differ, whatever classes do (Pitman 1937).
     """
-    table = np.asarray(values, np.float64)
-    if table.ndim != 2 or min(table.shape) < 2 or not np.isfinite(table).all() or len(classes) != table.shape[1]:
+    table, level = table_of_numbers(values, name="values"), flat_numbers(classes, name="classes")
+    if min(table.shape) < 2 or not np.isfinite(table).all() or level.shape != table.shape[1:]:
         raise AnalysisError("values: 2 rounds and doses or more, of finite numbers, and a class for each dose")
     check_count(n_permutations, name="n_permutations")
     check_seed(seed)
     n_rounds, n_doses = table.shape
-    _, place = np.unique(np.asarray(classes, np.float64), return_inverse=True)
+    _, place = np.unique(level, return_inverse=True)
     member = place[:, None] == np.arange(place.max() + 1)
     size, n_classes = member.sum(axis=0), int(place.max() + 1)
     centred = table - table.mean(axis=1, keepdims=True)
@@ -351,7 +352,6 @@ def dose_fit(
     noise = max(0.0, squares - within - between) / ((n_rounds - 1) * (n_doses - 1))
     true_between, true_within = between - (n_classes - 1) * noise, within - (n_doses - n_classes) * noise
     whole = max(true_between, 0.0) + max(true_within, 0.0)
-    level = np.asarray(classes, np.float64)
     return DoseFit(
         share=max(true_between, 0.0) / whole if whole > _ROUNDING * squares else 0.0,
         p_value=_left_within(centred, place, within, n_permutations, seed) if n_classes < n_doses else 1.0,

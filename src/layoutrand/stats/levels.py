@@ -205,6 +205,15 @@ def _hides(data: object) -> bool:
 
 def flat_numbers(values: object, *, name: str) -> FloatArray:
     """A flat sequence of numbers, shape ``(n,)``, that need not be finite; raises `AnalysisError` for anything else."""
+    return _numbers(values, 1, "a flat sequence of numbers", name)
+
+
+def table_of_numbers(values: object, *, name: str) -> FloatArray:
+    """Rows of as many numbers each, finite or not, shape ``(rows, columns)``; raises as `flat_numbers` does."""
+    return _numbers(values, 2, "a table of numbers", name)
+
+
+def _numbers(values: object, axes: int, wanted: str, name: str) -> FloatArray:
     if _hides(values):
         raise AnalysisError(f"{name}: some values are masked; leave them out")
     try:
@@ -212,9 +221,9 @@ def flat_numbers(values: object, *, name: str) -> FloatArray:
         if array.dtype == object and all(isinstance(each, int | float) for each in array.flat):
             array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise AnalysisError(f"{name}: expected a flat sequence of numbers: {error}") from error
-    if array.dtype.kind not in "iufb" or array.ndim != 1:
-        raise AnalysisError(f"{name}: expected a flat sequence of numbers, got {array.dtype} of shape {array.shape}")
+        raise AnalysisError(f"{name}: expected {wanted}: {error}") from error
+    if array.dtype.kind not in "iufb" or array.ndim != axes:
+        raise AnalysisError(f"{name}: expected {wanted}, got {array.dtype} of shape {array.shape}")
     return array.astype(np.float64)
 
 
