@@ -191,7 +191,7 @@ def test_one_case_is_explained_by_a_profile_of_it_alone(tmp_path):
         [[benchmarks]]
         name = "catch"
         harness = "catch2"
-        command = ["{artefact}", "--benchmark-warmup-time", "1", "--benchmark-samples", "3"]
+        command = ["{artefact}", "--benchmark-warmup-time", "9", "--benchmark-samples", "9", "--benchmark-resamples", "9"]
         artefact = "c"
         """,
     )
