@@ -21,7 +21,7 @@ from layoutrand.stats import dose_response
 LINE = tuple(range(0, 64, 16))
 FINE = tuple(range(0, 64, 4))
 FOUND = re.compile(r"offsets? (\d+)(?: … (\d+))?( modulo \d+)? of f: \S+ % (slower|faster) \((\S+) … (\S+)\) than")
-NOT_FOUND = re.compile(r"no offset of f differs from the others by more than (\S+) %")
+NOT_FOUND = re.compile(r"nothing stands out: no offset of f differs from the others by more than (\S+) %")
 
 
 def told(table: np.ndarray, offsets: tuple[int, ...], seed: int, permutations: int = 399) -> str:

@@ -320,7 +320,9 @@ def test_nothing_is_found_where_another_function_is_moved(layoutrand) -> None:
     told = layoutrand("sweep", "other", "--rounds", "6", "--json")
     document = json.loads(told.stdout)
     assert document["matters"] is False
-    assert document["verdict"].startswith("no offset of other differs from the others by more than ")
+    assert document["verdict"].startswith(
+        "nothing stands out: no offset of other differs from the others by more than "
+    )
     assert 0 < document["bound"] < 0.05
     same = layoutrand("sweep", "other", "--rounds", "6", "--metric", "fixed").stdout
     assert same.startswith("no offset of other differs: fixed is the same at all of them, to the digit")

@@ -30,9 +30,11 @@ class BuiltAgain:
     def __str__(self) -> str:
         others = [part for part in self.parts if part.name not in _SOURCE]
         told = [] if len(others) == len(self.parts) else [self._of_source()]
-        told += [told_part(part) for part in others[:_MOST_PARTS]]
-        if len(others) > _MOST_PARTS:
-            told.append(f"and {len(others) - _MOST_PARTS} more parts of its key (--explain has them)")
+        first = {part.name.split(".", 1)[0]: part for part in reversed(others)}  # another toolchain is one reason
+        chosen = [part for part in others if part in first.values()][:_MOST_PARTS]
+        told += [told_part(part) for part in chosen]
+        if len(others) > len(chosen):
+            told.append(f"and {len(others) - len(chosen)} more parts of its key (--explain has them)")
         return f"{self.system}: built again: {'; '.join(told)}"
 
     def _of_source(self) -> str:

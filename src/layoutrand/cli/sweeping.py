@@ -98,6 +98,8 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
     choices = RunChoices(wait_s=wait, share_machine=share_machine)
     found = _swept(order, part, choices, terminal, profiler if cause else None)
     terminal.say(run_message(found.summary))
+    if cause and found.cause is None:
+        terminal.say("no cause is looked for, since no offset stands out")
     if output is not None:
         write_text(output, _figure(found))
         terminal.say(f"wrote {output}")
@@ -229,12 +231,15 @@ def show_sweep(found: Sweep, page: Terminal) -> None:
 def dose_lines(found: Sweep, width: int) -> Iterator[Line]:
     """A line for each offset: its mean, and how much it differs from the others, with the interval."""
     from layoutrand.cli.charts import PercentAxis
-    from layoutrand.text.quantities import number, signed
+    from layoutrand.text.quantities import digits_of, number, signed
 
     ends = [[100 * math.expm1(end) for end in _ends(run.difference)] for run in found.response.single]
+    means = found.means.mean(axis=0).tolist()
+    half = max((high - low) / 2 for low, _, high in ends)  # what is told is no finer than the intervals
+    digits = (min(2, digits_of(half)), digits_of(half / 100 * max(means)))
     left = [
-        (str(offset), number(float(mean)), signed(centre, 2) + " %")
-        for offset, mean, (_, centre, _) in zip(found.offsets, found.means.mean(axis=0), ends, strict=True)
+        (str(offset), f"{mean:,.{digits[1]}f}" if half else number(mean), f"{signed(centre, digits[0])} %")
+        for offset, mean, (_, centre, _) in zip(found.offsets, means, ends, strict=True)
     ]
     titles = ("offset", f"mean, {found.sample.unit}", "from others")
     widths = [max(len(title), *(len(row[n]) for row in left)) for n, title in enumerate(titles)]

@@ -10,6 +10,9 @@ from layoutrand.explain.sweep import Sweep
 from layoutrand.stats import DoseRun
 from layoutrand.text.quantities import SECONDS, digits_of, percent
 
+_LOOSE: Final = 5.0
+"""Percent: where more is left open, it is said how less can be."""
+
 MECHANISMS: Final = {
     "line": "instruction line straddle (64-byte lines under its hottest instructions)",
     "window": "32-byte window (as caches of decoded instructions hold them, under its hottest instructions)",
@@ -31,9 +34,12 @@ def verdict(found: Sweep) -> str:
         return f"{_run(found, response.largest)} ({level(found)})"
     if response.is_exact:
         return f"no offset of {found.name} differs: {found.sample.metric} is the same at all of them, to the digit"
+    bound = 100 * math.expm1(response.bound)
+    digits = digits_of(bound)
+    more = "; a larger --rounds, or less noise, would show less" if bound > _LOOSE else ""
     return (
-        f"no offset of {found.name} differs from the others by more than {percent(math.expm1(response.bound))} "
-        f"({found.sample.metric}; {level(found)})"
+        f"nothing stands out: no offset of {found.name} differs from the others by more than "
+        f"{math.ceil(bound * 10**digits) / 10**digits:.{digits}f} % ({found.sample.metric}; {level(found)}){more}"
     )
 
 
@@ -104,7 +110,7 @@ def not_seen(found: Sweep) -> str:
     """Which mechanisms the metric has nothing of; "" where it has of all."""
     if found.cause is None or not found.cause.unseen:
         return ""
-    names = ", ".join(MECHANISMS[name] for name in found.cause.unseen)
+    names = ", ".join(MECHANISMS[name].partition(" (")[0] for name in found.cause.unseen)
     return f"{found.sample.metric} is simulated, and has nothing of {names}: only times can show these"
 
 
