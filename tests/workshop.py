@@ -75,6 +75,21 @@ def of_one_version(base: str, folder: Path) -> str:
     return str(file.absolute())
 
 
+def kinds_of_programs(**more: str) -> list[object]:
+    """Parameters: toolchains whose linker takes an order, with flags for each kind of program; one in `make test`."""
+    kinds = {"pie": "", "no-pie": "-fno-pie -no-pie", "static": "-fno-pie -static", "gc": "-Wl,--gc-sections", **more}
+    return [
+        pytest.param(
+            toolchain,
+            flags,
+            id=f"{toolchain}-{kind}",
+            marks=() if (toolchain, kind) == ("gcc", "pie") else pytest.mark.slow,
+        )
+        for toolchain in ("gcc", "gcc-lld", "gcc-gold", "clang-lld")
+        for kind, flags in kinds.items()
+    ]
+
+
 def require_control_groups() -> Place:
     """Where control groups can be made; without such a place as `require`."""
     place = find_place()

@@ -32,6 +32,18 @@ int main(void) {{ printf("total %d\\n", 100 * (f1(1) + f2(1) + f3(1) + f4(1) + f
 PART = "\n".join(f"int f{k}(int x) {{ return x * {k}; }}" for k in range(1, 9))
 
 
+def calls_in(root, cache):
+    """A function that executes layoutrand there, which must end with that status."""
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(cache)}
+
+    def called(*arguments, status=0):
+        done = layoutrand(*arguments, cwd=root, env=env)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done
+
+    return called
+
+
 @pytest.fixture(scope="module", params=[".", "src"])
 def project(request, tmp_path_factory):
     """A project whose source is the repository, or a directory in it; its commits, and how to call layoutrand."""
@@ -47,14 +59,7 @@ def project(request, tmp_path_factory):
         gitkit.commit(root, {f"{inside}main.c": "// a comment\n" + MAIN.format(more=100)}, "a comment"),
     ]
     (root / "layoutrand.toml").write_text(CONFIG.format(source=request.param))
-    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path_factory.mktemp("cache"))}
-
-    def called(*arguments, status=0):
-        done = layoutrand(*arguments, cwd=root, env=env)
-        assert done.returncode == status, done.stdout + done.stderr
-        return done
-
-    return commits, called
+    return commits, calls_in(root, tmp_path_factory.mktemp("cache"))
 
 
 def test_a_range_is_built_and_measured_and_each_program_executed_once(project):
@@ -145,14 +150,7 @@ def cased(tmp_path_factory):
         gitkit.commit(root, {"main.c": PRINTS.format(more=100, new=new)}, "a new case"),
     ]
     (root / "layoutrand.toml").write_text(CASED)
-    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path_factory.mktemp("cache"))}
-
-    def called(*arguments, status=0):
-        done = layoutrand(*arguments, cwd=root, env=env)
-        assert done.returncode == status, done.stdout + done.stderr
-        return done
-
-    return commits, called
+    return commits, calls_in(root, tmp_path_factory.mktemp("cache"))
 
 
 def test_each_case_of_a_harness_has_its_commit_and_a_process_is_executed_once(cased):

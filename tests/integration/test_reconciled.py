@@ -10,7 +10,7 @@ import pytest
 import zoo
 from layoutrand.build.coincidence import coinciding_systems
 from layoutrand.model import IDENTITY, STOCK, Coincidence
-from workshop import Workshop, main_calling, many_functions, only_error, output, programs_of, symbols
+from workshop import Workshop, kinds_of_programs, main_calling, many_functions, only_error, output, programs_of, symbols
 
 COMMAND = "$CC -c *.c && $CC -o prog *.o"
 SYSTEMS = {"base": {"cflags": "-O2"}, "head": {"cflags": "-O2 -DHEAD"}}
@@ -72,23 +72,7 @@ def all_together(found, seed) -> Coincidence:
     return proofs[0]
 
 
-def cells():
-    """Toolchain x kind of program; one in `make test`."""
-    modes = {"pie": "", "no-pie": "-fno-pie -no-pie", "static": "-fno-pie -static", "now": "-Wl,-z,now -Wl,-E"}
-    modes["gc"] = "-Wl,--gc-sections"
-    return [
-        pytest.param(
-            toolchain,
-            flags,
-            id=f"{toolchain}-{mode}",
-            marks=() if (toolchain, mode) == ("gcc", "pie") else pytest.mark.slow,
-        )
-        for toolchain in ("gcc", "gcc-lld", "gcc-gold", "clang-lld")
-        for mode, flags in modes.items()
-    ]
-
-
-@pytest.mark.parametrize(("toolchain", "flags"), cells())
+@pytest.mark.parametrize(("toolchain", "flags"), kinds_of_programs(now="-Wl,-z,now -Wl,-E"))
 def test_what_two_systems_share_has_one_address(changed: Workshop, toolchain: str, flags: str) -> None:
     """Also where one of them needs more of the C library, so that its PLT, its dynamic tables and its GOT are larger."""
     programs_of(toolchain)

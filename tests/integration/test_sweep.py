@@ -23,7 +23,7 @@ from layoutrand.explain.offsets import Offsets, checked_offsets, parse_offsets
 from layoutrand.link.one_moved import proof
 from layoutrand.model import IDENTITY, LayoutName
 from layoutrand.objects import elf
-from workshop import Workshop, main_calling, many_functions, output, programs_of, require, symbols
+from workshop import Workshop, kinds_of_programs, main_calling, many_functions, output, programs_of, require, symbols
 
 OFFSETS = (0, 16, 32, 48)
 
@@ -76,22 +76,7 @@ def elsewhere(one: Path, other: Path) -> set[str]:
     }
 
 
-def cells() -> list[object]:
-    """Toolchain x kind of program; one in `make test`."""
-    modes = {"pie": "", "no-pie": "-fno-pie -no-pie", "static": "-fno-pie -static", "gc": "-Wl,--gc-sections"}
-    return [
-        pytest.param(
-            toolchain,
-            flags,
-            id=f"{toolchain}-{mode}",
-            marks=() if (toolchain, mode) == ("gcc", "pie") else pytest.mark.slow,
-        )
-        for toolchain in ("gcc", "gcc-lld", "gcc-gold", "clang-lld")
-        for mode, flags in modes.items()
-    ]
-
-
-@pytest.mark.parametrize(("toolchain", "flags"), cells())
+@pytest.mark.parametrize(("toolchain", "flags"), kinds_of_programs())
 def test_the_function_alone_is_moved(program: Workshop, toolchain: str, flags: str) -> None:
     """In the middle of a layout and at its ends, from identity and from a seed, each within a line and in a page."""
     programs_of(toolchain)

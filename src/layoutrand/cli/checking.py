@@ -63,10 +63,8 @@ def check(  # noqa: PLR0913 - one parameter for each option
         list[str] | None,
         typer.Option("-o", "--output", metavar="FORMAT=FILE", help="Write a format into a file; may be repeated."),
     ] = None,
-    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that measures.")] = 3600,
-    share_machine: Annotated[
-        bool, typer.Option("--share-machine", help="Measure even while another layoutrand measures on this machine.")
-    ] = False,
+    wait: options.Wait = 3600,
+    share_machine: options.ShareMachine = False,
     jobs: options.Jobs = 0,
     directory: options.Directory = Path(),
     full: Annotated[bool, typer.Option("--full", help="Tables, functions and warnings in full.")] = False,

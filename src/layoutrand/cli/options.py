@@ -101,6 +101,10 @@ Executor = Annotated[
     ),
 ]
 Confidence = Annotated[float, typer.Option(min=0.5, max=0.9999, help="Confidence of the intervals.")]
+Wait = Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that measures.")]
+ShareMachine = Annotated[
+    bool, typer.Option("--share-machine", help="Measure even while another layoutrand measures on this machine.")
+]
 
 
 @dataclass(frozen=True)

@@ -54,10 +54,8 @@ def run(  # noqa: PLR0913 - one parameter for each option
         bool,
         typer.Option("--twice", help="Execute each system as two, in layouts of their own, for --aa to compare."),
     ] = False,
-    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that measures.")] = 3600,
-    share_machine: Annotated[
-        bool, typer.Option("--share-machine", help="Measure even while another layoutrand measures on this machine.")
-    ] = False,
+    wait: options.Wait = 3600,
+    share_machine: options.ShareMachine = False,
     tune: Annotated[
         bool, typer.Option("--tune", help="Set the machine for measuring (governor, turbo; needs root), until the end.")
     ] = False,

@@ -55,10 +55,8 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     host: Host = None,
     capture: Captures = None,
     any_source: AnySource = False,
-    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that measures.")] = 3600,
-    share_machine: Annotated[
-        bool, typer.Option("--share-machine", help="Measure even while another layoutrand measures on this machine.")
-    ] = False,
+    wait: options.Wait = 3600,
+    share_machine: options.ShareMachine = False,
     jobs: options.Jobs = 0,
     directory: options.Directory = Path(),
     json: options.Json = False,

@@ -56,10 +56,8 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         Path | None, typer.Option("-o", "--output", help="Also draw dose and response as SVG, into this file.")
     ] = None,
     confidence: options.Confidence = 0.95,
-    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that measures.")] = 3600,
-    share_machine: Annotated[
-        bool, typer.Option("--share-machine", help="Measure even while another layoutrand measures on this machine.")
-    ] = False,
+    wait: options.Wait = 3600,
+    share_machine: options.ShareMachine = False,
     jobs: options.Jobs = 0,
     directory: options.Directory = Path(),
     json: options.Json = False,
