@@ -50,6 +50,8 @@ def pytest_collection_modifyitems(items):
             and item.get_closest_marker("slow")
         ):
             item.add_marker(pytest.mark.hour)
+        if item.get_closest_marker("hour"):
+            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from layoutrand.cli import building, options
+from layoutrand.cli.remedying import Remedying, show_treatment
+from layoutrand.cli.remedying import remedy as remedy_of
 from layoutrand.cli.running import run_message
 from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
 from layoutrand.cli.terminal import Display, Terminal
@@ -24,10 +26,14 @@ if TYPE_CHECKING:
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.execute.run_progress import RunProgress
     from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained
+    from layoutrand.explain.remedy import Treatment
     from layoutrand.explain.suspects import Explanation
     from layoutrand.model import LayoutName
 
 _SHOWN = 10
+
+FEWEST_LAYOUTS = 8
+"""Layouts that a remedy is tried in at least: of fewer no difference in spread stands out."""
 
 _Found = TypeVar("_Found", bound="Explanation | Unexplained")
 
@@ -47,6 +53,17 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     first_seed: Annotated[
         int | None, typer.Option(min=0, help="First seed of the new layouts; default: after the largest recorded one.")
     ] = None,
+    remedy: Annotated[
+        bool,
+        typer.Option(
+            "--remedy",
+            help="Where layout matters, try flags that may cure it: each is built as a system, and executed in new "
+            "layouts beside it.",
+        ),
+    ] = False,
+    remedy_layouts: Annotated[
+        int, typer.Option(min=FEWEST_LAYOUTS, help="With --remedy: new layouts of each system.")
+    ] = 30,
     functions: Annotated[int, typer.Option(min=1, help="Look at so many hot functions at most.")] = 20,
     profiler: Annotated[
         str, typer.Option(help="What finds hot functions: perf, callgrind, or auto (perf where it has counters).")
@@ -68,42 +85,63 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.errors import UsageError
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.explain import explain_selection
+    from layoutrand.explain.remedy import RemedyOrder, why_not_tried
+    from layoutrand.explain.remedy_words import problems
     from layoutrand.explain.suspects import Explanation
     from layoutrand.explain.suspects_document import explain_document
 
     terminal = options.terminal(json=json, quiet=quiet)
-    if first_seed is not None and confirm is None:
-        raise UsageError("--first-seed is about the new layouts of --confirm")
+    executes = "--confirm" if confirm is not None else "--remedy" if remedy else None
+    if first_seed is not None and executes is None:
+        raise UsageError("--first-seed is about the new layouts of --confirm and --remedy")
+    if remedy and (capture or any_source):
+        raise UsageError("--remedy builds the present source, so it goes by results of that: not with --capture")
     config = options.load_config(directory)
-    if config.remote is not None and confirm is not None:  # known before any results are read
-        raise UsageError(_elsewhere("nodes", "take [cluster] out of layoutrand.toml to execute and explain here"))
+    if config.remote is not None and executes is not None:  # known before any results are read
+        instead = "take [cluster] out of layoutrand.toml to execute and explain here"
+        raise UsageError(_elsewhere(executes, "nodes", instead))
     chosen = options.match_systems(config, system) if system else []
     which = Which(host, capture or [], any_source)
     selection = load_selection(config, directory, chosen, benchmark or [], which)
-    _of_another_machine(config, selection, terminal, confirm=confirm is not None)
+    _of_another_machine(config, selection, terminal, executes)
     part = options.ProjectPart(config, directory, chosen, jobs=options.count_jobs(jobs))
-    setup = _setup(
-        part, profiler, RunChoices(wait_s=wait, share_machine=share_machine), terminal, _earlier(selection, which)
-    )
+    choices, earlier = RunChoices(wait_s=wait, share_machine=share_machine), _earlier(selection, which)
+    setup = _setup(part, profiler, choices, terminal, earlier)
+    remedying = None
+    if remedy:
+        first = _first_seed(selection, first_seed)
+        remedying = Remedying(
+            config,
+            directory,
+            RemedyOrder(remedy_layouts, first, confidence),
+            selection.names,
+            lambda changed: _setup(replace(part, config=changed), profiler, choices, terminal, {}),
+        )
     explanations = explain_selection(
         selection, metric, setup, most_functions=functions, level=round(1 - confidence, 12)
     )
     found: list[Explanation | Unexplained] = []
     names = selection.names
     confirmed: dict[int, Confirmed] = {}
+    treated: dict[int, Treatment] = {}
     failed = False
     for number, each in enumerate(explanations):
         found.append(each)
         failed = failed or not isinstance(each, Explanation)
-        show_explanation(_displayed(each, names), terminal, hint=confirm is None)
+        show_explanation(_displayed(each, names), terminal, hint=executes is None)
         if confirm is not None and isinstance(each, Explanation) and each.suspects:
             made = _confirm(each, selection, setup, confirm, first_seed, confidence, terminal)
             confirmed[number] = made
             failed = failed or bool(made.problems) or bool(made.summary and made.summary.failures)
             show_confirmations(_displayed(each, names), made, terminal)
+        if remedying is not None and isinstance(each, Explanation):
+            nothing = why_not_tried(each, confirmed.get(number), selection, confidence)
+            cured = _remedy(each, nothing, remedying, terminal)
+            treated |= {} if cured is None else {number: cured}
+            failed = failed or (cured is not None and bool(cured.summary.failures or problems(cured)))
         terminal.line()
     if json:
-        terminal.document(explain_document(found, confirmed, confidence, selection.experiment))
+        terminal.document(explain_document(found, confirmed, treated, confidence, selection.experiment))
     shown = displayed(selection)
     for line in sentences(evidence(shown)):
         terminal.line(line)
@@ -112,8 +150,30 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     return 1 if failed else 0
 
 
-def _elsewhere(whose: str, instead: str) -> str:
-    return f"--confirm executes on the machine that it is given on, and the results are those of {whose}: {instead}"
+def _elsewhere(executes: str, whose: str, instead: str) -> str:
+    return f"{executes} executes on the machine that it is given on, and the results are those of {whose}: {instead}"
+
+
+def _first_seed(selection: Selection, asked: int | None) -> int:
+    """The first seed of new layouts."""
+    from layoutrand.explain.confirming import first_seed
+
+    return first_seed([e.layout for e in selection.executions if isinstance(e.layout, int)], asked)
+
+
+def _remedy(explanation: Explanation, nothing: str, how: Remedying, terminal: Terminal) -> Treatment | None:
+    """Try remedies unless there is ``nothing`` to cure, and show what they did; None where none is tried."""
+    from layoutrand.errors import FeatureUnsupported
+
+    try:
+        found = None if nothing else remedy_of(explanation, how, terminal)
+    except FeatureUnsupported as error:
+        found, nothing = None, str(error)
+    if found is None:
+        terminal.line(f"no remedy is tried: {nothing}")
+        return None
+    show_treatment(found, terminal)
+    return found
 
 
 def _displayed(found: _Found, names: DisplayNames) -> _Found:
@@ -125,7 +185,7 @@ def _displayed(found: _Found, names: DisplayNames) -> _Found:
     return names.given(found)
 
 
-def _of_another_machine(config: Config, selection: Selection, terminal: Terminal, *, confirm: bool) -> None:
+def _of_another_machine(config: Config, selection: Selection, terminal: Terminal, executes: str | None) -> None:
     """Say that profiles are of this machine; raises `UsageError` where new layouts would be executed on it, too."""
     from layoutrand.errors import UsageError
     from layoutrand.execute.experiment import current_experiment, is_pool
@@ -134,8 +194,8 @@ def _of_another_machine(config: Config, selection: Selection, terminal: Terminal
     if not is_pool(experiment) and experiment.host == current_experiment(config).host:
         return
     whose = "the nodes" if is_pool(experiment) else experiment.hostname
-    if confirm:
-        raise UsageError(_elsewhere(whose, "give it there"))
+    if executes is not None:
+        raise UsageError(_elsewhere(executes, whose, "give it there"))
     terminal.warn(f"hot functions are looked for on this machine, not on {whose} that executed the layouts")
 
 
@@ -186,11 +246,9 @@ def _confirm(
     from layoutrand.cli.progress import show_progress
     from layoutrand.config.disturbance import explanations
     from layoutrand.execute.isolated import isolated
-    from layoutrand.explain.confirming import first_seed
     from layoutrand.explain.explain import confirm
 
-    recorded = [e.layout for e in selection.executions if isinstance(e.layout, int)]
-    first = first_seed(recorded, asked)
+    first = _first_seed(selection, asked)
     terminal.say(f"confirming: new layouts from seed {first} on")
     with (
         isolated(setup.config.run.isolation) as executor,

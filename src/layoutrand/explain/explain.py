@@ -92,7 +92,7 @@ def _explain(
             f"system {sample.system} is prebuilt: nothing was linked for it, so there is no placement of code to "
             "look at; only systems that layoutrand builds can be explained"
         )
-    benchmark, case = _executed(sample.benchmark, config)
+    benchmark, case = executed(sample.benchmark, config)
     seeds = [name for name, _ in sample.binaries if isinstance(name, int)]
     built = setup.build(sample.system, [IDENTITY, *seeds])
     artefact = experiments.artefact_of(benchmark, config)
@@ -123,7 +123,7 @@ def _explain(
     )
 
 
-def _executed(name: str, config: Config) -> tuple[Benchmark, str]:
+def executed(name: str, config: Config) -> tuple[Benchmark, str]:
     """The entry of ``[[benchmarks]]`` that is executed for a benchmark, and the case of it that it is, or ""."""
     entry = next(each for each in config.benchmarks if entry_of(name, [each.name]))
     return entry, name[len(entry.name) + 1 :]
@@ -202,7 +202,7 @@ def confirm(
         return Confirmed((), tuple(problems), None)
     seeds = sorted({seed for group in groups for seed in (*group.worse, *group.better)})
     built = build(seeds)
-    request = _request(setup, config, built, _executed(sample.benchmark, config)[0].name, seeds)
+    request = _request(setup, config, built, executed(sample.benchmark, config)[0].name, seeds)
     profiling, project = setup.profiling, setup.project.resolve()
     target = results_path(setup.project)
     ordinary = file.results_path(project)

@@ -232,7 +232,8 @@ def addresses(cache: Cache, binary: Binary, link: CapturedLink) -> NDArray[np.in
     if linker(link.linker).own_objects:
         return addresses_by_name(file, [section.name for section in link.sections])
     number, address, _ = codecheck.placed_addresses(file)
-    where[number] = address
+    own = number < where.size  # further ones are of fillers, which are no sections of the program
+    where[number[own]] = address[own]
     return where
 
 

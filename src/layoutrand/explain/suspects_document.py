@@ -6,8 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from layoutrand.analysis.analyse import Analysis
 from layoutrand.explain.confirming import Confirmation
 from layoutrand.explain.explain import Confirmed, Unexplained
+from layoutrand.explain.remedy import Treatment, Tried
+from layoutrand.explain.remedy_words import conclusion
 from layoutrand.explain.suspects import Explanation, Suspect
 from layoutrand.model import Experiment
 from layoutrand.stats import FactorSplit, Interval
@@ -18,10 +21,11 @@ from layoutrand.warning import sentences_of
 def explain_document(
     found: Sequence[Explanation | Unexplained],
     confirmed: Mapping[int, Confirmed],
+    treated: Mapping[int, Treatment],
     confidence: float,
     experiment: Experiment,
 ) -> dict[str, Any]:
-    """What is ``confirmed`` belongs to the explanations at these positions."""
+    """What is ``confirmed`` and ``treated`` belongs to the explanations at these positions."""
     return {
         "schema": "layoutrand/explain/1",
         "confidence": confidence,
@@ -29,7 +33,10 @@ def explain_document(
         "randomise": json.loads(experiment.randomise),
         "host": experiment.hostname,
         "benchmarks": [
-            _explanation(each, confirmed.get(number, Confirmed((), (), None)))
+            {
+                **_explanation(each, confirmed.get(number, Confirmed((), (), None))),
+                "remedies": _treatment(treated.get(number)),
+            }
             for number, each in enumerate(found)
             if isinstance(each, Explanation)
         ],
@@ -81,6 +88,50 @@ def _explanation(explanation: Explanation, confirmed: Confirmed) -> dict[str, An
             "p_value": explanation.closest[1],
         },
         "warnings": sentences_of(explanation.warnings),
+    }
+
+
+def _treatment(found: Treatment | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    cure = found.recommended
+    return {
+        "sentence": conclusion(found),
+        "recommended": None if cure is None else cure.candidate.name,
+        "confidence": found.confidence,
+        "seeds": list(found.seeds),
+        "layout_sd": _layout_sd(found.before),
+        "mean": found.before.mean.centre,
+        "tried": [_tried(each) for each in found.tried],
+    }
+
+
+def _tried(tried: Tried) -> dict[str, Any]:
+    sizes = tried.text_size
+    return {
+        "system": tried.candidate.name,
+        "key": tried.candidate.remedy.key,
+        "flags": tried.candidate.remedy.flags,
+        "verdict": tried.verdict,
+        "reason": tried.reason,
+        "layout_sd": None if tried.after is None else _layout_sd(tried.after),
+        "layout_p_value": tried.spread_p,
+        "mean_p_value": tried.mean_p,
+        "ratio": None if tried.mean is None else tried.mean.centre,
+        "interval": _interval(tried.mean),
+        "text_size": None if sizes is None else {"before": sizes[0], "after": sizes[1]},
+    }
+
+
+def _layout_sd(analysis: Analysis) -> dict[str, Any]:
+    """What layout adds, over the mean, with its interval; and the answer that `layoutrand analyse` gives."""
+    part = None if analysis.findings is None else analysis.findings.layout
+    sd = None if part is None else part.sd
+    return {
+        "answer": None if part is None else part.answer,
+        "relative_sd": None if sd is None else sd.centre,
+        "interval": _interval(sd),
+        "upper": None if part is None else part.upper,
     }
 
 

@@ -1,0 +1,192 @@
+"""How often what `layoutrand explain --remedy` recommends is true: layouts of known truth, judged as the command does."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from layoutrand.analysis.sample import Sample
+from layoutrand.analysis.selection import Selection
+from layoutrand.config.config import System
+from layoutrand.execute.experiment import current_experiment
+from layoutrand.explain.remedies import _COMPILED
+from layoutrand.explain.remedy import (
+    Candidate,
+    Known,
+    RemedyOrder,
+    Signs,
+    Treatment,
+    conclude,
+    judged,
+    log_rounds,
+    recommended,
+    spread_p,
+)
+from layoutrand.explain.remedy_words import conclusion, problems, rows
+from layoutrand.model import IDENTITY
+from layoutrand.stats import Interval
+from rates.recorded import config_of
+
+BASE = "O2"
+CANDIDATES = tuple(Candidate(remedy, f"{BASE}+{remedy.name}", System()) for remedy in _COMPILED)
+LAYOUTS = ("normal", "bimodal", "none")
+MACHINES = ("still", "spikes", "drift")
+
+
+@dataclass(frozen=True)
+class World:
+    """What layouts add to the system as it is, executions to any, and what remedies leave of the first."""
+
+    layouts: str
+    machine: str
+    n: int = 30
+    left: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    slower: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+def drawn(rng: np.random.Generator, world: World) -> dict[str, np.ndarray]:
+    """Logarithms of what is measured, for each system shape (rounds, layout and identity)."""
+    systems = (BASE, *(each.name for each in CANDIDATES))
+    rows_ = {}
+    place = np.array([rng.permutation(2 * len(systems)) for _ in range(world.n)])
+    noise = rng.normal(0, 0.01, (world.n, len(systems), 2))
+    if world.machine == "spikes":
+        noise += np.where(rng.random(noise.shape) < 0.03, 0.2, 0.0)
+    if world.machine == "drift":
+        walk = rng.normal(0, 0.003, world.n * 2 * len(systems)).cumsum().reshape(world.n, -1)
+        noise += np.take_along_axis(walk, place, axis=1).reshape(noise.shape)
+    for k, name in enumerate(systems):
+        left, slower = (1.0, 0.0) if k == 0 else (world.left[k - 1], world.slower[k - 1])
+        values = noise[:, k].copy()
+        values[:, 0] += left * layouts(rng, world.layouts, world.n) + slower
+        rows_[name] = values
+    return rows_
+
+
+def layouts(rng: np.random.Generator, kind: str, n: int) -> np.ndarray:
+    """What layouts add; a third of them 10 % where they fall into two groups."""
+    if kind == "normal":
+        return rng.normal(0, 0.04, n)
+    return np.where(rng.random(n) < 1 / 3, math.log(1.1), 0.0) if kind == "bimodal" else np.zeros(n)
+
+
+def selection_of(values: dict[str, np.ndarray]) -> Selection:
+    """The same as samples of a run in rounds."""
+    samples = []
+    for name, table in values.items():
+        seconds = np.exp(table)
+        seeds = range(31, 31 + len(table))
+        samples.append(
+            Sample(
+                system=name,
+                benchmark="b0",
+                instrument="native",
+                metric="wall_s",
+                unit="s",
+                is_primary=True,
+                binaries=tuple((seed, ((float(row[0]),),)) for seed, row in zip(seeds, seconds, strict=True)),
+                controls={IDENTITY: tuple((float(row[1]),) for row in seconds)},
+                rounds={**{seed: (seed,) for seed in seeds}, IDENTITY: tuple(seeds)},
+                started={**{seed: (float(seed),) for seed in seeds}, IDENTITY: tuple(map(float, seeds))},
+            )
+        )
+    return Selection(current_experiment(config_of(1)), tuple(samples), (), (), (), ())
+
+
+def treated(values: dict[str, np.ndarray]) -> Treatment:
+    """What the command concludes of these values."""
+    selection = selection_of(values)
+    subject = SimpleNamespace(subject=SimpleNamespace(sample=selection.samples[0]))
+    order = RemedyOrder(len(values[BASE]), 31, 0.95)
+    known = Known(frozenset(), {}, dict.fromkeys(values, 1000))
+    return conclude(cast("Any", subject), selection, CANDIDATES, order, known, cast("Any", None))
+
+
+def study(world: World, n: int) -> Counter[str]:
+    """How often something was recommended, and which."""
+    rng = np.random.default_rng([LAYOUTS.index(world.layouts), MACHINES.index(world.machine), world.n])
+    counts: Counter[str] = Counter()
+    for _ in range(n):
+        found = treated(drawn(rng, world))
+        counts["nothing" if found.recommended is None else found.recommended.candidate.remedy.name] += 1
+        counts["cannot tell"] += any(each.verdict == "cannot tell" for each in found.tried)
+    return counts
+
+
+def test_nothing_to_find_is_seldom_cured():
+    """At 5 %, more than 5 of 20 come by chance in 3 of 10,000."""
+    assert study(World("normal", "still"), 20)["nothing"] >= 15
+
+
+def test_what_helps_is_recommended_and_what_makes_slower_is_not():
+    values = drawn(np.random.default_rng(3), World("bimodal", "still", left=(0.0, 1.0, 0.0), slower=(0.2, 0.0, 0.0)))
+    found = treated(values)
+    assert [each.verdict for each in found.tried] == ["is slower", "no help shown", "helps"]
+    assert found.recommended is found.tried[2]
+    text = conclusion(found)
+    assert text.startswith("cure: -Wa,-mbranches-within-32B-boundaries (no branch crosses")
+    assert "p adjusted for 3 remedies" in text
+    assert rows(found)[0][0] == "as it is"
+    assert problems(found) == []
+
+
+@pytest.mark.hour
+@pytest.mark.parametrize("machine", MACHINES)
+def test_recommendations_are_true_at_their_rate(machine):
+    """The table of docs/guides/explain.md."""
+    n = 100
+    for kind in LAYOUTS:
+        told = study(World(kind, machine), n)
+        false = 1 - told["nothing"] / n
+        print(f"| {kind} | {machine} | nothing | {false:.3f} | {dict(told)}")
+        assert false <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / n)
+    for kind, left in (("normal", 0.1), ("bimodal", 0.0)):
+        told = study(World(kind, machine, left=(1.0, left, 1.0)), n)
+        right, wrong = told["aligned-loops"] / n, (told["aligned"] + told["branches-within-32B"]) / n
+        print(f"| {kind} | {machine} | second one helps | {right:.3f} | {wrong:.3f} | {dict(told)}")
+        assert wrong <= 0.05
+        told = study(World(kind, machine, left=(left, left, left), slower=(0.15, 0.15, 0.15)), n)
+        print(f"| {kind} | {machine} | all 15 % slower | {1 - told['nothing'] / n:.3f} | {dict(told)}")
+        assert 1 - told["nothing"] / n <= 0.01
+
+
+def ratio(low: float, high: float) -> Interval:
+    return Interval(centre=(low + high) / 2, low=low, high=high, confidence=0.95, method="log-t", warnings=())
+
+
+@pytest.mark.parametrize(
+    ("falls", "rises", "mean", "ends", "better", "said"),
+    [
+        (0.01, 1.0, 0.5, (0.9, 1.1), "less", "helps"),
+        (0.01, 1.0, 0.01, (1.01, 1.1), "less", "is slower"),
+        (0.01, 1.0, 0.01, (1.01, 1.1), "more", "helps"),
+        (0.5, 0.5, 0.01, (0.8, 0.9), "less", "helps"),
+        (0.5, 0.01, 0.01, (0.8, 0.9), "less", "spreads more"),
+        (0.5, 0.5, 0.06, (0.9, 0.99), "less", "no help shown"),
+        (0.5, 0.5, 0.5, (0.9, 1.1), "less", "no help shown"),
+    ],
+)
+def test_verdicts(falls, rises, mean, ends, better, said):
+    assert judged(Signs(falls, rises, mean, ratio(*ends), is_enough=True), better, 0.95) == said
+
+
+def test_too_few_rounds_tell_nothing_and_say_so():
+    values = {name: table[:6] for name, table in drawn(np.random.default_rng(1), World("none", "still")).items()}
+    found = treated(values)
+    assert {each.verdict for each in found.tried} == {"cannot tell"}
+    assert conclusion(found) == "nothing is recommended: none of what was tried could be judged"
+    (line,) = problems(found)
+    assert line.endswith("fewer than 8 rounds have values of both that are above 0")
+    assert spread_p([(0.0, 0.0)] * 7) == 1.0
+    assert recommended([]) is None
+
+
+def test_values_that_have_no_logarithm_are_no_rounds():
+    selection = selection_of({name: np.zeros((10, 2)) for name in (BASE, "other")})
+    assert len(log_rounds(selection, selection.samples[0], "other")) == 10

@@ -1,0 +1,171 @@
+"""`layoutrand explain --remedy`: flags that cure a planted effect are found, and where none does none is recommended."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+import startkit
+from workshop import require
+
+# Its time, which it prints, is that of a place: of where `work` begins in its line, or of which line that is.
+PROGRAM = """\
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+volatile unsigned sink;
+%(others)s
+__attribute__((noinline)) void work(void) { for (int k = 0; k < 20000; k++) sink += k; }
+int main(void) {
+  struct timespec now;
+  work();
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  double noise = (now.tv_nsec / 64 %% 100) * 1e-4;
+  printf("place %%.6f\\n", 1 + noise + ((uintptr_t) work & %(mask)d ? %(slower)s : 0));
+  return 0;
+}
+"""
+CONFIG = """\
+[project]
+name = "planted"
+[build]
+source = "src"
+commands = ["make"]
+artefacts = ["prog"]
+[systems.O1]
+toolchain = "gcc"
+cflags = "-O1"
+%s
+[[benchmarks]]
+name = "b"
+command = ["{artefact}"]
+metric = { printed = [{ name = "place", regex = 'place ([0-9.]+)' }] }
+[run]
+controls = ["identity"]
+"""
+Call = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Callable[..., Call]:
+    """A project whose program is slower where the address of its function has a bit of the mask; what calls it."""
+    require("gcc", "gcc")
+    require("valgrind", "valgrind")
+    project = tmp_path / "project"
+    (project / "src").mkdir(parents=True)
+    (project / "src" / "Makefile").write_text("prog: prog.c\n\t$(CC) $(CFLAGS) -o $@ prog.c\n")
+    others = "\n".join(
+        f'__attribute__((noinline, used)) void f{k}(void) {{ __asm__ volatile (".fill {16 + 23 * k}, 1, 0x90"); }}'
+        for k in range(24)
+    )
+
+    def call(*arguments: object, status: int = 0) -> CompletedProcess[str]:
+        env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+        done = startkit.layoutrand(*arguments, "-C", project, env=env)
+        assert done.returncode == status, done.stderr
+        return done
+
+    def make(mask: int, slower: float = 0.3, more: str = "") -> Call:
+        text = PROGRAM % {"others": others, "mask": mask, "slower": slower}
+        (project / "src" / "prog.c").write_text(text)
+        (project / "layoutrand.toml").write_text(CONFIG % more)
+        call("run", "--seeds", "20", "-q")
+        return call
+
+    return make
+
+
+def remedies(call: Call, *arguments: object, status: int = 0) -> dict:
+    done = call("explain", "--profiler", "callgrind", "--remedy", *arguments, "--json", status=status)
+    return json.loads(done.stdout)["benchmarks"][0]["remedies"]
+
+
+@pytest.mark.slow
+def test_a_planted_offset_is_cured_by_alignment(planted, tmp_path: Path) -> None:
+    call = planted(32)  # in the second half of a line
+    found = remedies(call, "--remedy-layouts", "24")
+    assert found["recommended"] == "O1+aligned"
+    assert found["seeds"] == list(range(21, 45))
+    rows = {row["system"]: row for row in found["tried"]}
+    assert rows.keys() == {"O1+aligned", "O1+aligned-loops", "O1+branches-within-32B"}
+    cured = rows["O1+aligned"]
+    assert cured["flags"] == "-falign-functions=64"
+    assert cured["verdict"] == "helps"
+    assert cured["layout_p_value"] < 0.05
+    assert found["layout_sd"]["interval"][0] > 0.05
+    assert cured["layout_sd"]["upper"] < 0.02
+    assert cured["interval"][1] < 1
+    assert cured["text_size"]["after"] > cured["text_size"]["before"]
+    assert rows["O1+branches-within-32B"]["verdict"] in {"no help shown", "same code"}
+
+    said = call("explain", "--profiler", "callgrind", "--remedy", "--remedy-layouts", "24")
+    assert "executions now" in said.stderr
+    assert " 0 executions now" in f" {said.stderr}".replace("\n", " ")  # all are known
+    assert "cure: -falign-functions=64 (every function begins at a line): layout adds" in said.stdout
+    assert '[systems."O1+aligned"] as O1, with cflags = "-O1 -falign-functions=64"' in said.stdout
+    # No other command sees these executions, nor the systems.
+    (analysis,) = json.loads(call("analyse", "--metric", "place", "--json").stdout)["benchmarks"]
+    assert (analysis["system"], analysis["n_binaries"]) == ("O1", 20)
+
+    # What the sentence says to add to layoutrand.toml does what it says.
+    path = tmp_path / "project" / "layoutrand.toml"
+    more = '[systems."O1+aligned"]\ntoolchain = "gcc"\ncflags = "-O1 -falign-functions=64"\n'
+    path.write_text(path.read_text().replace("[[benchmarks]]", more + "[[benchmarks]]"))
+    again = call("build", "--seeds", "21..44", "--system", "O1+aligned", "--no-controls")
+    assert re.search(r"O1\+aligned +\d+ +24 +0 +24 ", again.stdout)  # 24 binaries: none made now, all in the cache
+    # The name is taken now, so what is tried is called otherwise.
+    assert remedies(call, "--system", "O1", "--remedy-layouts", "24")["recommended"] == "O1+aligned+"
+
+
+@pytest.mark.slow
+def test_nothing_is_recommended_where_no_flag_helps(planted) -> None:
+    call = planted(64)  # which of two lines it is, whatever it begins at
+    said = call("explain", "--profiler", "callgrind", "--remedy", "--remedy-layouts", "24").stdout
+    assert "nothing is recommended: with none of 3 remedies do layouts differ by less, or is the mean better" in said
+    assert "helps" not in said.partition("Remedies:")[2].partition("intervals;")[0]
+
+
+@pytest.mark.slow
+def test_nothing_is_tried_where_there_is_nothing_to_cure(planted) -> None:
+    call = planted(0)
+    done = call("explain", "--profiler", "callgrind", "--remedy")
+    assert "no remedy is tried: there is no suspect, and no sign that layout matters" in done.stdout
+    assert "executions now" not in done.stderr
+    assert remedies(call) is None
+
+
+@pytest.mark.slow
+def test_a_flag_that_the_compiler_refuses_is_told_and_the_others_are_tried(
+    planted, tmp_path: Path, monkeypatch
+) -> None:
+    call = planted(32)
+    own = tmp_path / "bin" / "gcc"
+    own.parent.mkdir()
+    own.write_text(
+        '#!/bin/sh\ncase " $* " in *branches-within*) echo "error: what is that flag" >&2; exit 1;; esac\n'
+        'exec /usr/bin/gcc "$@"\n'
+    )
+    own.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{own.parent}:{os.environ['PATH']}")
+    call("run", "--seeds", "20", "-q")
+    done = call("explain", "--profiler", "callgrind", "--remedy", "--remedy-layouts", "24", "--json", status=1)
+    found = json.loads(done.stdout)["benchmarks"][0]["remedies"]
+    assert [row["verdict"] for row in found["tried"]] == ["helps", "helps", "failed"]
+    assert "what is that flag" in found["tried"][2]["reason"]
+    assert "-Wa,-mbranches-within-32B-boundaries: " in done.stderr
+
+
+def test_what_makes_no_sense_is_one_clear_error(planted) -> None:
+    call = planted(32, more='[systems.O2]\ntoolchain = "gcc"\ncflags = "-O2"\n[layout]\ncouple = "address"\n')
+    coupled = call("explain", "--profiler", "callgrind", "--remedy").stdout
+    assert 'no remedy is tried: layout.couple = "address" ties layouts of all systems to each other' in coupled
+    few = call("explain", "--remedy", "--remedy-layouts", "3", status=2)
+    assert "--remedy-layouts" in few.stderr
+    old = call("explain", "--remedy", "--any-source", status=2)
+    assert "--remedy builds the present source" in old.stderr
