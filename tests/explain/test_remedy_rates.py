@@ -17,11 +17,11 @@ from layoutrand.config.config import System
 from layoutrand.execute.experiment import current_experiment
 from layoutrand.explain.remedies import _COMPILED
 from layoutrand.explain.remedy import (
-    Candidate,
-    Known,
+    BuildFindings,
     RemedyOrder,
     Signs,
     Treatment,
+    TriedSystem,
     conclude,
     judged,
     log_rounds,
@@ -34,7 +34,7 @@ from layoutrand.stats import Interval
 from rates.recorded import config_of
 
 BASE = "O2"
-CANDIDATES = tuple(Candidate(remedy, f"{BASE}+{remedy.name}", System()) for remedy in _COMPILED)
+CANDIDATES = tuple(TriedSystem(remedy, f"{BASE}+{remedy.name}", System()) for remedy in _COMPILED)
 LAYOUTS = ("normal", "bimodal", "none")
 MACHINES = ("still", "spikes", "drift")
 
@@ -104,7 +104,7 @@ def treated(values: dict[str, np.ndarray]) -> Treatment:
     selection = selection_of(values)
     subject = SimpleNamespace(subject=SimpleNamespace(sample=selection.samples[0]))
     order = RemedyOrder(len(values[BASE]), 31, 0.95)
-    known = Known(frozenset(), {}, dict.fromkeys(values, 1000))
+    known = BuildFindings(frozenset(), {}, dict.fromkeys(values, 1000))
     return conclude(cast("Any", subject), selection, CANDIDATES, order, known, cast("Any", None))
 
 

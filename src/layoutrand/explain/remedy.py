@@ -53,7 +53,7 @@ class RemedyOrder:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class TriedSystem:
     """A remedy, the system with it, and what that is called."""
 
     remedy: Remedy
@@ -72,7 +72,7 @@ class Tried:
     interval of the ratio of means, with it / without.
     """
 
-    candidate: Candidate
+    candidate: TriedSystem
     verdict: Verdict
     reason: str = ""
     after: Analysis | None = None
@@ -117,7 +117,7 @@ def why_not_tried(
     return f"{suspects}, and no sign that layout matters"
 
 
-def with_remedies(config: Config, system: str, remedies: Sequence[Remedy]) -> tuple[Config, tuple[Candidate, ...]]:
+def with_remedies(config: Config, system: str, remedies: Sequence[Remedy]) -> tuple[Config, tuple[TriedSystem, ...]]:
     """The configuration with a further system for each remedy, and these.
 
     Raises `FeatureUnsupported` where no system can be added, or nothing is known to try.
@@ -133,7 +133,7 @@ def with_remedies(config: Config, system: str, remedies: Sequence[Remedy]) -> tu
             'remedies are tried with couple = "order"'
         )
     own = config.systems[system]
-    made = tuple(Candidate(each, _free(f"{system}+{each.name}", config), each.applied(own)) for each in remedies)
+    made = tuple(TriedSystem(each, _free(f"{system}+{each.name}", config), each.applied(own)) for each in remedies)
     systems = {system: own, **{each.name: each.system for each in made}}
     run = config.run.model_copy(update={"order": "blocks", "controls": [IDENTITY], "executions": 1})
     return config.model_copy(update={"systems": systems, "run": run}), made
@@ -146,7 +146,7 @@ def _free(name: str, config: Config) -> str:
 def treat(
     explanation: Explanation,
     setup: ExplainSetup,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[TriedSystem],
     order: RemedyOrder,
     progress: Callable[[RunProgress], None],
 ) -> Treatment:
@@ -185,7 +185,7 @@ def treat(
     with file.open_for_reading(target) as store:
         selection = of_seeds(select(question, store), seeds)
     sizes = {name: _text_size(explanation, each) for name, each in built.items()}
-    return conclude(explanation, selection, candidates, order, Known(same, failed, sizes), summary)
+    return conclude(explanation, selection, candidates, order, BuildFindings(same, failed, sizes), summary)
 
 
 def _built(
@@ -238,7 +238,7 @@ def of_seeds(selection: Selection, seeds: Sequence[int]) -> Selection:
 
 
 @dataclass(frozen=True)
-class Known:
+class BuildFindings:
     """What builds say of the remedies: whose code is the ``same``, which ``failed`` and why, and bytes of code."""
 
     same: frozenset[str]
@@ -249,9 +249,9 @@ class Known:
 def conclude(
     explanation: Explanation,
     selection: Selection,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[TriedSystem],
     order: RemedyOrder,
-    known: Known,
+    known: BuildFindings,
     summary: Summary,
 ) -> Treatment:
     """What the measured layouts say of each remedy; raises `AnalysisError` where the system as it is has none."""
