@@ -117,15 +117,15 @@ coverage: .venv/lint.stamp
 
 slow: .venv/test.stamp
 	@LAYOUTRAND_EXAMPLES=full .venv/bin/pytest -n $(WORKERS) --dist worksteal -m "slow and not perf" $(PYTEST)
-	@if [ "$$(id -u)" -eq 0 ]; then $(MAKE) --no-print-directory fresh RELEASES="bookworm sid noble resolute" && \
+	@if [ "$$(id -u)" -eq 0 ]; then $(MAKE) --no-print-directory fresh RELEASES="bookworm trixie sid noble resolute" && \
 	  $(MAKE) --no-print-directory installs container; \
-	  else echo "make slow: left out, for want of root: make fresh RELEASES='bookworm sid noble resolute', make installs, make container" >&2; fi
+	  else echo "make slow: left out, for want of root: make fresh RELEASES='bookworm trixie sid noble resolute', make installs, make container" >&2; fi
 	@$(MAKE) --no-print-directory versions
 
 # Both commands in bare systems, with the packages that README names and no others.
 RELEASES ?= bookworm trixie
 fresh:
-	@set -e; for release in $(RELEASES); do tests/tools/fresh.sh "$$release"; done
+	@set -e; for release in $(RELEASES); do tests/tools/fresh.sh "$$release" $(if $(PYTEST),'PYTEST=$(PYTEST)'); done
 
 # Python 3.11, 3.12, 3.13 and 3.14.
 INSTALLS_ON ?= bookworm noble trixie resolute

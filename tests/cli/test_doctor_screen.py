@@ -59,6 +59,16 @@ def test_the_worst_comes_first_with_what_mends_it():
     assert lines[-3:-1] == ["  Toolchains here: gcc", "  Measuring programs here: perf"]
 
 
+def test_versions_that_are_installed_are_said():
+    abilities = (
+        Ability("clang", True, ("function-order",), "clang 14; ld 2.40", ("clang-14", "clang-19")),
+        Ability("clang-lld", True, ("function-order",), "clang 14; lld 14", ("clang-lld-14", "clang-lld-19")),
+    )
+    found = Diagnosis(abilities, {}, FACTS, {}, {}, None, (), NO_GROUP)
+    lines = ["".join(text for text, _ in line) for line in diagnosis_screen(found, 80)]
+    assert "  Versions that can be named, alone or as in clang-lld-19: clang-14, clang-19" in lines
+
+
 @pytest.mark.parametrize(
     ("isolation", "words"),
     [

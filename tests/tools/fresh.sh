@@ -3,11 +3,17 @@
 # that README names and no others.  Before that, with nothing installed but make: both must say in one line what to
 # install, and that command is what is installed then.
 #
-# usage: fresh.sh RELEASE [TARGET ...]       (needs root; TARGET: demo and test, unless others are named)
+# usage: fresh.sh RELEASE [NAME=VALUE ...] [TARGET ...]       (needs root; TARGET: demo and test, unless others are named)
+#
+# NAME=VALUE is given to make with each target, such as PYTEST=--ignore=tests/stats.
 set -euo pipefail
-[ $# -ge 1 ] || { echo "usage: $0 RELEASE [TARGET ...]" >&2; exit 2; }
-release=$1
+[ $# -ge 1 ] || { echo "usage: $0 RELEASE [NAME=VALUE ...] [TARGET ...]" >&2; exit 2; }
+release=$1 variables=()
 shift
+while [[ ${1-} == *=* ]]; do
+    variables+=("$1")
+    shift
+done
 targets=("$@")
 [ $# -gt 0 ] || targets=(demo test)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -41,5 +47,5 @@ named=$(sed -n 's/^sudo apt-get install --yes //p' "$checkout/README.md")
     { cat "$base/installed" >&2; exit 1; }
 for target in "${targets[@]}"; do
     echo "== $release: make $target"
-    "$here/inside.sh" "$root" make -C layoutrand "$target"
+    "$here/inside.sh" "$root" make -C layoutrand ${variables[@]+"${variables[@]}"} "$target"
 done

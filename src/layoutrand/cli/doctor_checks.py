@@ -30,12 +30,16 @@ LOOK_S: Final = 0.3
 
 @dataclass(frozen=True)
 class Ability:
-    """One toolchain: whether it is usable here, and with which programs; else ``detail`` says what is missing."""
+    """One toolchain: whether it is usable here, and with which programs; else ``detail`` says what is missing.
+
+    ``versions`` are the names under which it is to be had with each version of its compiler that is installed.
+    """
 
     toolchain: str
     usable: bool
     factors: tuple[str, ...]
     detail: str
+    versions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,8 @@ def _ability(chain: Toolchain, project: Path, runner: Runner) -> Ability:
     except HostError as error:
         return Ability(chain.name, usable=False, factors=(), detail=str(error))
     detail = f"{tools['cc'].version}; {tools['ld'].version}"
-    return Ability(chain.name, usable=True, factors=tuple(chain.link.factors), detail=detail)
+    versions = tuple(toolbox.installed_versions(toolbox.declared(chain.name, project)))
+    return Ability(chain.name, usable=True, factors=tuple(chain.link.factors), detail=detail, versions=versions)
 
 
 def _toolchain_problems(abilities: tuple[Ability, ...], missing: Mapping[str, Sequence[str]]) -> list[HostProblem]:

@@ -77,6 +77,13 @@ def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
     programs = [name for name, path in found.instruments.items() if path]
     lines += [[]] if found.problems else []
     lines += _paragraph(f"Toolchains here: {', '.join(usable) or 'none'}", "  ", width)
+    versions = [
+        name for ability in found.abilities if ability.toolchain in ("gcc", "clang") for name in ability.versions
+    ]
+    if len(versions) > 1:
+        lines += _paragraph(
+            f"Versions that can be named, alone or as in clang-lld-19: {', '.join(versions)}", "  ", width
+        )
     lines += _paragraph(f"Measuring programs here: {', '.join(programs) or 'none'}", "  ", width)
     lines += _paragraph(f"Isolation here: {isolation_in_words(found.isolation)}", "  ", width)
     return lines
@@ -98,7 +105,10 @@ def _paragraph(text: str, blank: str, width: int) -> list[Line]:
 
 
 def _show_tables(found: Diagnosis, terminal: Terminal) -> None:
-    rows = [(a.toolchain, "yes" if a.usable else "no", ", ".join(a.factors) or "-") for a in found.abilities]
-    terminal.table("Toolchains", ("toolchain", "usable", "factors"), rows)
+    rows = [
+        (a.toolchain, "yes" if a.usable else "no", a.detail if a.usable else "-", ", ".join(a.factors) or "-")
+        for a in found.abilities
+    ]
+    terminal.table("Toolchains", ("toolchain", "usable", "compiler; linker", "factors"), rows)
     instruments = [(name, path or "absent") for name, path in found.instruments.items()]
     terminal.table("Instruments", ("program", "where"), instruments)

@@ -43,6 +43,9 @@ _TABLES = {"gnu": "gcc", "lld": "gcc-lld", "gold": "gcc-gold", "mold": "gcc-mold
 """Toolchains that say what each back end can do."""
 
 _VERSION = re.compile(r"-[0-9.]+$")
+_OF_A_VERSION = re.compile(r"(.+)-([0-9]+(?:\.[0-9]+)*)")
+_HAVE_VERSIONS = ("gcc", "clang")
+"""Compilers of which several versions are installed side by side, as gcc-12 and gcc-13."""
 LTO = "lto"
 """The role of gcc's lto-wrapper, which generates code when a link does."""
 
@@ -156,7 +159,10 @@ def own_name(program: Path) -> str:
 
 
 def declared(name: str, project: Path) -> Toolchain:
-    """The toolchain called ``name``, or in the file ``name`` (relative to the project) if it looks like a path."""
+    """The toolchain called ``name``, or in the file ``name`` (relative to the project) if it looks like a path.
+
+    ``clang-lld-19`` is clang-lld with clang-19, and with the programs of that version beside it.
+    """
     if "/" in name or name.endswith(".toml"):
         path = project / name
         try:
@@ -166,9 +172,47 @@ def declared(name: str, project: Path) -> Toolchain:
         except UnicodeDecodeError as error:
             raise UsageError(f"toolchain file {path}: is not UTF-8 text (byte {error.start})") from error
         return toolchains.parse(text, path=str(path), parent=_shipped_text, linkers=known.names())
+    numbered = _OF_A_VERSION.fullmatch(name)
+    if numbered is not None and name not in shipped() and numbered[1] in shipped():
+        return _of_version(declared(numbered[1], project), name, numbered[2])
     return toolchains.parse(
         _shipped_text(name), path=f"toolchains/{name}.toml", parent=_shipped_text, linkers=known.names()
     )
+
+
+def _of_version(toolchain: Toolchain, name: str, version: str) -> Toolchain:
+    """The toolchain with compilers of this version alone; raises `UsageError` for one whose compilers have none."""
+    tools = toolchain.tools
+    if tools.cc[0] not in _HAVE_VERSIONS or tools.rustc:
+        raise UsageError(
+            f"no toolchain called {name!r}: a version can be named of {' and '.join(_HAVE_VERSIONS)}, as in clang-19; "
+            f"toolchain {toolchain.name!r} takes what is on PATH"
+        )
+    own = {
+        "cc": [f"{tools.cc[0]}-{version}"],
+        "cxx": [f"{each.removesuffix('{suffix}')}-{version}" for each in tools.cxx],
+        # Another project's than clang: no version of it belongs to one of that.
+        "fc": [f"{each}-{version}" for each in tools.fc] if tools.cc[0] == "gcc" else tools.fc,
+    }
+    return toolchain.model_copy(update={"name": name, "tools": tools.model_copy(update=own)})
+
+
+def installed_versions(toolchain: Toolchain) -> list[str]:
+    """Names of the toolchains that are this one with a version of its compiler that is on PATH, in rising order."""
+    tools = toolchain.tools
+    if tools.cc[0] not in _HAVE_VERSIONS or tools.rustc or _OF_A_VERSION.fullmatch(toolchain.name):
+        return []
+    found: set[tuple[int, ...]] = set()
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        try:
+            names = os.listdir(folder or ".")
+        except OSError:  # no such directory, or not for this user: nothing is found there
+            continue
+        for each in names:
+            of = _OF_A_VERSION.fullmatch(each)
+            if of is not None and of[1] == tools.cc[0] and os.access(os.path.join(folder, each), os.X_OK):
+                found.add(tuple(map(int, of[2].split("."))))
+    return [f"{toolchain.name}-{'.'.join(map(str, version))}" for version in sorted(found)]
 
 
 def _shipped_text(name: str) -> str:
