@@ -22,15 +22,23 @@ from layoutrand.cache.store import Cache
 from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.go_records import NOTHING_LINKED, build_records
 from layoutrand.capture.instrumented_build import BuildOrder, InstrumentedBuild, built, keep, make_order
-from layoutrand.capture.linked_files import LinkedFile, is_elf_file, linked_files, several
+from layoutrand.capture.linked_files import LinkedFile, first_bytes, is_elf_file, linked_files, several, unsupported
 from layoutrand.capture.origin import Say
 from layoutrand.capture.recognise import Recognised, Way, safe_name
 from layoutrand.config.config import Build, Config, Project, System
 from layoutrand.config.layout_policy import Factor, LayoutPolicy
-from layoutrand.errors import BuildError, BuildFailed, NotCompiledHere, NothingLinked, WorkedOnAfterLink
+from layoutrand.errors import (
+    BuildError,
+    BuildFailed,
+    FeatureUnsupported,
+    NotCompiledHere,
+    NothingLinked,
+    WorkedOnAfterLink,
+)
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.linkers.trials import is_of_a_trial
+from layoutrand.objects.elf import other_machine
 from layoutrand.platform.process import Runner
 
 _FIRST: Final = ("gcc", "clang")
@@ -107,6 +115,8 @@ class FirstBuild:
                 if isinstance(made, Learned):
                     self._remember(name, made, number)
                     return made
+                if made.machine:
+                    raise FeatureUnsupported(unsupported(several(made.new), made.machine))
                 if self.found.toolchain == "go":
                     raise NothingLinked(NOTHING_LINKED, log=made.log)
                 (past_us if made.is_past_us else nothing).append(made.error())
@@ -242,10 +252,14 @@ class FirstBuild:
 
 @dataclass(frozen=True)
 class _Nothing:
-    """A build that succeeded without a link that was seen; ``is_past_us`` where there is a new program all the same."""
+    """A build that succeeded without a link that was seen; ``is_past_us`` where there is a new program all the same.
+
+    ``machine`` is the processor that all of it is for, in words; "" for x86-64.
+    """
 
     new: tuple[str, ...]
     log: Path
+    machine: str
 
     @property
     def is_past_us(self) -> bool:
@@ -283,7 +297,8 @@ def _nothing(made: InstrumentedBuild) -> _Nothing:
                 inside = str(path.relative_to(made.tree))
                 if not is_of_a_trial(str(path), str(made.tree)):
                     new.append(inside)
-    return _Nothing(tuple(sorted(new)), made.log)
+    machines = {other_machine(first_bytes(made.tree / path)) for path in new}
+    return _Nothing(tuple(sorted(new)), made.log, machines.pop() if len(machines) == 1 else "")
 
 
 def factors_for(toolchain: str, project: Path) -> list[Factor]:

@@ -20,7 +20,7 @@ from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.go_records import build_records
 from layoutrand.capture.libraries import unlisted_libraries
-from layoutrand.capture.linked_files import give_names, left_in, several
+from layoutrand.capture.linked_files import first_bytes, give_names, left_in, several, unsupported
 from layoutrand.capture.origin import Origin, Say
 from layoutrand.capture.records import read_records
 from layoutrand.capture.which_link import captured_link
@@ -35,6 +35,7 @@ from layoutrand.config.build_recipe import Recipe
 from layoutrand.errors import (
     BuildFailed,
     CaptureFailed,
+    FeatureUnsupported,
     FlagsUnheard,
 )
 from layoutrand.linkers.compiling import what_stops
@@ -206,15 +207,23 @@ def built(
         if status != 0:
             _check_c_library(order, runner, log)
             raise _failed(f"system {recipe.system!r}: the {what} build", status, log, space)
-        _refuse_unheard(order, space, log)
         build_s = time.perf_counter() - begin
         give_names(recipe.build.artefacts, cargo_executables(space.records), tree)
+        _refuse_machine(order, tree)  # first: whatever else is wrong, there is no way for it
+        _refuse_unheard(order, space, log)
         if order.origin.in_place is not None and _changed(order):
             say(
                 f"{recipe.system}: the build changed the tree it is in; to have the next call find its capture in the "
                 "cache, name in build.exclude what the build makes"
             )
         yield space, tree, log, build_s
+
+
+def _refuse_machine(order: BuildOrder, tree: Path) -> None:
+    """Raise `FeatureUnsupported` for an artefact that is for another machine than can be done."""
+    for artefact in order.recipe.build.artefacts:
+        if machine := elf.other_machine(first_bytes(tree / artefact)):
+            raise FeatureUnsupported(f"system {order.recipe.system!r}: {unsupported(artefact, machine)}")
 
 
 def _refuse_unheard(order: BuildOrder, space: Workspace, log: Path) -> None:

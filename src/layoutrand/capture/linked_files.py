@@ -22,7 +22,7 @@ from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.regular_file import ANY, PROGRAM, content_of_regular, open_regular
 
 _MOST_NAMED: Final = 12
-_ENOUGH_TO_TELL: Final = 4
+_ENOUGH_TO_TELL: Final = 64
 
 
 @dataclass(frozen=True)
@@ -121,13 +121,23 @@ def several(paths: Sequence[str]) -> str:
     return ", ".join(paths[:_MOST_NAMED]) + more
 
 
-def is_elf_file(path: Path) -> bool:
-    """Whether there is a regular file that begins as an ELF file does."""
+def unsupported(artefact: str, machine: str) -> str:
+    """That the artefact is for another machine than can be done."""
+    return f"{artefact} is for {machine}: layoutrand places and verifies code of x86-64 alone"
+
+
+def first_bytes(path: Path) -> bytes:
+    """How a regular file begins, which tells what it is; nothing of what is none."""
     try:
         with open_regular(path, largest=ANY) as file:
-            return elf.is_elf(file.read(_ENOUGH_TO_TELL))
+            return file.read(_ENOUGH_TO_TELL)
     except OSError:
-        return False
+        return b""
+
+
+def is_elf_file(path: Path) -> bool:
+    """Whether there is a regular file that begins as an ELF file does."""
+    return elf.is_elf(first_bytes(path))
 
 
 def _where(output: str, tree: Path) -> str | None:

@@ -71,6 +71,21 @@ RELA = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _ELF64_LITTLE_ENDIAN = b"\x02\x01"
 _MACHINES: Final = {3: "EM_386", 62: "EM_X86_64", 183: "EM_AARCH64", 243: "EM_RISCV"}
+_X86_64: Final = 62
+_UP_TO_MACHINE: Final = 20
+_PROCESSORS: Final = {
+    3: "x86 with 32 bits (-m32)",
+    8: "MIPS",
+    20: "PowerPC with 32 bits",
+    21: "PowerPC with 64 bits",
+    22: "s390x",
+    40: "Arm with 32 bits",
+    183: "AArch64 (arm64)",
+    243: "RISC-V",
+    258: "LoongArch",
+}
+"""As the list of e_machine in the System V ABI has them."""
+
 _KINDS: Final = {1: "ET_REL", 2: "ET_EXEC", 3: "ET_DYN"}
 
 ADDRESSES: Final = np.uint64(1 << 47)
@@ -228,6 +243,17 @@ class Elf:
 def is_elf(data: bytes) -> bool:
     """Whether the bytes begin as an ELF file does."""
     return data[:4] == b"\x7fELF"
+
+
+def other_machine(data: bytes) -> str:
+    """The processor that an ELF file is for, in words; "" for x86-64, and for what is no ELF file."""
+    if not is_elf(data) or len(data) < _UP_TO_MACHINE:
+        return ""
+    wide = data[4] == 2
+    machine = int.from_bytes(data[_UP_TO_MACHINE - 2 : _UP_TO_MACHINE], "little" if data[5] == 1 else "big")
+    if machine == _X86_64:
+        return "" if wide else "x32, which is x86-64 with addresses of 32 bits"
+    return _PROCESSORS.get(machine, f"a processor of number {machine} ({64 if wide else 32} bits)")
 
 
 def read(data: bytes, *, name: str) -> Elf:
