@@ -40,9 +40,22 @@ OF_CI = (
 )
 
 
+MANY_CASES = 3
+ONE_IN = 3
+"""Of a slow test with more cases than so many, CI takes each third."""
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at marks
 def pytest_collection_modifyitems(items):
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    cases = {}
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("hour") and item.name not in OF_CI:
+            cases.setdefault((item.path, item.name.partition("[")[0]), []).append(item)
+    for several in cases.values():
+        for number, item in enumerate(several if len(several) > MANY_CASES else []):
+            if number % ONE_IN:
+                item.add_marker(pytest.mark.hour)
     for item in items:
         if (
             os.path.relpath(item.path, root).startswith(OF_AN_HOUR)

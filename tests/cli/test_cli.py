@@ -269,6 +269,23 @@ def test_inspect_shows_the_order_achieved(project, env):
     assert {"a1", "a2", "b1", "b2"} <= {section["section"].removeprefix(".text.") for section in found["sections"]}
     assert [section["section"] for section in found["sections"]].count(".text.helper") == 2
 
+    said = layoutrand("inspect", "O2", "3", "--limit", "0", cwd=project, env=env).stdout
+    movable = sum(not section["pinned"] for section in found["sections"])
+    first, second = said.splitlines()[:2]
+    assert first.startswith(f"O2, layout 3: {movable} of {len(addresses)} sections can move")
+    assert "in exactly the order asked for" in first
+    (distance,) = found["distances"]
+    assert distance["movable"]["sections"] == movable
+    assert second == (
+        f"from identity: Kendall tau {distance['movable']['kendall_tau']:+.4f} over what can move, "
+        f"{distance['movable']['adjacent_kept']} of {movable - 1} neighbours kept"
+    )
+    # Two functions have one name: their objects tell them apart.
+    assert len(re.findall(r"^helper +\S+ +0x", said, re.MULTILINE)) == 2
+    assert max(map(len, said.partition("\n\n")[2].partition("\n\n")[0].splitlines())) <= 80
+    few = layoutrand("inspect", "O2", "3", "--limit", "2", cwd=project, env=env).stdout
+    assert f"... {len(addresses) - 2} more; --limit 0 shows all, --json too" in few
+
 
 @pytest.mark.parametrize(
     ("arguments", "message"),

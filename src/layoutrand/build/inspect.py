@@ -38,20 +38,25 @@ class InspectedSection:
 
 @dataclass(frozen=True)
 class Distance:
-    """How far a binary's order is from another layout's: Kendall's tau and neighbours kept (of n - 1)."""
+    """How far a binary's order is from another layout's: Kendall's tau and neighbours kept (of n - 1).
+
+    ``movable_tau`` and ``movable_kept`` are the same over the sections that can move alone.
+    """
 
     other: LayoutName
     kendall_tau: float
     adjacent_kept: int
+    movable_tau: float
+    movable_kept: int
 
 
 @dataclass(frozen=True)
 class Inspection:
     """One binary's layout.
 
-    ``wrong_slots`` counts slots that hold another section than asked for (0 if verified); ``post_processed`` is how
-    much of what was linked is in the file, and ``coincidence`` what lies where other systems have it, as in
-    `Verification`.
+    ``order`` has the numbers of the sections ``placed`` in the capture.  ``wrong_slots`` counts slots that hold another
+    section than asked for (0 if verified); ``post_processed`` is how much of what was linked is in the file, and
+    ``coincidence`` what lies where other systems have it, as in `Verification`.
     """
 
     system: str
@@ -64,8 +69,14 @@ class Inspection:
     wrong_slots: int
     post_processed: str
     placed: tuple[InspectedSection, ...]
+    order: tuple[int, ...]
     distances: tuple[Distance, ...]
     coincidence: Coincidence | None = None
+
+    @property
+    def n_movable(self) -> int:
+        """How many sections a seed may move."""
+        return sum(not section.pinned for section in self.placed)
 
 
 def inspect(
@@ -124,15 +135,18 @@ def inspect(
         wrong_slots=sum(a != b for a, b in zip(asked, achieved.tolist(), strict=True)),
         post_processed=post_processed,
         placed=tuple(_placed(link, slot, index, where[index]) for slot, index in enumerate(achieved.tolist())),
-        distances=tuple(_distance(other, order(other), achieved.tolist()) for other in others),
+        order=tuple(achieved.tolist()),
+        distances=tuple(_distance(link, other, order(other), achieved.tolist()) for other in others),
         coincidence=proof.coincidence if proof else None,
     )
 
 
-def _distance(other: LayoutName, order: Sequence[int], achieved: Sequence[int]) -> Distance:
+def _distance(link: CapturedLink, other: LayoutName, order: Sequence[int], achieved: Sequence[int]) -> Distance:
     """Over the sections that both have: all of them, unless objects moved and other COMDAT copies were chosen."""
-    first, second = link_order.relative_order(order, achieved)
-    return Distance(other, kendall_tau(first, second), adjacent_kept(first, second))
+    both = link_order.relative_order(order, achieved)
+    movable = [[number for number in side if not link.sections[number].pinned] for side in (order, achieved)]
+    moved = link_order.relative_order(*movable)
+    return Distance(other, kendall_tau(*both), adjacent_kept(*both), kendall_tau(*moved), adjacent_kept(*moved))
 
 
 def _placed(link: CapturedLink, slot: int, index: int, address: int) -> InspectedSection:
@@ -155,7 +169,17 @@ def inspect_document(result: Inspection) -> dict[str, Any]:
         "post_processed": result.post_processed,
         "sections": [vars(placed) for placed in result.placed],
         "distances": [
-            {"seed": d.other, "kendall_tau": d.kendall_tau, "adjacent_kept": d.adjacent_kept} for d in result.distances
+            {
+                "seed": d.other,
+                "kendall_tau": d.kendall_tau,
+                "adjacent_kept": d.adjacent_kept,
+                "movable": {
+                    "sections": result.n_movable,
+                    "kendall_tau": d.movable_tau,
+                    "adjacent_kept": d.movable_kept,
+                },
+            }
+            for d in result.distances
         ],
         "coincidence": None if result.coincidence is None else asdict(result.coincidence),
     }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -13,9 +14,16 @@ from layoutrand.cli import building, options
 from layoutrand.errors import BuildFailed, UsageError
 
 if TYPE_CHECKING:
+    from layoutrand.build.coincidence import CoincidingSystems
+    from layoutrand.build.inspect import Inspection
+    from layoutrand.cache.capture_record import CapturedLink
     from layoutrand.cache.upkeep import CacheEntry
+    from layoutrand.cli.terminal import Terminal
 
 _TOO_LARGE: Final = 2**63
+_LONGEST_NAME: Final = 34
+_LONGEST_OBJECT: Final = 16
+"""So that a table of them fits into 80 columns; JSON has all of both."""
 
 cache_app = typer.Typer(help="The cache of captures and binaries.", no_args_is_help=True)
 
@@ -34,13 +42,11 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     """The order asked for, the order achieved, and how far two layouts are apart."""
     from layoutrand.build.binaries import kept_addresses
     from layoutrand.build.coincidence import coinciding_systems
-    from layoutrand.build.descent import AS_LINKED
     from layoutrand.build.inspect import inspect as inspect_binary
     from layoutrand.build.inspect import inspect_document
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.config.config import choose
     from layoutrand.config.seeds import parse_layout
-    from layoutrand.link.code import only_one_layout
     from layoutrand.model import IDENTITY
 
     terminal = options.terminal(json=json, quiet=quiet)
@@ -62,28 +68,62 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     if json:
         terminal.document(inspect_document(found))
         return 0
+    for line in _inspected(found, link, coinciding_systems([binary])):
+        terminal.line(line)
+    terminal.line()
+    _show_order(found, link, terminal, limit)
     terminal.line(f"{found.path}\nsha256 {found.sha256}")
-    exact = "exactly as asked" if not found.wrong_slots else f"{found.wrong_slots} slots are not as asked"
-    terminal.line(f"{len(found.placed)} sections, {', '.join(found.factors)}, classes {found.classes}: {exact}")
-    for coinciding in coinciding_systems([binary]):
-        terminal.line(str(coinciding))
-    if reason := only_one_layout(link, factors=found.factors, classes=found.classes):
-        terminal.line(f"it has {reason}")
-    if found.post_processed != AS_LINKED:
-        terminal.line(f"read off the link inside the build; the file was changed after it: {found.post_processed}")
-    for distance in found.distances:
-        terminal.line(
-            f"to {distance.other}: Kendall tau {distance.kendall_tau:+.4f}, "
-            f"{distance.adjacent_kept} of {max(0, len(found.placed) - 1)} neighbours kept"
-        )
-    rows = [
-        (f"{p.section} ({p.object})", f"{p.address:#x}", str(p.size), p.kind + (" pinned" if p.pinned else ""))
-        for p in (found.placed[:limit] if limit else found.placed)
-    ]
-    terminal.table("Order achieved", ("section", "address", "bytes", "class"), rows)
-    if limit and len(found.placed) > limit:
-        terminal.line(f"... {len(found.placed) - limit} more; --limit 0 shows all, --json too")
     return 0
+
+
+def _inspected(found: Inspection, link: CapturedLink, coinciding: Sequence[CoincidingSystems]) -> Iterator[str]:
+    """What can move, whether it lies as asked, and how far it is from other layouts."""
+    from layoutrand.build.descent import AS_LINKED
+    from layoutrand.link.code import only_one_layout
+
+    stay = len(found.placed) - found.n_movable
+    staying = f" ({stay} keep their place)" if stay else ""
+    exact = "in exactly the order asked for" if not found.wrong_slots else f"{found.wrong_slots} slots are not as asked"
+    yield (
+        f"{found.system}, layout {found.layout}: {found.n_movable} of {len(found.placed)} sections can move{staying}, "
+        f"{exact} ({', '.join(found.factors)}; classes {found.classes})"
+    )
+    yield from map(str, coinciding)
+    if reason := only_one_layout(link, factors=found.factors, classes=found.classes):
+        yield f"it has {reason}"
+    if found.post_processed != AS_LINKED:
+        yield f"read off the link inside the build; the file was changed after it: {found.post_processed}"
+    for distance in found.distances:
+        yield (
+            f"from {distance.other}: Kendall tau {distance.movable_tau:+.4f} over what can move, "
+            f"{distance.movable_kept} of {max(0, found.n_movable - 1)} neighbours kept"
+        )
+
+
+def _show_order(found: Inspection, link: CapturedLink, terminal: Terminal, limit: int) -> None:
+    """Section by section, by names that people read."""
+    from layoutrand.explain.hot_functions import readable_names
+    from layoutrand.explain.hotness import function_names, mangled
+    from layoutrand.platform.process import SubprocessRunner
+    from layoutrand.text.document import cut
+
+    shown = found.placed[:limit] if limit else found.placed
+    sections = [link.sections[number] for number in found.order[: len(shown)]]
+    names = function_names(sections, readable_names(mangled(sections), SubprocessRunner(), terminal.say))
+    rows = [
+        (
+            cut(name.removesuffix(f" ({placed.object})").removesuffix(f" of {placed.object}"), _LONGEST_NAME),
+            cut(PurePosixPath(placed.object).name, _LONGEST_OBJECT),
+            f"{placed.address:#x}",
+            f"{placed.size:,}",
+            placed.kind + (" pinned" if placed.pinned else ""),
+        )
+        for name, placed in zip(names, shown, strict=True)
+    ]
+    terminal.table("Order", ("function or section", "object", "address", "bytes", "class"), rows)
+    if len(found.placed) > len(shown):
+        terminal.line(f"... {len(found.placed) - len(shown)} more; --limit 0 shows all, --json too")
+    terminal.line()
 
 
 @cache_app.command("path")
