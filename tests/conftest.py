@@ -23,8 +23,11 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 OF_AN_HOUR = (
     "tests/real/",
     "tests/stats/test_studies.py",
+    "tests/analysis/test_aa_simulation.py",
     "tests/analysis/test_blocking_simulation.py",
+    "tests/analysis/test_compare_simulation.py",
     "tests/analysis/test_false_alarms.py",
+    "tests/analysis/test_suite.py",
 )
 
 

@@ -62,7 +62,7 @@ def recorded(directory):
         return store.executions(current_experiment(CONFIG))
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [4, pytest.param(50, marks=pytest.mark.hour)])
 def test_killed_again_and_again_each_slot_is_recorded_exactly_once(project, kills):
     rng = random.Random(1)
     reported: list[int] = []

@@ -193,6 +193,7 @@ def test_what_is_lost_too_often_is_recorded_and_can_be_tried_again(cluster_proje
 
 
 @pytest.mark.slow
+@pytest.mark.hour
 def test_a_node_that_always_gets_something_done_is_never_given_up(cluster_project: ClusterProject) -> None:
     """One execution per task, each task lost: more tasks than retries, and still nothing is recorded as lost."""
 

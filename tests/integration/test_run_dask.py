@@ -105,6 +105,7 @@ def test_rounds_on_two_workers(shop: Workshop, tmp_path: Path, monkeypatch: pyte
         assert all(a.started_at + a.wall_s <= b.started_at for a, b in itertools.pairwise(own))
 
 
+@pytest.mark.hour
 def test_what_nodes_executed_is_explained_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted conflict is found in counts that came back from two workers."""
     require("gcc", "gcc")
@@ -136,6 +137,7 @@ def test_what_nodes_executed_is_explained_here(tmp_path: Path, monkeypatch: pyte
     assert len(found["binaries"]) == 24
 
 
+@pytest.mark.hour
 def test_a_worker_killed_while_it_executes(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its program ends with it; a worker that comes later does the rest, and nothing that was finished again."""
     with dask(tmp_path / "dask", ()) as cluster:

@@ -181,6 +181,7 @@ def test_an_interrupted_run_keeps_what_it_has(cluster: SlurmCluster, shop: Works
     assert document["executed"] + document["already"] == len(recorded(shop)) == 24
 
 
+@pytest.mark.hour
 def test_a_node_with_another_processor_is_given_nothing_more(
     cluster: SlurmCluster, shop: Workshop, tmp_path: Path
 ) -> None:

@@ -86,6 +86,7 @@ def test_jobs_on_two_nodes_make_what_this_machine_makes(cluster: SlurmCluster, s
     assert "given out" not in said
 
 
+@pytest.mark.hour
 def test_a_node_that_dies_in_mid_task(cluster: SlurmCluster, shop: Workshop, tmp_path: Path) -> None:
     """Killed with its jobs as soon as it has begun to link: the other node does what it had, and all are there."""
     process = started(shop, "--seeds", "20")
