@@ -12,6 +12,9 @@ from subprocess import CompletedProcess
 import pytest
 
 import startkit
+from layoutrand.config.config import System
+from layoutrand.explain.remedies import remedies_of
+from layoutrand.linkers.toolbox import declared
 from workshop import require
 
 # Its time, which it prints, is that of a place: of where `work` begins in its line, or of which line that is.
@@ -159,6 +162,36 @@ def test_a_flag_that_the_compiler_refuses_is_told_and_the_others_are_tried(
     assert [row["verdict"] for row in found["tried"]] == ["helps", "helps", "failed"]
     assert "what is that flag" in found["tried"][2]["reason"]
     assert "-Wa,-mbranches-within-32B-boundaries: " in done.stderr
+
+
+@pytest.mark.slow
+def test_nothing_is_executed_where_no_flag_can_be_tried(planted, tmp_path: Path, monkeypatch) -> None:
+    call = planted(32)
+    own = tmp_path / "bin" / "gcc"
+    own.parent.mkdir()
+    own.write_text(
+        '#!/bin/sh\ncase " $* " in *branches-within*|*-falign*) echo "error: what is that flag" >&2; exit 1;; esac\n'
+        'exec /usr/bin/gcc "$@"\n'
+    )
+    own.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{own.parent}:{os.environ['PATH']}")
+    call("run", "--seeds", "20", "-q")
+    done = call("explain", "--profiler", "callgrind", "--remedy")
+    assert "no remedy is tried: none of the flags makes another program: " in done.stdout
+    assert "what is that flag" in done.stdout
+    assert "executions now" not in done.stderr
+
+
+def test_flags_are_added_where_a_language_has_its_own() -> None:
+    (aligned, _, branches) = remedies_of(declared("gcc", Path()))
+    plain = aligned.applied(System(cflags="-O2"))
+    assert (plain.cflags, plain.cxxflags, plain.fflags) == ("-O2 -falign-functions=64", None, "")
+    own = aligned.applied(System(cflags="-O2", cxxflags="", fflags="-O3"))
+    assert (own.cxxflags, own.fflags) == ("-falign-functions=64", "-O3 -falign-functions=64")
+    assert branches.applied(System()).cflags == "-Wa,-mbranches-within-32B-boundaries"
+    rust = remedies_of(declared("rust", Path()))
+    assert rust[0].applied(System(cflags="-O2", rustflags="-g")).rustflags == "-g -Cllvm-args=-align-all-functions=6"
+    assert remedies_of(declared("go", Path())) == ()
 
 
 def test_what_makes_no_sense_is_one_clear_error(planted) -> None:

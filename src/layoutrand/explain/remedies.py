@@ -36,8 +36,8 @@ class Remedy:
         """Where C++ or Fortran have flags of their own, they get it as C does."""
         if self.key != "cflags":
             return (self.key,)
-        own = [key for key in ("cxxflags", "fflags") if getattr(system, key)]
-        return ("cflags", *own)
+        own = {"cxxflags": system.cxxflags is not None, "fflags": bool(system.fflags)}
+        return ("cflags", *(key for key, has_own in own.items() if has_own))
 
 
 _COMPILED: Final = (

@@ -152,8 +152,8 @@ def treat(
 ) -> Treatment:
     """Build, execute and compare, with the setup of a configuration that `with_remedies` made.
 
-    Raises what `execute` raises, `BuildFailed` where the system as it is cannot be built, and `AnalysisError` where
-    nothing of it was measured.
+    Raises what `execute` raises, `BuildFailed` where the system as it is cannot be built, `AnalysisError` where nothing
+    of it was measured, and `FeatureUnsupported` where no remedy makes another program.
     """
     file.check_usable(results_path(setup.project))
     seeds = tuple(range(order.first, order.first + order.layouts))
@@ -161,6 +161,8 @@ def treat(
     built = _built(explanation, setup, [system, *(each.name for each in candidates)], seeds)
     same, failed = _not_executed(explanation, built)
     to_execute = [each for name, each in built.items() if name not in same and name not in failed]
+    if len(to_execute) == 1:  # the system as it is, with nothing to compare it with
+        raise FeatureUnsupported(_nothing_to_execute(candidates, same, failed))
     request = make_request(
         setup.config,
         setup.project,
@@ -211,6 +213,12 @@ def _not_executed(explanation: Explanation, built: dict[str, SystemBuild]) -> tu
         elif name != own.system and identity.text_sha256 == own.text_sha256:
             same.add(name)
     return frozenset(same), failed
+
+
+def _nothing_to_execute(candidates: Sequence[TriedSystem], same: frozenset[str], failed: dict[str, str]) -> str:
+    reasons = {f"{each.remedy.flags} changes nothing" for each in candidates if each.name in same}
+    reasons |= set(failed.values())
+    return f"none of the flags makes another program: {'; '.join(sorted(reasons))}"
 
 
 def _identity(explanation: Explanation, built: SystemBuild) -> Binary | None:
