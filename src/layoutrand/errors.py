@@ -87,6 +87,10 @@ class ClusterError(HostError):
     """The engine that ``[cluster]`` names cannot be used, or a task that it was given came to nothing."""
 
 
+class OtherMachine(FeatureUnsupported):
+    """A build made a program for another processor."""
+
+
 class BuildError(LayoutrandError):
     """A build, capture or link failed; ``log`` is where the whole output is.
 
@@ -122,6 +126,10 @@ class CaptureFailed(BuildError):
 
 class NothingLinked(CaptureFailed):
     """The build worked, but no link of it was seen."""
+
+
+class WrongArtefact(CaptureFailed):
+    """The build worked, but what ``build.artefacts`` names is not there, or is no program."""
 
 
 class NotCompiledHere(CaptureFailed):

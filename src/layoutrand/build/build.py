@@ -115,6 +115,11 @@ def build(setup: BuildSetup, systems: Sequence[str], layouts: Sequence[LayoutNam
         results = [_rebuilt(setup, name, controls.get(name, nothing), layouts) for name in systems]
     results += [_prebuilt(setup, name, layouts) for name in everything if name not in systems]
     results.sort(key=lambda result: everything.index(result.system))
+    for name, first in setup.failed.left_out():
+        progress.say(
+            f"{name}: not built, since nothing but flags of compilers tells it from {first}, which failed; "
+            "`layoutrand build --keep-going` builds it all the same"
+        )
     return _with_remarks(results, setup.origins.notes())
 
 
@@ -220,12 +225,15 @@ def _capture(setup: BuildSetup, name: str) -> _Base:
             cached = made is not None
             if recorded != "none" and not cached:
                 notes.append(CaptureBuiltAgain(name, record=recorded))
+            if not cached:
+                setup.failed.refuse(setup.config, name)
             if not cached and (reason := why_again(setup, order)) is not None:
                 setup.progress.say(str(reason))
             made = made or capture(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say)
             remember_build(setup, order)
         return _Base(made, order.toolbox.tools["ld"], order, cached, None, tuple(notes))
     except LayoutrandError as error:
+        setup.failed.note(setup.config, name, error)
         return _Base(None, None, None, False, error, tuple(notes))
 
 
@@ -244,11 +252,13 @@ def _stock(setup: BuildSetup, name: str) -> _Stock:
                 return _Stock([binary for binary in found if binary], notes)
             if any(cache.has_entry(key) for key, binary in zip(keys.values(), found, strict=True) if binary is None):
                 notes.append(StockBuiltAgain(name))
+            setup.failed.refuse(setup.config, name)
             made = build_stock(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say)
             stored = [store_stock(cache, name, artefact, keys[artefact], data) for artefact, data in made.items()]
             remember_build(setup, order)
             return _Stock(list(stored), notes)
     except LayoutrandError as error:
+        setup.failed.note(setup.config, name, error)
         return _Stock([as_failure(name, artefact, STOCK, error) for artefact in artefacts], notes)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from layoutrand.build import descent
 from layoutrand.build.linking import Linking, Reference
+from layoutrand.build.shared_failures import SharedFailures
 from layoutrand.cache.store import Cache
 from layoutrand.capture.libraries import companions
 from layoutrand.capture.origin import Origins, Say
@@ -42,7 +43,10 @@ class LinkingNodes(Protocol):
 
 @dataclass(frozen=True)
 class BuildSetup:
-    """Where and with what everything is built; layouts are linked on ``nodes`` where there are some."""
+    """Where and with what everything is built; layouts are linked on ``nodes`` where there are some.
+
+    ``failed`` is what builds failed for that others would fail for, too.
+    """
 
     config: Config
     project: Path
@@ -52,6 +56,7 @@ class BuildSetup:
     progress: BuildProgress
     origins: Origins
     nodes: LinkingNodes | None = None
+    failed: SharedFailures = field(default_factory=SharedFailures)
 
     @classmethod
     def of(

@@ -30,9 +30,9 @@ from layoutrand.config.layout_policy import Factor, LayoutPolicy
 from layoutrand.errors import (
     BuildError,
     BuildFailed,
-    FeatureUnsupported,
     NotCompiledHere,
     NothingLinked,
+    OtherMachine,
     WorkedOnAfterLink,
 )
 from layoutrand.linkers import toolbox as toolboxes
@@ -116,7 +116,7 @@ class FirstBuild:
                     self._remember(name, made, number)
                     return made
                 if made.machine:
-                    raise FeatureUnsupported(unsupported(several(made.new), made.machine))
+                    raise OtherMachine(unsupported(several(made.new), made.machine))
                 if self.found.toolchain == "go":
                     raise NothingLinked(NOTHING_LINKED, log=made.log)
                 (past_us if made.is_past_us else nothing).append(made.error())

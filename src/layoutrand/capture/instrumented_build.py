@@ -34,9 +34,9 @@ from layoutrand.capture.workspace import (
 from layoutrand.config.build_recipe import Recipe
 from layoutrand.errors import (
     BuildFailed,
-    CaptureFailed,
-    FeatureUnsupported,
     FlagsUnheard,
+    OtherMachine,
+    WrongArtefact,
 )
 from layoutrand.linkers.compiling import what_stops
 from layoutrand.linkers.toolbox import Toolbox
@@ -220,10 +220,10 @@ def built(
 
 
 def _refuse_machine(order: BuildOrder, tree: Path) -> None:
-    """Raise `FeatureUnsupported` for an artefact that is for another machine than can be done."""
+    """Raise `OtherMachine` for an artefact that is for another machine than can be done."""
     for artefact in order.recipe.build.artefacts:
         if machine := elf.other_machine(first_bytes(tree / artefact)):
-            raise FeatureUnsupported(f"system {order.recipe.system!r}: {unsupported(artefact, machine)}")
+            raise OtherMachine(unsupported(artefact, machine))
 
 
 def _refuse_unheard(order: BuildOrder, space: Workspace, log: Path) -> None:
@@ -261,7 +261,7 @@ def _changed(order: BuildOrder) -> bool:
 
 
 def artefact_of(tree: Path, artefact: str, log: Path, outputs: Sequence[str], *, whatever: bool = False) -> bytes:
-    """The artefact that the build left; raises `CaptureFailed` if there is none, or no ELF file unless ``whatever``.
+    """The artefact that the build left; raises `WrongArtefact` if there is none, or no ELF file unless ``whatever``.
 
     ``outputs`` are what links of the build wrote: the message names those that are there.
     """
@@ -269,13 +269,13 @@ def artefact_of(tree: Path, artefact: str, log: Path, outputs: Sequence[str], *,
     if not path.is_file():
         there = left_in(outputs, tree)
         linked = f" It linked: {several(there)}" if there else ""
-        raise CaptureFailed(f"the build succeeded, but made no {artefact}; is build.artefacts right?{linked}", log=log)
+        raise WrongArtefact(f"the build succeeded, but made no {artefact}; is build.artefacts right?{linked}", log=log)
     data = content_of_regular(path, largest=PROGRAM)
     if not elf.is_elf(data) and not whatever:
         if data[:2] == b"#!":
             program = Path(artefact).parent / ".libs" / Path(artefact).name
-            raise CaptureFailed(f"{artefact} is a script; libtool puts the program itself into {program}", log=log)
-        raise CaptureFailed(
+            raise WrongArtefact(f"{artefact} is a script; libtool puts the program itself into {program}", log=log)
+        raise WrongArtefact(
             f"{artefact} is not an ELF file. If the build packs or converts a program into it, `layoutrand build "
             "--mode rebuild` lays out that program inside the build, once per seed",
             log=log,

@@ -31,6 +31,14 @@ def build(  # noqa: PLR0913 - one parameter for each option
     explain: Annotated[
         bool, typer.Option("--explain", help="Build nothing; say what would be reused or made, and why.")
     ] = False,
+    keep_going: Annotated[
+        bool,
+        typer.Option(
+            "--keep-going",
+            help="Build also systems whose builds differ in nothing but flags from one that made another artefact than "
+            "build.artefacts names, or none.",
+        ),
+    ] = False,
     list_systems: Annotated[
         bool, typer.Option("--list-systems", help="Build nothing; list the systems, those of [matrix] included.")
     ] = False,
@@ -58,7 +66,7 @@ def build(  # noqa: PLR0913 - one parameter for each option
     except ToolNotFound as error:
         terminal.warn(f"`layoutrand run` will need more than this: {error}")
     part = options.ProjectPart(config, directory, systems, jobs=options.count_jobs(jobs))
-    results = build_with_progress(part, layouts, terminal)
+    results = build_with_progress(part, layouts, terminal, keep_going=keep_going)
     if json:
         terminal.document(build_document(results))
     show_build(results, terminal)
@@ -71,12 +79,14 @@ def build_with_progress(
     terminal: Terminal,
     *,
     captures: Mapping[str, str] | None = None,
+    keep_going: bool = False,
 ) -> list[SystemBuild]:
     """Build, with a progress bar; systems that ``captures`` names from these, which earlier builds left."""
     from layoutrand.build.build import build as build_systems
     from layoutrand.build.build import build_earlier
     from layoutrand.build.build_setup import BuildProgress, BuildSetup
     from layoutrand.build.references import check_references
+    from layoutrand.build.shared_failures import SharedFailures
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.cluster.open import linking_cluster
     from layoutrand.platform.process import SubprocessRunner
@@ -92,7 +102,7 @@ def build_with_progress(
     ):
         progress = BuildProgress(terminal.say, _counter(update, total))
         setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress, jobs=part.jobs)
-        setup = replace(setup, nodes=nodes)
+        setup = replace(setup, nodes=nodes, failed=SharedFailures(keep_going))
         if captures:
             return build_earlier(setup, {name: captures[name] for name in systems}, layouts)
         return build_systems(setup, systems, layouts)
