@@ -86,7 +86,6 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.explain import explain_selection
     from layoutrand.explain.remedy import RemedyOrder, why_not_tried
-    from layoutrand.explain.remedy_words import problems
     from layoutrand.explain.suspects import Explanation
     from layoutrand.explain.suspects_document import explain_document
 
@@ -136,9 +135,9 @@ def explain(  # noqa: PLR0913 - one parameter for each option
             show_confirmations(_displayed(each, names), made, terminal)
         if remedying is not None and isinstance(each, Explanation):
             nothing = why_not_tried(each, confirmed.get(number), selection, confidence)
-            cured = _remedy(each, nothing, remedying, terminal)
+            cured, has_failed = _remedy(each, nothing, remedying, terminal)
             treated |= {} if cured is None else {number: cured}
-            failed = failed or (cured is not None and bool(cured.summary.failures or problems(cured)))
+            failed = failed or has_failed
         terminal.line()
     if json:
         terminal.document(explain_document(found, confirmed, treated, confidence, selection.experiment))
@@ -161,19 +160,29 @@ def _first_seed(selection: Selection, asked: int | None) -> int:
     return first_seed([e.layout for e in selection.executions if isinstance(e.layout, int)], asked)
 
 
-def _remedy(explanation: Explanation, nothing: str, how: Remedying, terminal: Terminal) -> Treatment | None:
-    """Try remedies unless there is ``nothing`` to cure, and show what they did; None where none is tried."""
-    from layoutrand.errors import FeatureUnsupported
+def _remedy(
+    explanation: Explanation, nothing: str, how: Remedying, terminal: Terminal
+) -> tuple[Treatment | None, bool]:
+    """Try remedies unless there is ``nothing`` to cure, and show what they did, None where none is tried.
+
+    Also whether anything failed: of one benchmark that is no reason to leave out the others.
+    """
+    from layoutrand.errors import AnalysisError, BuildError, FeatureUnsupported
+    from layoutrand.explain.remedy_words import problems
+    from layoutrand.explain.words import title
 
     try:
         found = None if nothing else remedy_of(explanation, how, terminal)
     except FeatureUnsupported as error:
         found, nothing = None, str(error)
+    except (AnalysisError, BuildError) as error:
+        terminal.fail(f"{title(explanation)}: no remedy is tried: {error}")
+        return None, True
     if found is None:
         terminal.line(f"no remedy is tried: {nothing}")
-        return None
+        return None, False
     show_treatment(found, terminal)
-    return found
+    return found, bool(found.summary.failures or problems(found))
 
 
 def _displayed(found: _Found, names: DisplayNames) -> _Found:
