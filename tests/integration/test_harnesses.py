@@ -170,6 +170,7 @@ def explained(directory, case):
     return [each["name"] for each in found["functions"]]
 
 
+@pytest.mark.hour
 def test_one_case_is_explained_by_a_profile_of_it_alone(tmp_path):
     need("/usr/include/benchmark/benchmark.h", "libbenchmark-dev")
     need("/usr/include/catch2/catch.hpp", "catch2")

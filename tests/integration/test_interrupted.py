@@ -56,7 +56,7 @@ def test_two_processes_of_different_seeds(project: Workshop) -> None:
     assert verify(Cache(project.cache)) == []
 
 
-@pytest.mark.parametrize("moments", [2, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("moments", [2, pytest.param(40, marks=pytest.mark.hour)])
 def test_killed_at_any_point(project: Workshop, moments: int) -> None:
     """After kill -9 at several moments of a build the same call completes, with the bytes of an undisturbed one."""
     begin = time.monotonic()

@@ -47,7 +47,7 @@ def test_two_processes_do_nothing_twice(project: Workshop) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moments", [1, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("moments", [1, pytest.param(25, marks=pytest.mark.hour)])
 def test_killed_at_any_point(project: Workshop, moments: int) -> None:
     """After kill -9 at several moments the same call completes, with the bytes of an undisturbed one."""
     undisturbed = Workshop(project.project, project.cache.parent / "undisturbed")

@@ -20,7 +20,7 @@ for name in sys.argv[1:]:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.hour
 def test_every_module_is_imported_alone():
     found = pkgutil.walk_packages(layoutrand.__path__, "layoutrand.")
     names = [each.name for each in found if not each.name.endswith("__main__")]
