@@ -16,7 +16,8 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.config.config import System
 from layoutrand.execute.experiment import current_experiment
 from layoutrand.explain.remedies import _COMPILED
-from layoutrand.explain.remedy import (
+from layoutrand.explain.remedy_words import conclusion, problems, rows
+from layoutrand.explain.treated import (
     BuildFindings,
     RemedyOrder,
     Signs,
@@ -28,7 +29,6 @@ from layoutrand.explain.remedy import (
     recommended,
     spread_p,
 )
-from layoutrand.explain.remedy_words import conclusion, problems, rows
 from layoutrand.model import IDENTITY
 from layoutrand.stats import Interval
 from rates.recorded import config_of

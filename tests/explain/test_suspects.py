@@ -266,7 +266,7 @@ def test_sentences(planted, tmp_path):
 def test_the_document(planted, tmp_path):
     confirmation = Confirmation(Groups(planted, (31,), (32,), 9), interval(1.1, 1.2, 1.3), "confirmed", 1, 1, 0)
     found = [explanation(tmp_path, [planted]), Unexplained("O3", "b", "wall_s", "too few"), explanation(tmp_path)]
-    document = explain_document(found, {0: Confirmed((confirmation,), ("g: rare",), None)}, 0.95, EXPERIMENT)
+    document = explain_document(found, {0: Confirmed((confirmation,), ("g: rare",), None)}, {}, 0.95, EXPERIMENT)
     json.dumps(document, allow_nan=False)
 
     assert document["schema"] == "layoutrand/explain/1"

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from layoutrand.config.config import Config
     from layoutrand.execute.run_progress import RunProgress
     from layoutrand.explain.explain import ExplainSetup
-    from layoutrand.explain.remedy import RemedyOrder, Treatment
     from layoutrand.explain.suspects import Explanation
+    from layoutrand.explain.treated import RemedyOrder, Treatment
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.execute.run_progress import RunProgress
     from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained
-    from layoutrand.explain.remedy import Treatment
     from layoutrand.explain.suspects import Explanation
+    from layoutrand.explain.treated import Treatment
     from layoutrand.model import LayoutName
 
 _SHOWN = 10
@@ -85,9 +85,10 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.errors import UsageError
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.explain import explain_selection
-    from layoutrand.explain.remedy import RemedyOrder, why_not_tried
+    from layoutrand.explain.remedy import why_not_tried
     from layoutrand.explain.suspects import Explanation
     from layoutrand.explain.suspects_document import explain_document
+    from layoutrand.explain.treated import RemedyOrder
 
     terminal = options.terminal(json=json, quiet=quiet)
     executes = "--confirm" if confirm is not None else "--remedy" if remedy else None

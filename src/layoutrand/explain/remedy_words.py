@@ -9,7 +9,7 @@ from typing import Final
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.layout_words import size_of
 from layoutrand.config.seeds import format_seeds
-from layoutrand.explain.remedy import Treatment, Tried
+from layoutrand.explain.treated import Treatment, Tried
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import change, digits_of, p_value, p_words, signed
 

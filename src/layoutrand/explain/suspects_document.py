@@ -9,9 +9,9 @@ from typing import Any
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.explain.confirming import Confirmation
 from layoutrand.explain.explain import Confirmed, Unexplained
-from layoutrand.explain.remedy import Treatment, Tried
 from layoutrand.explain.remedy_words import conclusion
 from layoutrand.explain.suspects import Explanation, Suspect
+from layoutrand.explain.treated import Treatment, Tried
 from layoutrand.model import Experiment
 from layoutrand.stats import FactorSplit, Interval
 from layoutrand.text.quantities import finite

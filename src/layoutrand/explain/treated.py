@@ -1,0 +1,248 @@
+"""What measured layouts say of each remedy: whether it helps, and which one is recommended.
+
+A remedy helps where its layouts spread less than those of the system as it is do, by the test of spread that exchanges
+places within rounds (`layoutrand.stats.rounds_spread_test`), or where the mean is better, and the other of both is not
+worse: code that lies alike everywhere may lie badly everywhere.  Both p-values of all remedies are one family (Holm's
+method), so that with nothing to find anything is recommended in at most 5 % of cases.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from layoutrand.analysis.analyse import Analysis, AnalysisReport, analyse
+from layoutrand.analysis.blocking import freed
+from layoutrand.analysis.compare import compare
+from layoutrand.analysis.sample import Sample, binary_mean
+from layoutrand.analysis.selection import Selection
+from layoutrand.config.config import System
+from layoutrand.config.metric import Better
+from layoutrand.errors import AnalysisError
+from layoutrand.execute.run_progress import Summary
+from layoutrand.explain.remedies import Remedy
+from layoutrand.explain.suspects import Explanation
+from layoutrand.stats import Interval, adjust, decide, rounds_spread_test
+
+Verdict = Literal["helps", "is slower", "spreads more", "no help shown", "same code", "cannot tell", "failed"]
+
+FEWEST: Final = 8
+"""Layouts of each system that a remedy is tried in at least: with fewer no difference in spread stands out."""
+
+_THRESHOLD: Final = 0.01
+
+
+@dataclass(frozen=True)
+class RemedyOrder:
+    """What is asked for: so many new layouts of each system, from seed ``first`` on."""
+
+    layouts: int
+    first: int
+    confidence: float
+
+
+@dataclass(frozen=True)
+class TriedSystem:
+    """A remedy, the system with it, and what that is called."""
+
+    remedy: Remedy
+    name: str
+    system: System
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What became of one remedy; ``text_size`` is bytes of code without and with it.
+
+    ``spread_p`` is p of "layouts differ by no less", ``mean_p`` that of "the mean is the same", both adjusted for all
+    that was tried.
+
+    ``reason`` says why it failed, or why nothing can be told.  ``after`` is the analysis of its layouts, ``mean`` the
+    interval of the ratio of means, with it / without.
+    """
+
+    candidate: TriedSystem
+    verdict: Verdict
+    reason: str = ""
+    after: Analysis | None = None
+    mean: Interval | None = None
+    spread_p: float | None = None
+    mean_p: float | None = None
+    text_size: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """The system as it is in the new layouts, what was tried, and what is recommended: None where nothing helped."""
+
+    before: Analysis
+    tried: tuple[Tried, ...]
+    recommended: Tried | None
+    seeds: tuple[int, ...]
+    confidence: float
+    summary: Summary
+
+
+@dataclass(frozen=True)
+class BuildFindings:
+    """What builds say of the remedies: whose code is the ``same``, which ``failed`` and why, and bytes of code."""
+
+    same: frozenset[str]
+    failed: dict[str, str]
+    text_sizes: dict[str, int | None]
+
+
+def conclude(
+    explanation: Explanation,
+    selection: Selection,
+    candidates: Sequence[TriedSystem],
+    order: RemedyOrder,
+    known: BuildFindings,
+    summary: Summary,
+) -> Treatment:
+    """What the measured layouts say of each remedy; raises `AnalysisError` where the system as it is has none."""
+    subject, confidence = explanation.subject.sample, order.confidence
+    report = analyse(selection, confidence=confidence, metrics=[subject.metric])
+    before = of_system(report, subject, subject.system)
+    if before is None:
+        raise AnalysisError(f"no layout of {subject.system} was measured, so no remedy can be judged")
+    measured = {name: after for name in (c.name for c in candidates) if (after := of_system(report, subject, name))}
+    signs = {name: _signs(selection, subject, name, confidence) for name in measured}
+    adjusted = iter(adjust([p for each in signs.values() for p in (each.falls, each.mean)]))
+    tried = []
+    for candidate in candidates:
+        name = candidate.name
+        if name in known.same:
+            tried.append(Tried(candidate, "same code"))
+        elif name not in measured:
+            tried.append(Tried(candidate, "failed", known.failed.get(name) or _failures(selection, name)))
+        else:
+            own = replace(signs[name], falls=next(adjusted), mean=next(adjusted))
+            sizes = (known.text_sizes.get(subject.system), known.text_sizes.get(name))
+            doubt = _doubt((before, measured[name]), own)
+            tried.append(
+                Tried(
+                    candidate,
+                    "cannot tell" if doubt else judged(own, before.better, confidence),
+                    reason=doubt,
+                    after=measured[name],
+                    mean=own.ratio,
+                    spread_p=own.falls,
+                    mean_p=own.mean,
+                    text_size=None if sizes[0] is None or sizes[1] is None else (sizes[0], sizes[1]),
+                )
+            )
+    return Treatment(
+        before=before,
+        tried=tuple(tried),
+        recommended=recommended(tried),
+        seeds=tuple(range(order.first, order.first + order.layouts)),
+        confidence=confidence,
+        summary=summary,
+    )
+
+
+def of_system(report: AnalysisReport, subject: Sample, system: str) -> Analysis | None:
+    """The analysis of the subject's benchmark and metric in another system; None where nothing was measured."""
+    wanted = (system, subject.benchmark, subject.metric)
+    return next((each for each in report.analyses if (each.system, each.benchmark, each.metric) == wanted), None)
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What speaks for a remedy and against it: p of "layouts differ by no less", "by no more", "the mean is the same".
+
+    ``ratio`` is the interval of the means, with it / without; None where there is none, as ``is_enough`` then says.
+    """
+
+    falls: float
+    rises: float
+    mean: float
+    ratio: Interval | None
+    is_enough: bool
+
+
+def _signs(selection: Selection, subject: Sample, system: str, confidence: float) -> Signs:
+    found = compare(
+        selection, subject.system, system, confidence=confidence, threshold=_THRESHOLD, metric=subject.metric
+    )
+    pair = next(each for each in found.benchmarks if each.benchmark == subject.benchmark)
+    rounds = log_rounds(selection, subject, system)
+    return Signs(
+        falls=spread_p(rounds),
+        rises=spread_p([(after, before) for before, after in rounds]),
+        mean=1.0 if pair.sureness is None else pair.sureness.no_difference,
+        ratio=pair.ratio,
+        is_enough=len(rounds) >= FEWEST,
+    )
+
+
+def _failures(selection: Selection, system: str) -> str:
+    reasons = dict.fromkeys(each.reason for each in selection.failures if each.system == system)
+    return "; ".join(reasons) or "nothing of it was measured"
+
+
+def log_rounds(selection: Selection, subject: Sample, system: str) -> list[tuple[float, float]]:
+    """Logarithms of the means of each round that both systems have, in the order of time: without, then with it.
+
+    None where some are not above 0, which have no logarithm.
+    """
+    wanted = [(name, subject.benchmark, subject.metric) for name in (subject.system, system)]
+    samples = {(each.system, each.benchmark, each.metric): each for each in selection.samples}
+    both = tuple(freed(samples[each]).sample for each in wanted)
+    before, after = ({name: binary_mean(executions) for name, executions in each.binaries} for each in both)
+    rounds = sorted(before.keys() & after.keys(), key=lambda name: _began(name, both))
+    if any(value <= 0 for side in (before, after) for value in side.values()):
+        return []
+    return [(math.log(before[name]), math.log(after[name])) for name in rounds]
+
+
+def _began(name: object, samples: Sequence[Sample]) -> float:
+    """When the first execution in a round began; 0 where that is not known."""
+    times = [time for sample in samples for key, each in sample.started.items() if key == name for time in each]
+    return min(times, default=0.0)
+
+
+def spread_p(rounds: Sequence[tuple[float, float]]) -> float:
+    """p of "the second of each round spread as much as the first", one-sided; 1 where there are too few rounds."""
+    return rounds_spread_test([rounds]).p_value if len(rounds) >= FEWEST else 1.0
+
+
+def _doubt(analyses: Sequence[Analysis], signs: Signs) -> str:
+    """Why nothing can be told of a remedy that was measured; "" where something can."""
+    if any(each.findings is not None and each.findings.is_machine for each in analyses):
+        return "the machine changed its speed while it was measured"
+    if signs.ratio is None or not signs.is_enough:
+        return f"fewer than {FEWEST} rounds have values of both that are above 0"
+    return ""
+
+
+def judged(signs: Signs, better: Better, confidence: float) -> Verdict:
+    """By what speaks for a remedy, of which p-values are adjusted, and by what speaks against it."""
+    assert signs.ratio is not None
+    level = 1 - confidence
+    direction = decide(signs.ratio, 0.0, better=better)
+    if direction == "slower":
+        return "is slower"
+    if signs.rises <= level:
+        return "spreads more"
+    helps = signs.falls <= level or (direction == "faster" and signs.mean <= level)
+    return "helps" if helps else "no help shown"
+
+
+def recommended(tried: Sequence[Tried]) -> Tried | None:
+    """Of what helps the first that leaves no sign of layout, else the one that leaves the least of it."""
+    helping = [each for each in tried if each.verdict == "helps" and each.after is not None]
+    for each in helping:
+        assert each.after is not None
+        if each.after.findings is not None and each.after.findings.layout.answer != "matters":
+            return each
+    return min(helping, key=_left, default=None)
+
+
+def _left(tried: Tried) -> float:
+    assert tried.after is not None
+    layout = tried.after.layout
+    return math.inf if layout is None or layout.relative_sd is None else layout.relative_sd
