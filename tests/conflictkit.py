@@ -6,7 +6,13 @@ again and again.  Where they share sets, nine lines take turns in eight places, 
 
 from __future__ import annotations
 
+import os
 import random
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import startkit
 
 CONFIG = """\
 [project]
@@ -26,6 +32,17 @@ metric = %s
 PRINTED = """{ printed = [
   { name = "hash", regex = 'hash ([0-9.]+)' }, { name = "rounds", regex = 'rounds ([0-9]+)' }
 ] }"""
+
+
+def caller(project: Path, cache: Path) -> Callable[..., CompletedProcess[str]]:
+    """What calls the command line on a project, and sees to the exit status."""
+
+    def call(*arguments: object, status: int = 0) -> CompletedProcess[str]:
+        done = startkit.layoutrand(*arguments, "-C", project, env={**os.environ, "LAYOUTRAND_CACHE": str(cache)})
+        assert done.returncode == status, done.stderr
+        return done
+
+    return call
 
 
 def source(rounds):

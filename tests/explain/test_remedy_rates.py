@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,8 +16,8 @@ from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.config.config import System
 from layoutrand.execute.experiment import current_experiment
-from layoutrand.explain.remedies import _COMPILED
-from layoutrand.explain.remedy_words import conclusion, problems, rows
+from layoutrand.explain.remedies import remedies_of
+from layoutrand.explain.remedy_words import COLUMNS, conclusion, how_judged, problems, rows, what_was_tried
 from layoutrand.explain.treated import (
     BuildFindings,
     RemedyOrder,
@@ -29,12 +30,15 @@ from layoutrand.explain.treated import (
     recommended,
     spread_p,
 )
+from layoutrand.linkers.toolbox import declared
 from layoutrand.model import IDENTITY
 from layoutrand.stats import Interval
 from rates.recorded import config_of
 
 BASE = "O2"
-CANDIDATES = tuple(TriedSystem(remedy, f"{BASE}+{remedy.name}", System()) for remedy in _COMPILED)
+CANDIDATES = tuple(
+    TriedSystem(remedy, f"{BASE}+{remedy.name}", System()) for remedy in remedies_of(declared("gcc", Path()))
+)
 LAYOUTS = ("normal", "bimodal", "none")
 MACHINES = ("still", "spikes", "drift")
 
@@ -130,8 +134,10 @@ def test_what_helps_is_recommended_and_what_makes_slower_is_not():
     assert [each.verdict for each in found.tried] == ["is slower", "no help shown", "helps"]
     assert found.recommended is found.tried[2]
     text = conclusion(found)
-    assert text.startswith("cure: -Wa,-mbranches-within-32B-boundaries (no branch crosses")
-    assert "p adjusted for 3 remedies" in text
+    assert text.startswith("b0, O2, wall_s: cured by -Wa,-mbranches-within-32B-boundaries: layout adds ")
+    assert "adjusted for 3 remedies" in how_judged(found)
+    assert what_was_tried(found)[2].startswith("branches-32B: -Wa,-mbranches-within-32B-boundaries (no branch crosses")
+    assert {len(row) for row in rows(found)} == {len(COLUMNS)}
     assert rows(found)[0][0] == "as it is"
     assert problems(found) == []
 
@@ -148,7 +154,7 @@ def test_recommendations_are_true_at_their_rate(machine):
         assert false <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / n)
     for kind, left in (("normal", 0.1), ("bimodal", 0.0)):
         told = study(World(kind, machine, left=(1.0, left, 1.0)), n)
-        right, wrong = told["aligned-loops"] / n, (told["aligned"] + told["branches-within-32B"]) / n
+        right, wrong = told["aligned-loops"] / n, (told["aligned"] + told["branches-32B"]) / n
         print(f"| {kind} | {machine} | second one helps | {right:.3f} | {wrong:.3f} | {dict(told)}")
         assert wrong <= 0.05
         told = study(World(kind, machine, left=(left, left, left), slower=(0.15, 0.15, 0.15)), n)
@@ -180,7 +186,7 @@ def test_too_few_rounds_tell_nothing_and_say_so():
     values = {name: table[:6] for name, table in drawn(np.random.default_rng(1), World("none", "still")).items()}
     found = treated(values)
     assert {each.verdict for each in found.tried} == {"cannot tell"}
-    assert conclusion(found) == "nothing is recommended: none of what was tried could be judged"
+    assert conclusion(found) == "b0, O2, wall_s: nothing is recommended: none of what was tried could be judged"
     (line,) = problems(found)
     assert line.endswith("fewer than 8 rounds have values of both that are above 0")
     assert spread_p([(0.0, 0.0)] * 7) == 1.0

@@ -11,7 +11,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-import startkit
+from conflictkit import CONFIG, caller
 from layoutrand.config.config import System
 from layoutrand.explain.remedies import remedies_of
 from layoutrand.linkers.toolbox import declared
@@ -34,24 +34,7 @@ int main(void) {
   return 0;
 }
 """
-CONFIG = """\
-[project]
-name = "planted"
-[build]
-source = "src"
-commands = ["make"]
-artefacts = ["prog"]
-[systems.O1]
-toolchain = "gcc"
-cflags = "-O1"
-%s
-[[benchmarks]]
-name = "b"
-command = ["{artefact}"]
-metric = { printed = [{ name = "place", regex = 'place ([0-9.]+)' }] }
-[run]
-controls = ["identity"]
-"""
+METRIC = "{ printed = [{ name = \"place\", regex = 'place ([0-9.]+)' }] }"
 Call = Callable[..., CompletedProcess[str]]
 
 
@@ -68,16 +51,12 @@ def planted(tmp_path: Path) -> Callable[..., Call]:
         for k in range(24)
     )
 
-    def call(*arguments: object, status: int = 0) -> CompletedProcess[str]:
-        env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
-        done = startkit.layoutrand(*arguments, "-C", project, env=env)
-        assert done.returncode == status, done.stderr
-        return done
+    call = caller(project, tmp_path / "cache")
 
     def make(mask: int, slower: float = 0.3, more: str = "") -> Call:
         text = PROGRAM % {"others": others, "mask": mask, "slower": slower}
         (project / "src" / "prog.c").write_text(text)
-        (project / "layoutrand.toml").write_text(CONFIG % more)
+        (project / "layoutrand.toml").write_text(CONFIG % METRIC + '[run]\ncontrols = ["identity"]\n' + more)
         call("run", "--seeds", "20", "-q")
         return call
 
@@ -96,7 +75,7 @@ def test_a_planted_offset_is_cured_by_alignment(planted, tmp_path: Path) -> None
     assert found["recommended"] == "O1+aligned"
     assert found["seeds"] == list(range(21, 45))
     rows = {row["system"]: row for row in found["tried"]}
-    assert rows.keys() == {"O1+aligned", "O1+aligned-loops", "O1+branches-within-32B"}
+    assert rows.keys() == {"O1+aligned", "O1+aligned-loops", "O1+branches-32B"}
     cured = rows["O1+aligned"]
     assert cured["flags"] == "-falign-functions=64"
     assert cured["verdict"] == "helps"
@@ -105,13 +84,16 @@ def test_a_planted_offset_is_cured_by_alignment(planted, tmp_path: Path) -> None
     assert cured["layout_sd"]["upper"] < 0.02
     assert cured["interval"][1] < 1
     assert cured["text_size"]["after"] > cured["text_size"]["before"]
-    assert rows["O1+branches-within-32B"]["verdict"] in {"no help shown", "same code"}
+    assert rows["O1+branches-32B"]["verdict"] in {"no help shown", "same code"}
 
     said = call("explain", "--profiler", "callgrind", "--remedy", "--remedy-layouts", "24")
-    assert "executions now" in said.stderr
     assert " 0 executions now" in f" {said.stderr}".replace("\n", " ")  # all are known
-    assert "cure: -falign-functions=64 (every function begins at a line): layout adds" in said.stdout
-    assert '[systems."O1+aligned"] as O1, with cflags = "-O1 -falign-functions=64"' in said.stdout
+    # The answer is the first line, in 80 columns; what it rests on follows.
+    first = said.stdout.partition("\n\n")[0]
+    assert " ".join(first.split()).startswith("b, O1, place: cured by -falign-functions=64: layout adds ")
+    assert '[systems."O1+aligned"] as O1, with cflags = "-O1 -falign-functions=64"' in " ".join(first.split())
+    assert max(map(len, said.stdout.partition("b, O1, place: 20 layouts")[0].splitlines())) <= 80
+    assert said.stdout.index("Suspects:") > said.stdout.index("aligned-loops:")
     # No other command sees these executions, nor the systems.
     (analysis,) = json.loads(call("analyse", "--metric", "place", "--json").stdout)["benchmarks"]
     assert (analysis["system"], analysis["n_binaries"]) == ("O1", 20)
@@ -119,7 +101,7 @@ def test_a_planted_offset_is_cured_by_alignment(planted, tmp_path: Path) -> None
     # What the sentence says to add to layoutrand.toml does what it says.
     path = tmp_path / "project" / "layoutrand.toml"
     more = '[systems."O1+aligned"]\ntoolchain = "gcc"\ncflags = "-O1 -falign-functions=64"\n'
-    path.write_text(path.read_text().replace("[[benchmarks]]", more + "[[benchmarks]]"))
+    path.write_text(path.read_text() + more)
     again = call("build", "--seeds", "21..44", "--system", "O1+aligned", "--no-controls")
     assert re.search(r"O1\+aligned +\d+ +24 +0 +24 ", again.stdout)  # 24 binaries: none made now, all in the cache
     # The name is taken now, so what is tried is called otherwise.
@@ -130,8 +112,10 @@ def test_a_planted_offset_is_cured_by_alignment(planted, tmp_path: Path) -> None
 def test_nothing_is_recommended_where_no_flag_helps(planted) -> None:
     call = planted(64)  # which of two lines it is, whatever it begins at
     said = call("explain", "--profiler", "callgrind", "--remedy", "--remedy-layouts", "24").stdout
-    assert "nothing is recommended: with none of 3 remedies do layouts differ by less, or is the mean better" in said
-    assert "helps" not in said.partition("Remedies:")[2].partition("intervals;")[0]
+    assert " ".join(said.split()).startswith(
+        "b, O1, place: nothing is recommended: with none of 3 remedies do layouts differ by less, or is the mean better"
+    )
+    assert not re.search(r" helps$", said, re.MULTILINE)
 
 
 @pytest.mark.slow

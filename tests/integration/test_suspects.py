@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sqlite3
 
 import pytest
 
-import startkit
-from conflictkit import CONFIG, PRINTED, source, write_source
+from conflictkit import CONFIG, PRINTED, caller, source, write_source
 from layoutrand.results.seals import seal_rows
 from workshop import require
 
@@ -25,11 +23,7 @@ def layoutrand(tmp_path):
     project = tmp_path / "project"
     write_source(project)
 
-    def call(*arguments, status=0):
-        env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
-        done = startkit.layoutrand(*arguments, "-C", project, env=env)
-        assert done.returncode == status, done.stderr
-        return done
+    call = caller(project, tmp_path / "cache")
 
     def make(metric, seeds=SEEDS):
         (project / "layoutrand.toml").write_text(CONFIG % metric)

@@ -115,20 +115,15 @@ def build(setup: BuildSetup, systems: Sequence[str], layouts: Sequence[LayoutNam
         results = [_rebuilt(setup, name, controls.get(name, nothing), layouts) for name in systems]
     results += [_prebuilt(setup, name, layouts) for name in everything if name not in systems]
     results.sort(key=lambda result: everything.index(result.system))
-    for name, first in setup.failed.left_out():
-        progress.say(
-            f"{name}: not built, since nothing but flags of compilers tells it from {first}, which failed; "
-            "`layoutrand build --keep-going` builds it all the same"
-        )
-    return _with_remarks(results, setup.origins.notes())
+    return _with_remarks(results, [*setup.origins.notes(), *setup.failed.left_out()])
 
 
-def _with_remarks(results: Sequence[SystemBuild], sources: Sequence[AnyWarning]) -> list[SystemBuild]:
-    """The results with what there is to say across systems: of the ``sources``, once, and of captures they share."""
+def _with_remarks(results: Sequence[SystemBuild], whole: Sequence[AnyWarning]) -> list[SystemBuild]:
+    """The results with what there is to say of all together, ``whole``, once, and of captures they share."""
     first: dict[str, str] = {}
     told = []
     for number, result in enumerate(results):
-        notes = [*(sources if number == 0 else ()), *result.notes]
+        notes = [*(whole if number == 0 else ()), *result.notes]
         if result.capture is not None:
             other = first.setdefault(result.capture.id, result.system)
             if other != result.system:
@@ -225,11 +220,11 @@ def _capture(setup: BuildSetup, name: str) -> _Base:
             cached = made is not None
             if recorded != "none" and not cached:
                 notes.append(CaptureBuiltAgain(name, record=recorded))
-            if not cached:
+            if made is None:
                 setup.failed.refuse(setup.config, name)
-            if not cached and (reason := why_again(setup, order)) is not None:
-                setup.progress.say(str(reason))
-            made = made or capture(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say)
+                if (reason := why_again(setup, order)) is not None:
+                    setup.progress.say(str(reason))
+                made = capture(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say)
             remember_build(setup, order)
         return _Base(made, order.toolbox.tools["ld"], order, cached, None, tuple(notes))
     except LayoutrandError as error:

@@ -37,6 +37,22 @@ class SharedCapture(AnyWarning):
 
 
 @dataclass(frozen=True)
+class NotBuilt(AnyWarning):
+    """Systems that were not built, as one that only flags tell from them failed for what they have in common."""
+
+    systems: tuple[str, ...]
+    first: str
+
+    def __str__(self) -> str:
+        names = ", ".join(self.systems[:4]) + (f" and {len(self.systems) - 4} more" if len(self.systems) > 4 else "")
+        was, them = ("was", "it") if len(self.systems) == 1 else ("were", "them")
+        return (
+            f"{names} {was} not built: nothing but flags of compilers tells {them} from {self.first}, which failed; "
+            "`layoutrand build --keep-going` builds all"
+        )
+
+
+@dataclass(frozen=True)
 class CaptureBuiltAgain(AnyWarning):
     """A capture that was in the cache; ``damaged`` is a file of it, None where nothing of it could be read.
 

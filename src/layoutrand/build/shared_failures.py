@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Final
 
+from layoutrand.build.build_warnings import NotBuilt
 from layoutrand.config.config import Config
 from layoutrand.errors import LayoutrandError, NothingLinked, OtherMachine, WrongArtefact
 
@@ -21,7 +22,7 @@ class SharedFailures:
     keep_going: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _first: dict[Hashable, tuple[str, LayoutrandError]] = field(default_factory=dict)
-    _left_out: list[tuple[str, str]] = field(default_factory=list)
+    _left_out: dict[str, list[str]] = field(default_factory=dict)
 
     def refuse(self, config: Config, name: str) -> None:
         """Raise what a system that has all but flags in common with this one failed for."""
@@ -30,8 +31,9 @@ class SharedFailures:
             if found is None:
                 return
             first, error = found
-            if first != name and (name, first) not in self._left_out:
-                self._left_out.append((name, first))
+            names = self._left_out.setdefault(first, [])
+            if name not in (first, *names):
+                names.append(name)
         raise error
 
     def note(self, config: Config, name: str, error: LayoutrandError) -> None:
@@ -40,10 +42,10 @@ class SharedFailures:
             with self._lock:
                 self._first.setdefault(_in_common(config, name), (name, error))
 
-    def left_out(self) -> list[tuple[str, str]]:
-        """Systems that were not built, each with the one that was built in its place."""
+    def left_out(self) -> list[NotBuilt]:
+        """Systems that were not built, with the one that was built in their place."""
         with self._lock:
-            return list(self._left_out)
+            return [NotBuilt(tuple(names), first) for first, names in self._left_out.items() if names]
 
 
 def _in_common(config: Config, name: str) -> Hashable:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -50,6 +51,14 @@ _PLAIN: Final = {
     "→": "->",
     **dict(zip(_BARS, "_..::|||", strict=True)),
 }
+
+
+def paragraph(text: str, blank: str, width: int) -> list[Line]:
+    """Whole sentences in lines of so many columns, words and options unbroken."""
+    parts = textwrap.wrap(
+        text, width, initial_indent=blank, subsequent_indent=blank, break_long_words=False, break_on_hyphens=False
+    )
+    return [[(part, "")] for part in parts]
 
 
 def can_draw(encoding: str | None = None) -> bool:

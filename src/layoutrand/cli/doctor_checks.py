@@ -92,13 +92,13 @@ def _changed(tuning: Tuning) -> tuple[dict[str, Any] | None, list[HostProblem]]:
 
 
 def _ability(chain: Toolchain, project: Path, runner: Runner) -> Ability:
+    versions = tuple(toolbox.installed_versions(chain))
     try:
         chain = toolbox.load(chain.name, project)
         tools = toolbox.find(chain, runner).tools
     except HostError as error:
         return Ability(chain.name, usable=False, factors=(), detail=str(error))
     detail = f"{tools['cc'].version}; {tools['ld'].version}"
-    versions = tuple(toolbox.installed_versions(toolbox.declared(chain.name, project)))
     return Ability(chain.name, usable=True, factors=tuple(chain.link.factors), detail=detail, versions=versions)
 
 

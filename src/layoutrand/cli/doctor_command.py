@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.charts import Line, Span
+from layoutrand.cli.charts import Line, Span, paragraph
 from layoutrand.cli.terminal import Terminal, terminal_width
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
     """Whether the machine is ready, what stands in the way and what mends it; None columns where no terminal is."""
     from layoutrand.cli.charts import ELSEWHERE, NARROWEST
     from layoutrand.cli.doctor_checks import isolation_in_words
+    from layoutrand.linkers.toolbox import HAVE_VERSIONS
 
     facts = found.facts
     machine = (
@@ -66,9 +67,9 @@ def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
         f"{facts['memory_bytes'] / 2**30:.0f} GiB, {facts['kernel']}, ASLR {facts['aslr']}"
     )
     width = max(columns or ELSEWHERE, NARROWEST)
-    lines: list[Line] = [*_paragraph(machine, "", width), [], _answer(found), []]
+    lines: list[Line] = [*paragraph(machine, "", width), [], _answer(found), []]
     for problem in sorted(found.problems, key=lambda each: list(_SEVERITIES).index(each.severity)):
-        first, *rest = _paragraph(problem.what, "    ", width)
+        first, *rest = paragraph(problem.what, "    ", width)
         lines += [[("  ", ""), _SEVERITIES[problem.severity], (first[0][0][3:], "")], *rest]
         parts = [part for line in problem.mend.splitlines() for part in textwrap.wrap(line, width - 10)]
         heads = ["    mend: ", *[" " * 10] * len(parts)]
@@ -76,16 +77,14 @@ def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
     usable = [ability.toolchain for ability in found.abilities if ability.usable]
     programs = [name for name, path in found.instruments.items() if path]
     lines += [[]] if found.problems else []
-    lines += _paragraph(f"Toolchains here: {', '.join(usable) or 'none'}", "  ", width)
-    versions = [
-        name for ability in found.abilities if ability.toolchain in ("gcc", "clang") for name in ability.versions
-    ]
+    lines += paragraph(f"Toolchains here: {', '.join(usable) or 'none'}", "  ", width)
+    versions = [name for ability in found.abilities if ability.toolchain in HAVE_VERSIONS for name in ability.versions]
     if len(versions) > 1:
-        lines += _paragraph(
+        lines += paragraph(
             f"Versions that can be named, alone or as in clang-lld-19: {', '.join(versions)}", "  ", width
         )
-    lines += _paragraph(f"Measuring programs here: {', '.join(programs) or 'none'}", "  ", width)
-    lines += _paragraph(f"Isolation here: {isolation_in_words(found.isolation)}", "  ", width)
+    lines += paragraph(f"Measuring programs here: {', '.join(programs) or 'none'}", "  ", width)
+    lines += paragraph(f"Isolation here: {isolation_in_words(found.isolation)}", "  ", width)
     return lines
 
 
@@ -97,11 +96,6 @@ def _answer(found: Diagnosis) -> Line:
         what = "1 thing" if count == 1 else f"{count} things"
         return [("  ", ""), _SEVERITIES["warning"], (f" ready to build; {what} to see to before measuring", "bold")]
     return [("  ", ""), ("✓", "green"), (" ready to build and to measure", "bold")]
-
-
-def _paragraph(text: str, blank: str, width: int) -> list[Line]:
-    parts = textwrap.wrap(text, width, initial_indent=blank, subsequent_indent=blank, break_long_words=False)
-    return [[(part, "")] for part in parts]
 
 
 def _show_tables(found: Diagnosis, terminal: Terminal) -> None:

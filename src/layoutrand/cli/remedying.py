@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layoutrand.cli.running import run_message
-from layoutrand.cli.terminal import Display, Terminal
+from layoutrand.cli.measuring_apart import measuring_apart, tell_executed
+from layoutrand.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.config.config import Config
-    from layoutrand.execute.run_progress import RunProgress
     from layoutrand.explain.explain import ExplainSetup
     from layoutrand.explain.suspects import Explanation
     from layoutrand.explain.treated import RemedyOrder, Treatment
@@ -36,9 +35,6 @@ def remedy(explanation: Explanation, how: Remedying, terminal: Terminal) -> Trea
 
     Raises `LayoutrandError` where none can be tried.
     """
-    from layoutrand.cli.progress import show_progress
-    from layoutrand.config.disturbance import explanations
-    from layoutrand.execute.isolated import isolated
     from layoutrand.explain.remedies import remedies_of
     from layoutrand.explain.remedy import treat, with_remedies
     from layoutrand.linkers.toolbox import declared
@@ -51,36 +47,30 @@ def remedy(explanation: Explanation, how: Remedying, terminal: Terminal) -> Trea
         f"trying {len(candidates)} remedies of {system}: new layouts from seed {how.order.first} on, "
         f"{how.order.layouts} of each"
     )
-    with (
-        isolated(config.run.isolation) as executor,
-        show_progress(terminal, how.order.confidence, how.names) as update,
-    ):
+    of_layout = "{0.system}, layout {0.layout}".format
+    with measuring_apart(config, how.names, how.order.confidence, terminal, of_layout) as (executor, advance):
         measuring = replace(setup, profiling=replace(setup.profiling, executor=executor))
-
-        def advance(progress: RunProgress) -> None:
-            update(progress)
-            execution = progress.execution
-            if execution.status != "ok":
-                terminal.fail(f"{execution.system}, layout {execution.layout}: {execution.reason}")
-
         made = treat(explanation, measuring, candidates, how.order, advance)
-    terminal.say(run_message(made.summary))
-    for line in (*(row.line() for row in made.summary.disturbed), *explanations(made.summary.disturbed)):
-        terminal.warn(line)
+    tell_executed(made.summary, how.names, terminal)
     return made
 
 
-def show_treatment(found: Treatment, page: Display) -> None:
-    """The recommendation, then what everything that was tried did."""
+def show_treatment(found: Treatment, page: Terminal) -> None:
+    """What to add to the build, or that nothing helped; then what each thing that was tried did, and what it is."""
+    from layoutrand.cli.answer_parts import screen_width
+    from layoutrand.cli.charts import paragraph
+    from layoutrand.cli.terminal import terminal_width
     from layoutrand.explain import remedy_words as words
 
-    page.line()
-    page.line(words.conclusion(found))
+    width = screen_width(terminal_width())
+    page.screen(paragraph(words.conclusion(found), "", width))
     if found.recommended is not None:
-        page.line(words.how_to_use(found))
+        page.screen(paragraph(words.how_to_use(found), "", width))
     page.line()
-    page.table(words.TITLE, words.COLUMNS, words.rows(found))
+    page.table(words.title(found), words.COLUMNS, words.rows(found))
     page.line()
-    page.line(words.what_was_done(found))
+    for line in (*words.what_was_tried(found), words.how_judged(found)):
+        page.screen(paragraph(line, "", width))
     for problem in words.problems(found):
         page.fail(problem)
+    page.line()

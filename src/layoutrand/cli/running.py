@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from layoutrand.analysis.aa import SelfComparison
     from layoutrand.analysis.selection import Selection
     from layoutrand.build.build import SystemBuild
+    from layoutrand.config.disturbance import Disturbed
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.execute.run_progress import RunProgress, Summary
     from layoutrand.results.experiments import ResultsStore
@@ -368,17 +369,21 @@ def run_message(summary: Summary) -> str:
     )
 
 
-def show_run(summary: Summary, page: Display, told: Failures | None = None) -> None:
-    """What was executed; ``told`` knows which failures were shown before."""
+def warn_disturbed(disturbed: Sequence[Disturbed], page: Display) -> None:
+    """What disturbed executions, and what each such thing means."""
     from layoutrand.config.disturbance import explanations
 
+    for line in (*(row.line() for row in disturbed), *explanations(disturbed)):
+        page.warn(line)
+
+
+def show_run(summary: Summary, page: Display, told: Failures | None = None) -> None:
+    """What was executed; ``told`` knows which failures were shown before."""
     told = Failures() if told is None else told
     page.line(run_message(summary))
     if summary.repeated:
         page.line(f"{summary.repeated} more were made because executions were disturbed; all are recorded")
-    disturbed = told.names.given_each(summary.disturbed)
-    for line in (*(row.line() for row in disturbed), *explanations(disturbed)):
-        page.warn(line)
+    warn_disturbed(told.names.given_each(summary.disturbed), page)
     warn_folded(told.names.given_each(summary.too_short), page)
     for refusal in summary.refusals:
         page.fail(refusal)

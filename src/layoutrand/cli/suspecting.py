@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from layoutrand.cli import building, options
+from layoutrand.cli.measuring_apart import measuring_apart, tell_executed
 from layoutrand.cli.remedying import Remedying, show_treatment
 from layoutrand.cli.remedying import remedy as remedy_of
-from layoutrand.cli.running import run_message
 from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.cli.terminal_tables import interval, show_selection_problems
@@ -24,16 +24,12 @@ if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
     from layoutrand.execute.run_plan import RunChoices
-    from layoutrand.execute.run_progress import RunProgress
     from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained
     from layoutrand.explain.suspects import Explanation
     from layoutrand.explain.treated import Treatment
     from layoutrand.model import LayoutName
 
 _SHOWN = 10
-
-FEWEST_LAYOUTS = 8
-"""Layouts that a remedy is tried in at least: of fewer no difference in spread stands out."""
 
 _Found = TypeVar("_Found", bound="Explanation | Unexplained")
 
@@ -61,9 +57,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
             "layouts beside it.",
         ),
     ] = False,
-    remedy_layouts: Annotated[
-        int, typer.Option(min=FEWEST_LAYOUTS, help="With --remedy: new layouts of each system.")
-    ] = 30,
+    remedy_layouts: Annotated[int, typer.Option(help="With --remedy: new layouts of each system, 8 or more.")] = 30,
     functions: Annotated[int, typer.Option(min=1, help="Look at so many hot functions at most.")] = 20,
     profiler: Annotated[
         str, typer.Option(help="What finds hot functions: perf, callgrind, or auto (perf where it has counters).")
@@ -85,15 +79,16 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.errors import UsageError
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.explain import explain_selection
-    from layoutrand.explain.remedy import why_not_tried
     from layoutrand.explain.suspects import Explanation
     from layoutrand.explain.suspects_document import explain_document
-    from layoutrand.explain.treated import RemedyOrder
+    from layoutrand.explain.treated import FEWEST, RemedyOrder
 
     terminal = options.terminal(json=json, quiet=quiet)
     executes = "--confirm" if confirm is not None else "--remedy" if remedy else None
     if first_seed is not None and executes is None:
         raise UsageError("--first-seed is about the new layouts of --confirm and --remedy")
+    if remedy_layouts < FEWEST:
+        raise UsageError(f"--remedy-layouts {remedy_layouts}: of fewer than {FEWEST} no difference stands out")
     if remedy and (capture or any_source):
         raise UsageError("--remedy builds the present source, so it goes by results of that: not with --capture")
     config = options.load_config(directory)
@@ -107,13 +102,13 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     part = options.ProjectPart(config, directory, chosen, jobs=options.count_jobs(jobs))
     choices, earlier = RunChoices(wait_s=wait, share_machine=share_machine), _earlier(selection, which)
     setup = _setup(part, profiler, choices, terminal, earlier)
-    remedying = None
+    steps = _Steps(selection, setup, confirm, first_seed, confidence, terminal)
     if remedy:
-        first = _first_seed(selection, first_seed)
-        remedying = Remedying(
+        order = RemedyOrder(remedy_layouts, _first_seed(selection, first_seed), confidence)
+        steps.remedying = Remedying(
             config,
             directory,
-            RemedyOrder(remedy_layouts, first, confidence),
+            order,
             selection.names,
             lambda changed: _setup(replace(part, config=changed), profiler, choices, terminal, {}),
         )
@@ -121,33 +116,83 @@ def explain(  # noqa: PLR0913 - one parameter for each option
         selection, metric, setup, most_functions=functions, level=round(1 - confidence, 12)
     )
     found: list[Explanation | Unexplained] = []
-    names = selection.names
-    confirmed: dict[int, Confirmed] = {}
-    treated: dict[int, Treatment] = {}
-    failed = False
-    for number, each in enumerate(explanations):
+    for each in explanations:
         found.append(each)
-        failed = failed or not isinstance(each, Explanation)
-        show_explanation(_displayed(each, names), terminal, hint=executes is None)
-        if confirm is not None and isinstance(each, Explanation) and each.suspects:
-            made = _confirm(each, selection, setup, confirm, first_seed, confidence, terminal)
-            confirmed[number] = made
-            failed = failed or bool(made.problems) or bool(made.summary and made.summary.failures)
-            show_confirmations(_displayed(each, names), made, terminal)
-        if remedying is not None and isinstance(each, Explanation):
-            nothing = why_not_tried(each, confirmed.get(number), selection, confidence)
-            cured, has_failed = _remedy(each, nothing, remedying, terminal)
-            treated |= {} if cured is None else {number: cured}
-            failed = failed or has_failed
+        if isinstance(each, Explanation):
+            steps.take(len(found) - 1, each)
+        else:
+            show_explanation(_displayed(each, selection.names), terminal, hint=False)
+            steps.failed = True
         terminal.line()
     if json:
-        terminal.document(explain_document(found, confirmed, treated, confidence, selection.experiment))
+        terminal.document(explain_document(found, steps.confirmed, steps.treated, confidence, selection.experiment))
     shown = displayed(selection)
     for line in sentences(evidence(shown)):
         terminal.line(line)
     told = () if json else shown.left_out  # these the lines above have told
     show_selection_problems(shown, [each for each in shown.warnings if each not in told], terminal)
-    return 1 if failed else 0
+    return 1 if steps.failed else 0
+
+
+@dataclass
+class _Steps:
+    """What is done with each explanation, and what came of it by its number."""
+
+    selection: Selection
+    setup: ExplainSetup
+    confirm: int | None
+    first_seed: int | None
+    confidence: float
+    terminal: Terminal
+    remedying: Remedying | None = None
+    confirmed: dict[int, Confirmed] = field(default_factory=dict)
+    treated: dict[int, Treatment] = field(default_factory=dict)
+    failed: bool = False
+
+    def take(self, number: int, explanation: Explanation) -> None:
+        """Show it, and try its suspects in new layouts; remedies, where they are asked for, are the answer: first."""
+        shown = _displayed(explanation, self.selection.names)
+        if self.remedying is None:
+            show_explanation(shown, self.terminal, hint=self.confirm is None)
+        self._confirm(number, explanation)
+        if self.remedying is not None:
+            self._remedy(number, explanation, self.remedying)
+            show_explanation(shown, self.terminal, hint=False)
+        if number in self.confirmed:
+            show_confirmations(shown, self.confirmed[number], self.terminal)
+
+    def _confirm(self, number: int, explanation: Explanation) -> None:
+        if self.confirm is None or not explanation.suspects:
+            return
+        made = _confirm(
+            explanation, self.selection, self.setup, self.confirm, self.first_seed, self.confidence, self.terminal
+        )
+        self.confirmed[number] = made
+        self.failed = self.failed or bool(made.problems) or bool(made.summary and made.summary.failures)
+
+    def _remedy(self, number: int, explanation: Explanation, how: Remedying) -> None:
+        """Try remedies where there is something to cure: of one benchmark no reason to leave out the others."""
+        from layoutrand.errors import AnalysisError, BuildError, FeatureUnsupported
+        from layoutrand.explain.remedy import why_not_tried
+        from layoutrand.explain.remedy_words import problems
+        from layoutrand.explain.words import title
+
+        nothing = why_not_tried(explanation, self.confirmed.get(number), self.selection, self.confidence)
+        try:
+            found = None if nothing else remedy_of(explanation, how, self.terminal)
+        except FeatureUnsupported as error:
+            found, nothing = None, str(error)
+        except (AnalysisError, BuildError) as error:
+            self.terminal.fail(f"{title(explanation)}: no remedy is tried: {error}")
+            self.failed = True
+            return
+        if found is None:
+            self.terminal.line(f"no remedy is tried: {nothing}")
+            self.terminal.line()
+            return
+        show_treatment(found, self.terminal)
+        self.treated[number] = found
+        self.failed = self.failed or bool(found.summary.failures or problems(found))
 
 
 def _elsewhere(executes: str, whose: str, instead: str) -> str:
@@ -159,31 +204,6 @@ def _first_seed(selection: Selection, asked: int | None) -> int:
     from layoutrand.explain.confirming import first_seed
 
     return first_seed([e.layout for e in selection.executions if isinstance(e.layout, int)], asked)
-
-
-def _remedy(
-    explanation: Explanation, nothing: str, how: Remedying, terminal: Terminal
-) -> tuple[Treatment | None, bool]:
-    """Try remedies unless there is ``nothing`` to cure, and show what they did, None where none is tried.
-
-    Also whether anything failed: of one benchmark that is no reason to leave out the others.
-    """
-    from layoutrand.errors import AnalysisError, BuildError, FeatureUnsupported
-    from layoutrand.explain.remedy_words import problems
-    from layoutrand.explain.words import title
-
-    try:
-        found = None if nothing else remedy_of(explanation, how, terminal)
-    except FeatureUnsupported as error:
-        found, nothing = None, str(error)
-    except (AnalysisError, BuildError) as error:
-        terminal.fail(f"{title(explanation)}: no remedy is tried: {error}")
-        return None, True
-    if found is None:
-        terminal.line(f"no remedy is tried: {nothing}")
-        return None, False
-    show_treatment(found, terminal)
-    return found, bool(found.summary.failures or problems(found))
 
 
 def _displayed(found: _Found, names: DisplayNames) -> _Found:
@@ -253,30 +273,16 @@ def _confirm(
     terminal: Terminal,
 ) -> Confirmed:
     """Confirm the suspects, and say what was executed for it."""
-    from layoutrand.cli.progress import show_progress
-    from layoutrand.config.disturbance import explanations
-    from layoutrand.execute.isolated import isolated
     from layoutrand.explain.explain import confirm
 
     first = _first_seed(selection, asked)
     terminal.say(f"confirming: new layouts from seed {first} on")
-    with (
-        isolated(setup.config.run.isolation) as executor,
-        show_progress(terminal, confidence, selection.names) as update,
-    ):
+    of_seed = "seed {0.layout}".format
+    with measuring_apart(setup.config, selection.names, confidence, terminal, of_seed) as (executor, advance):
         measuring = replace(setup, profiling=replace(setup.profiling, executor=executor))
-
-        def advance(progress: RunProgress) -> None:
-            update(progress)
-            if progress.execution.status != "ok":
-                terminal.fail(f"seed {progress.execution.layout}: {progress.execution.reason}")
-
         made = confirm(explanation, measuring, count=count, first=first, confidence=confidence, progress=advance)
     if made.summary is not None:
-        terminal.say(run_message(made.summary))
-        disturbed = selection.names.given_each(made.summary.disturbed)
-        for line in (*(row.line() for row in disturbed), *explanations(disturbed)):
-            terminal.warn(line)
+        tell_executed(made.summary, selection.names, terminal)
     return made
 
 

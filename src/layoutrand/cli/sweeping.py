@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import building, options
-from layoutrand.cli.running import run_message
+from layoutrand.cli.measuring_apart import measuring_apart
+from layoutrand.cli.running import run_message, warn_disturbed
 from layoutrand.cli.selecting import Benchmarks
 from layoutrand.cli.terminal import Terminal
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from layoutrand.cli.charts import Line
     from layoutrand.config.config import Config
     from layoutrand.execute.run_plan import RunChoices
-    from layoutrand.execute.run_progress import RunProgress
     from layoutrand.explain.sweep import Sweep, SweepOrder
     from layoutrand.model import LayoutName
     from layoutrand.stats import Interval
@@ -64,7 +64,6 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """What one function's place does: binaries in which it alone lies elsewhere, executed and compared."""
-    from layoutrand.config.disturbance import explanations
     from layoutrand.errors import UsageError
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.offsets import parse_offsets
@@ -104,8 +103,7 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
     if json:
         terminal.document(sweep_document(found))
     show_sweep(found, terminal)
-    for line in (*(row.line() for row in found.summary.disturbed), *explanations(found.summary.disturbed)):
-        terminal.warn(line)
+    warn_disturbed(found.summary.disturbed, terminal)
     return 1 if found.summary.failures else 0
 
 
@@ -155,9 +153,7 @@ def _swept(
     from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.build.build_setup import BuildProgress, BuildSetup
     from layoutrand.cache.store import Cache, default_root
-    from layoutrand.cli.progress import show_progress
     from layoutrand.config.config import choose
-    from layoutrand.execute.isolated import isolated
     from layoutrand.execute.measure import measure
     from layoutrand.explain.function_choice import find_function
     from layoutrand.explain.hot_functions import ProfilingSetup, readable_names
@@ -179,13 +175,8 @@ def _swept(
 
     names = DisplayNames.of(part.config)
     wanted = None if profiler is None else choose_profiler(choose("profiler", [profiler], profiler_options())[0])
-    with isolated(part.config.run.isolation) as executor, show_progress(terminal, order.confidence, names) as update:
-
-        def advance(progress: RunProgress) -> None:
-            update(progress)
-            if progress.execution.status != "ok":
-                terminal.fail(f"offset {progress.execution.layout}: {progress.execution.reason}")
-
+    of_offset = "offset {0.layout}".format
+    with measuring_apart(part.config, names, order.confidence, terminal, of_offset) as (executor, advance):
         profiling = None if wanted is None else ProfilingSetup(wanted, measure, runner, terminal.say)
         whole = SweepSetup(part.config, part.directory, setup, build, find, executor, choices, profiling)
         return make_sweep(order, whole, advance)

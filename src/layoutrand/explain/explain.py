@@ -17,12 +17,12 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.errors import AnalysisError, BuildFailed, LayoutrandError
 from layoutrand.execute import experiment as experiments
-from layoutrand.execute.execute import execute
 from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
 from layoutrand.explain.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
+from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.suspects import Explanation, Subject, enough_means, explain, hot_starts
 from layoutrand.harnesses.case_names import ENTRY_OF_ITS_OWN, entry_of
 from layoutrand.harnesses.command_words import with_one_case
@@ -203,14 +203,9 @@ def confirm(
     seeds = sorted({seed for group in groups for seed in (*group.worse, *group.better)})
     built = build(seeds)
     request = _request(setup, config, built, executed(sample.benchmark, config)[0].name, seeds)
-    profiling, project = setup.profiling, setup.project.resolve()
+    profiling = setup.profiling
     target = results_path(setup.project)
-    ordinary = file.results_path(project)
-    with (
-        file.exclusive_use(ordinary, wait_s=setup.choices.wait_s, on_wait=profiling.say),
-        file.open_for_writing(target) as store,
-    ):
-        summary = execute(request, store=store, executor=profiling.executor, progress=progress, say=profiling.say)
+    summary = execute_apart(request, target, profiling.executor, progress=progress, say=profiling.say)
     captures = {} if built.capture is None else {sample.system: built.capture.id}
     made, more = conclude(explanation, groups, config, setup.project, captures, confidence=confidence)
     return Confirmed(tuple(made), (*problems, *more), summary)

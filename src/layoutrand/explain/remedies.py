@@ -29,8 +29,8 @@ class Remedy:
 
     def applied(self, system: System) -> System:
         """The system with it: flags that come last are those that count."""
-        changed = {key: _joined(getattr(system, key), self.flags) for key in self._keys(system)}
-        return system.model_copy(update=changed)
+        changed = {key: _joined(getattr(system, key) or "", self.flags) for key in self._keys(system)}
+        return system.model_copy(update={**changed, "label": None})  # people read that of the system as it is
 
     def _keys(self, system: System) -> tuple[str, ...]:
         """Where C++ or Fortran have flags of their own, they get it as C does."""
@@ -44,7 +44,7 @@ _COMPILED: Final = (
     Remedy("aligned", "cflags", _ALIGNED, "every function begins at a line"),
     Remedy("aligned-loops", "cflags", f"{_ALIGNED} {_LOOPS}", "every function and every loop begins at a line"),
     Remedy(
-        "branches-within-32B",
+        "branches-32B",
         "cflags",
         "-Wa,-mbranches-within-32B-boundaries",
         "no branch crosses or ends at a multiple of 32 bytes (Intel's JCC erratum)",
@@ -56,7 +56,7 @@ _RUST: Final = (
         "aligned-loops", "rustflags", f"{_RUST_ALIGNED} {_RUST_LOOPS}", "every function and every loop begins at a line"
     ),
     Remedy(
-        "branches-within-32B",
+        "branches-32B",
         "rustflags",
         "-Cllvm-args=-x86-branches-within-32B-boundaries",
         "no branch crosses or ends at a multiple of 32 bytes (Intel's JCC erratum)",

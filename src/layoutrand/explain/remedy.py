@@ -17,10 +17,10 @@ from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.build.build import SystemBuild
 from layoutrand.config.config import Config
 from layoutrand.errors import BuildFailed, FeatureUnsupported
-from layoutrand.execute.execute import execute
 from layoutrand.execute.run_progress import RunProgress
 from layoutrand.execute.run_request import make_request
 from layoutrand.explain.explain import Confirmed, ExplainSetup, executed
+from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.remedies import Remedy
 from layoutrand.explain.suspects import Explanation
 from layoutrand.explain.treated import BuildFindings, RemedyOrder, Treatment, TriedSystem, conclude, of_system
@@ -110,13 +110,7 @@ def treat(
         ),
     )
     profiling, target = setup.profiling, results_path(setup.project)
-    with (
-        file.exclusive_use(
-            file.results_path(setup.project.resolve()), wait_s=setup.choices.wait_s, on_wait=profiling.say
-        ),
-        file.open_for_writing(target) as store,
-    ):
-        summary = execute(request, store=store, executor=profiling.executor, progress=progress, say=profiling.say)
+    summary = execute_apart(request, target, profiling.executor, progress=progress, say=profiling.say)
     captures = {each.system: each.capture.id for each in to_execute if each.capture is not None}
     names = [each.system for each in to_execute]
     question = Question(setup.config, setup.project, names, [], captures, None)

@@ -11,28 +11,29 @@ from layoutrand.analysis.layout_words import size_of
 from layoutrand.config.seeds import format_seeds
 from layoutrand.explain.treated import Treatment, Tried
 from layoutrand.stats import Interval
-from layoutrand.text.quantities import change, digits_of, p_value, p_words, signed
+from layoutrand.text.quantities import change, digits_of, p_words, signed
 
-TITLE: Final = "Remedies: each built as a system, and executed beside it in new layouts"
-COLUMNS: Final = ("tried", "layout adds", "p", "mean", "p", "code", "")
+COLUMNS: Final = ("remedy", "layout adds", "mean", "code", "")
 
 _AS_IT_IS: Final = "as it is"
 
 
+def title(found: Treatment) -> str:
+    """What the table is of."""
+    return f"Each in {len(found.seeds)} new layouts (seeds {format_seeds(found.seeds)})"
+
+
 def rows(found: Treatment) -> list[tuple[str, ...]]:
     """The system as it is, then each remedy: what layout adds, what the mean and the size of the code change by."""
-    return [(_AS_IT_IS, layout_adds(found.before), "", "", "", "", ""), *(_row(each) for each in found.tried)]
+    return [(_AS_IT_IS, layout_adds(found.before), "", "", ""), *(_row(each) for each in found.tried)]
 
 
 def _row(tried: Tried) -> tuple[str, ...]:
-    code = "" if tried.text_size is None else change(tried.text_size[1] / tried.text_size[0])
     return (
-        tried.candidate.remedy.flags,
+        tried.candidate.remedy.name,
         "" if tried.after is None else layout_adds(tried.after),
-        "" if tried.spread_p is None else p_value(tried.spread_p),
         "" if tried.mean is None else mean_change(tried.mean),
-        "" if tried.mean_p is None else p_value(tried.mean_p),
-        code,
+        "" if tried.text_size is None else change(tried.text_size[1] / tried.text_size[0]),
         tried.verdict,
     )
 
@@ -54,12 +55,14 @@ def mean_change(ratio: Interval) -> str:
 def conclusion(found: Treatment) -> str:
     """The first sentence: what to add to the build, or that nothing is recommended."""
     cure = found.recommended
+    of = f"{found.before.benchmark}, {found.before.system}, {found.before.metric}"
     if cure is None:
-        return f"nothing is recommended: {_why_nothing(found)}"
+        return f"{of}: nothing is recommended: {_why_nothing(found)}"
     assert cure.after is not None
     assert cure.spread_p is not None
     remedy = cure.candidate.remedy
     before, after = layout_adds(found.before), layout_adds(cure.after)
+    verb = "cured by" if cure.spread_p <= 1 - found.confidence else "helped by"
     if cure.spread_p <= 1 - found.confidence:
         layout = f"layout adds {after} instead of {before} ({p_words(cure.spread_p)})"
     else:
@@ -67,7 +70,7 @@ def conclusion(found: Treatment) -> str:
     mean = "" if cure.mean is None else f", the mean changes by {mean_change(cure.mean)}"
     mean += "" if cure.mean_p is None or cure.mean_p > 1 - found.confidence else f" ({p_words(cure.mean_p)})"
     size = "" if cure.text_size is None else f", {_code(*cure.text_size)}"
-    return f"cure: {remedy.flags} ({remedy.does}): {layout}{mean}{size}; p adjusted for {_counted(found)}"
+    return f"{of}: {verb} {remedy.flags}: {layout}{mean}{size}"
 
 
 def _code(before: int, after: int) -> str:
@@ -90,13 +93,26 @@ def _counted(found: Treatment) -> str:
     return "1 remedy" if n == 1 else f"{n} remedies"
 
 
-def what_was_done(found: Treatment) -> str:
-    """The experiment."""
-    before = found.before
+def what_was_tried(found: Treatment) -> list[str]:
+    """Each remedy's flags, what they do, and how sure is what the table says of it."""
+    said = []
+    for each in found.tried:
+        remedy = each.candidate.remedy
+        sure = ""
+        if each.spread_p is not None and each.mean_p is not None:
+            sure = (
+                f"; layouts differ by no less: {p_words(each.spread_p)}, the mean is the same: {p_words(each.mean_p)}"
+            )
+        said.append(f"{remedy.name}: {remedy.flags} ({remedy.does}){sure}")
+    return said
+
+
+def how_judged(found: Treatment) -> str:
+    """When a remedy is said to help."""
     return (
-        f"{before.benchmark}, {before.system}, {before.metric}: layouts of seeds {format_seeds(found.seeds)}, "
-        f"{found.confidence * 100:g} % intervals; a remedy helps where its layouts differ by less or the mean is "
-        "better, beyond chance (p, adjusted for all of them), and neither is worse"
+        f"it helps where layouts differ by less or the mean is better, beyond chance (p at most "
+        f"{1 - found.confidence:.2g}, adjusted for {_counted(found)}), and neither is worse; intervals are of "
+        f"{100 * found.confidence:g} %"
     )
 
 

@@ -28,7 +28,6 @@ from layoutrand.config.config import Config, choose
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import AnalysisError, BuildFailed, FeatureUnsupported
 from layoutrand.execute import experiment as experiments
-from layoutrand.execute.execute import execute
 from layoutrand.execute.measure import Executor
 from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
@@ -36,9 +35,10 @@ from layoutrand.execute.run_request import make_request
 from layoutrand.explain.causes import Cause, SweptCode, cause, levels, swept_code
 from layoutrand.explain.explain_warnings import RoundsLeftOut
 from layoutrand.explain.features import LINE
-from layoutrand.explain.hot_functions import ProfilingSetup, profile_of, ready_results
+from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
 from layoutrand.explain.hotness import hot_functions
 from layoutrand.explain.offsets import Offsets, checked_offsets
+from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.suspects import addresses
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.layout.keyed import keyed_order
@@ -132,15 +132,9 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
     offsets = checked_offsets(order.offsets, section.align, name)
     made = swept_binaries(setup.setup, function, offsets, name=name)
     request = _request(order, setup, config, function, made)
-    with (
-        file.exclusive_use(
-            ready_results(setup.project.resolve()), wait_s=setup.choices.wait_s, on_wait=setup.setup.progress.say
-        ),
-        file.open_for_writing(results_path(setup.project)) as store,
-    ):
-        summary = execute(
-            request, store=store, executor=setup.executor, progress=progress, say=setup.setup.progress.say
-        )
+    summary = execute_apart(
+        request, results_path(setup.project), setup.executor, progress=progress, say=setup.setup.progress.say
+    )
     sample, hostname = _sample(order, setup, config, request.built.captures)
     rounds, means, lost = by_round(sample, offsets, order.rounds)
     if (means <= 0).any():

@@ -44,7 +44,7 @@ _TABLES = {"gnu": "gcc", "lld": "gcc-lld", "gold": "gcc-gold", "mold": "gcc-mold
 
 _VERSION = re.compile(r"-[0-9.]+$")
 _OF_A_VERSION = re.compile(r"(.+)-([0-9]+(?:\.[0-9]+)*)")
-_HAVE_VERSIONS = ("gcc", "clang")
+HAVE_VERSIONS = ("gcc", "clang")
 """Compilers of which several versions are installed side by side, as gcc-12 and gcc-13."""
 LTO = "lto"
 """The role of gcc's lto-wrapper, which generates code when a link does."""
@@ -183,9 +183,9 @@ def declared(name: str, project: Path) -> Toolchain:
 def _of_version(toolchain: Toolchain, name: str, version: str) -> Toolchain:
     """The toolchain with compilers of this version alone; raises `UsageError` for one whose compilers have none."""
     tools = toolchain.tools
-    if tools.cc[0] not in _HAVE_VERSIONS or tools.rustc:
+    if tools.cc[0] not in HAVE_VERSIONS or tools.rustc:
         raise UsageError(
-            f"no toolchain called {name!r}: a version can be named of {' and '.join(_HAVE_VERSIONS)}, as in clang-19; "
+            f"no toolchain called {name!r}: a version can be named of {' and '.join(HAVE_VERSIONS)}, as in clang-19; "
             f"toolchain {toolchain.name!r} takes what is on PATH"
         )
     own = {
@@ -200,7 +200,7 @@ def _of_version(toolchain: Toolchain, name: str, version: str) -> Toolchain:
 def installed_versions(toolchain: Toolchain) -> list[str]:
     """Names of the toolchains that are this one with a version of its compiler that is on PATH, in rising order."""
     tools = toolchain.tools
-    if tools.cc[0] not in _HAVE_VERSIONS or tools.rustc or _OF_A_VERSION.fullmatch(toolchain.name):
+    if tools.cc[0] not in HAVE_VERSIONS or tools.rustc or _OF_A_VERSION.fullmatch(toolchain.name):
         return []
     found: set[tuple[int, ...]] = set()
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
