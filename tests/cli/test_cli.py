@@ -271,13 +271,15 @@ def test_inspect_shows_the_order_achieved(project, env):
 
     said = layoutrand("inspect", "O2", "3", "--limit", "0", cwd=project, env=env).stdout
     movable = sum(not section["pinned"] for section in found["sections"])
-    first, second = said.splitlines()[:2]
+    top = said.partition("\n\n")[0]
+    assert max(map(len, top.splitlines())) <= 80
+    first, _, second = " ".join(top.split()).partition(" from identity: ")
     assert first.startswith(f"O2, layout 3: {movable} of {len(addresses)} sections can move")
     assert "in exactly the order asked for" in first
     (distance,) = found["distances"]
     assert distance["movable"]["sections"] == movable
     assert second == (
-        f"from identity: Kendall tau {distance['movable']['kendall_tau']:+.4f} over what can move, "
+        f"Kendall tau {distance['movable']['kendall_tau']:+.4f} over what can move, "
         f"{distance['movable']['adjacent_kept']} of {movable - 1} neighbours kept"
     )
     # Two functions have one name: their objects tell them apart.

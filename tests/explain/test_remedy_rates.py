@@ -136,7 +136,7 @@ def test_what_helps_is_recommended_and_what_makes_slower_is_not():
     text = conclusion(found)
     assert text.startswith("b0, O2, wall_s: cured by -Wa,-mbranches-within-32B-boundaries: layout adds ")
     assert "adjusted for 3 remedies" in how_judged(found)
-    assert what_was_tried(found)[2].startswith("branches-32B: -Wa,-mbranches-within-32B-boundaries (no branch crosses")
+    assert what_was_tried(found)[2].startswith("branches-32B: -Wa,-mbranches-within-32B-boundaries, no branch crosses")
     assert {len(row) for row in rows(found)} == {len(COLUMNS)}
     assert rows(found)[0][0] == "as it is"
     assert problems(found) == []
@@ -179,7 +179,7 @@ def ratio(low: float, high: float) -> Interval:
     ],
 )
 def test_verdicts(falls, rises, mean, ends, better, said):
-    assert judged(Signs(falls, rises, mean, ratio(*ends), is_enough=True), better, 0.95) == said
+    assert judged(Signs(falls, rises, mean, ratio(*ends), doubt=""), better, 0.95) == said
 
 
 def test_too_few_rounds_tell_nothing_and_say_so():

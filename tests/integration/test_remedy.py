@@ -91,7 +91,7 @@ def test_a_planted_offset_is_cured_by_alignment(planted, tmp_path: Path) -> None
     # The answer is the first line, in 80 columns; what it rests on follows.
     first = said.stdout.partition("\n\n")[0]
     assert " ".join(first.split()).startswith("b, O1, place: cured by -falign-functions=64: layout adds ")
-    assert '[systems."O1+aligned"] as O1, with cflags = "-O1 -falign-functions=64"' in " ".join(first.split())
+    assert first.splitlines()[-2:] == ['    [systems."O1+aligned"]', '    cflags = "-O1 -falign-functions=64"']
     assert max(map(len, said.stdout.partition("b, O1, place: 20 layouts")[0].splitlines())) <= 80
     assert said.stdout.index("Suspects:") > said.stdout.index("aligned-loops:")
     # No other command sees these executions, nor the systems.
@@ -104,8 +104,15 @@ def test_a_planted_offset_is_cured_by_alignment(planted, tmp_path: Path) -> None
     path.write_text(path.read_text() + more)
     again = call("build", "--seeds", "21..44", "--system", "O1+aligned", "--no-controls")
     assert re.search(r"O1\+aligned +\d+ +24 +0 +24 ", again.stdout)  # 24 binaries: none made now, all in the cache
-    # The name is taken now, so what is tried is called otherwise.
-    assert remedies(call, "--system", "O1", "--remedy-layouts", "24")["recommended"] == "O1+aligned+"
+    # The name is taken now, so what is tried is called otherwise; executed later than what it is compared with, it
+    # would be compared with another time.
+    again = remedies(call, "--system", "O1", "--remedy-layouts", "24", status=1)
+    (row,) = (row for row in again["tried"] if row["system"] == "O1+aligned+")
+    assert (row["verdict"], row["layout_p_value"], row["mean_p_value"]) == ("cannot tell", None, None)
+    assert row["reason"].startswith("it was not executed in the rounds of the system as it is; --first-seed")
+    assert again["recommended"] == "O1+aligned-loops"
+    new = remedies(call, "--system", "O1", "--remedy-layouts", "24", "--first-seed", "100")
+    assert new["recommended"] == "O1+aligned+"
 
 
 @pytest.mark.slow

@@ -65,7 +65,10 @@ def show_treatment(found: Treatment, page: Terminal) -> None:
     width = screen_width(terminal_width())
     page.screen(paragraph(words.conclusion(found), "", width))
     if found.recommended is not None:
-        page.screen(paragraph(words.how_to_use(found), "", width))
+        sentence, added = words.how_to_use(found)
+        page.screen(paragraph(sentence, "", width))
+        for line in added.splitlines():
+            page.line(f"    {line}")
     page.line()
     page.table(words.title(found), words.COLUMNS, words.rows(found))
     page.line()

@@ -47,7 +47,7 @@ _COMPILED: Final = (
         "branches-32B",
         "cflags",
         "-Wa,-mbranches-within-32B-boundaries",
-        "no branch crosses or ends at a multiple of 32 bytes (Intel's JCC erratum)",
+        "no branch crosses or ends at a multiple of 32 bytes, for Intel's JCC erratum",
     ),
 )
 _RUST: Final = (
@@ -59,7 +59,7 @@ _RUST: Final = (
         "branches-32B",
         "rustflags",
         "-Cllvm-args=-x86-branches-within-32B-boundaries",
-        "no branch crosses or ends at a multiple of 32 bytes (Intel's JCC erratum)",
+        "no branch crosses or ends at a multiple of 32 bytes, for Intel's JCC erratum",
     ),
 )
 

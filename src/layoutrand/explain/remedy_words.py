@@ -94,16 +94,14 @@ def _counted(found: Treatment) -> str:
 
 
 def what_was_tried(found: Treatment) -> list[str]:
-    """Each remedy's flags, what they do, and how sure is what the table says of it."""
+    """Each remedy's flags, what they do, and how often chance alone does what the table says of it."""
     said = []
     for each in found.tried:
         remedy = each.candidate.remedy
         sure = ""
         if each.spread_p is not None and each.mean_p is not None:
-            sure = (
-                f"; layouts differ by no less: {p_words(each.spread_p)}, the mean is the same: {p_words(each.mean_p)}"
-            )
-        said.append(f"{remedy.name}: {remedy.flags} ({remedy.does}){sure}")
+            sure = f"; by chance alone: spread {p_words(each.spread_p)}, mean {p_words(each.mean_p)}"
+        said.append(f"{remedy.name}: {remedy.flags}, {remedy.does}{sure}")
     return said
 
 
@@ -125,12 +123,13 @@ def problems(found: Treatment) -> list[str]:
     return [f"{', '.join(several)}: {reason}" for reason, several in flags.items()]
 
 
-def how_to_use(found: Treatment) -> str:
-    """Where it goes: into the user's own build, and into layoutrand.toml to go on measuring it."""
+def how_to_use(found: Treatment) -> tuple[str, str]:
+    """Where it goes: into the user's own build, and into layoutrand.toml to go on measuring it; and what is added."""
     cure = found.recommended
     assert cure is not None
     flags = json.dumps(getattr(cure.candidate.system, cure.candidate.remedy.key), ensure_ascii=False)
     return (
-        f"add it to the flags of your build; to keep measuring both, add to layoutrand.toml: "
-        f'[systems."{cure.candidate.name}"] as {found.before.system}, with {cure.candidate.remedy.key} = {flags}'
+        "add it to the flags of your build; to keep measuring both, add to layoutrand.toml, beside all else that "
+        f"{found.before.system} has:",
+        f'[systems."{cure.candidate.name}"]\n{cure.candidate.remedy.key} = {flags}',
     )

@@ -57,7 +57,7 @@ class Tried:
     """What became of one remedy; ``text_size`` is bytes of code without and with it.
 
     ``spread_p`` is p of "layouts differ by no less", ``mean_p`` that of "the mean is the same", both adjusted for all
-    that was tried.
+    that was tried; None where nothing can be told.
 
     ``reason`` says why it failed, or why nothing can be told.  ``after`` is the analysis of its layouts, ``mean`` the
     interval of the ratio of means, with it / without.
@@ -129,8 +129,8 @@ def conclude(
                     reason=doubt,
                     after=measured[name],
                     mean=own.ratio,
-                    spread_p=own.falls,
-                    mean_p=own.mean,
+                    spread_p=None if doubt else own.falls,
+                    mean_p=None if doubt else own.mean,
                     text_size=None if sizes[0] is None or sizes[1] is None else (sizes[0], sizes[1]),
                 )
             )
@@ -154,14 +154,15 @@ def of_system(report: AnalysisReport, subject: Sample, system: str) -> Analysis 
 class Signs:
     """What speaks for a remedy and against it: p of "layouts differ by no less", "by no more", "the mean is the same".
 
-    ``ratio`` is the interval of the means, with it / without; None where there is none, as ``is_enough`` then says.
+    ``ratio`` is the interval of the means, with it / without; None where there is none.  ``doubt`` says why nothing can
+    be told by them; "" where something can.
     """
 
     falls: float
     rises: float
     mean: float
     ratio: Interval | None
-    is_enough: bool
+    doubt: str
 
 
 def _signs(selection: Selection, subject: Sample, system: str, confidence: float) -> Signs:
@@ -170,12 +171,17 @@ def _signs(selection: Selection, subject: Sample, system: str, confidence: float
     )
     pair = next(each for each in found.benchmarks if each.benchmark == subject.benchmark)
     rounds = log_rounds(selection, subject, system)
+    doubt = ""
+    if pair.ratio is None or len(rounds) < FEWEST:
+        doubt = f"fewer than {FEWEST} rounds have values of both that are above 0"
+    elif pair.sureness is None:  # the design does not tell the system from the time, whatever the values are
+        doubt = "it was not executed in the rounds of the system as it is; --first-seed takes new layouts for all"
     return Signs(
         falls=spread_p(rounds),
         rises=spread_p([(after, before) for before, after in rounds]),
         mean=1.0 if pair.sureness is None else pair.sureness.no_difference,
         ratio=pair.ratio,
-        is_enough=len(rounds) >= FEWEST,
+        doubt=doubt,
     )
 
 
@@ -214,9 +220,7 @@ def _doubt(analyses: Sequence[Analysis], signs: Signs) -> str:
     """Why nothing can be told of a remedy that was measured; "" where something can."""
     if any(each.findings is not None and each.findings.is_machine for each in analyses):
         return "the machine changed its speed while it was measured"
-    if signs.ratio is None or not signs.is_enough:
-        return f"fewer than {FEWEST} rounds have values of both that are above 0"
-    return ""
+    return signs.doubt
 
 
 def judged(signs: Signs, better: Better, confidence: float) -> Verdict:
