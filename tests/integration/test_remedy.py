@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -116,6 +118,18 @@ def test_a_planted_offset_is_cured_by_alignment(planted, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("compiler", ["gcc", "g++", "clang-14", "clang-19"])
+def test_compilers_take_the_flags(tmp_path: Path, compiler: str) -> None:
+    require(compiler, compiler)
+    toolchain = "clang" if compiler.startswith("clang") else "gcc"
+    (tmp_path / "a.c").write_text("int f(int n) { int s = 0; for (int k = 0; k < n; k++) s += k * k; return s; }\n")
+    for remedy in remedies_of(declared(toolchain, Path())):
+        words = [compiler, "-O2", "-Werror", *shlex.split(remedy.flags), "-c", "a.c", "-o", "a.o"]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
 def test_nothing_is_recommended_where_no_flag_helps(planted) -> None:
     call = planted(64)  # which of two lines it is, whatever it begins at
     said = call("explain", "--profiler", "callgrind", "--remedy", "--remedy-layouts", "24").stdout
@@ -183,6 +197,12 @@ def test_flags_are_added_where_a_language_has_its_own() -> None:
     rust = remedies_of(declared("rust", Path()))
     assert rust[0].applied(System(cflags="-O2", rustflags="-g")).rustflags == "-g -Cllvm-args=-align-all-functions=6"
     assert remedies_of(declared("go", Path())) == ()
+    clang = remedies_of(declared("clang-lld-19", Path()))
+    assert [each.flags for each in clang] == [
+        aligned.flags,
+        "-falign-functions=64 -falign-loops=64",
+        branches.flags[4:],
+    ]
 
 
 def test_what_makes_no_sense_is_one_clear_error(planted) -> None:

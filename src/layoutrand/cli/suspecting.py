@@ -190,7 +190,7 @@ class _Steps:
             self.terminal.line(f"no remedy is tried: {nothing}")
             self.terminal.line()
             return
-        show_treatment(found, self.terminal)
+        show_treatment(replace(found, before=how.names.given(found.before)), self.terminal)
         self.treated[number] = found
         self.failed = self.failed or bool(found.summary.failures or problems(found))
 

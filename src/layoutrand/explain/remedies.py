@@ -7,10 +7,12 @@ to a program is for measurements to say (`layoutrand.explain.remedy`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from layoutrand.config.config import System
 from layoutrand.config.toolchain import Toolchain
+from layoutrand.linkers.toolbox import own_name
 
 _ALIGNED: Final = "-falign-functions=64"
 _LOOPS: Final = "-falign-loops=64"
@@ -40,27 +42,27 @@ class Remedy:
         return ("cflags", *(key for key, has_own in own.items() if has_own))
 
 
-_COMPILED: Final = (
-    Remedy("aligned", "cflags", _ALIGNED, "every function begins at a line"),
-    Remedy("aligned-loops", "cflags", f"{_ALIGNED} {_LOOPS}", "every function and every loop begins at a line"),
-    Remedy(
-        "branches-32B",
-        "cflags",
-        "-Wa,-mbranches-within-32B-boundaries",
-        "no branch crosses or ends at a multiple of 32 bytes, for Intel's JCC erratum",
-    ),
-)
+_BRANCHES: Final = "no branch crosses or ends at a multiple of 32 bytes, for Intel's JCC erratum"
+
+
+def _compiled(branches: str) -> tuple[Remedy, ...]:
+    return (
+        Remedy("aligned", "cflags", _ALIGNED, "every function begins at a line"),
+        Remedy("aligned-loops", "cflags", f"{_ALIGNED} {_LOOPS}", "every function and every loop begins at a line"),
+        Remedy("branches-32B", "cflags", branches, _BRANCHES),
+    )
+
+
+_GCC: Final = _compiled("-Wa,-mbranches-within-32B-boundaries")
+_CLANG: Final = _compiled("-mbranches-within-32B-boundaries")
+"""Its own assembler is told by an option of the driver, and refuses that of GNU's."""
+
 _RUST: Final = (
     Remedy("aligned", "rustflags", _RUST_ALIGNED, "every function begins at a line"),
     Remedy(
         "aligned-loops", "rustflags", f"{_RUST_ALIGNED} {_RUST_LOOPS}", "every function and every loop begins at a line"
     ),
-    Remedy(
-        "branches-32B",
-        "rustflags",
-        "-Cllvm-args=-x86-branches-within-32B-boundaries",
-        "no branch crosses or ends at a multiple of 32 bytes, for Intel's JCC erratum",
-    ),
+    Remedy("branches-32B", "rustflags", "-Cllvm-args=-x86-branches-within-32B-boundaries", _BRANCHES),
 )
 
 
@@ -68,7 +70,9 @@ def remedies_of(toolchain: Toolchain) -> tuple[Remedy, ...]:
     """What there is to try with this toolchain; nothing for compilers that have no such flags."""
     if toolchain.tools.cargo:
         return _RUST
-    return _COMPILED if toolchain.compile.section_flags else ()  # Go's compiler has neither
+    if not toolchain.compile.section_flags:  # Go's compiler has neither
+        return ()
+    return _CLANG if own_name(Path(toolchain.tools.cc[0])) == "clang" else _GCC
 
 
 def _joined(flags: str, more: str) -> str:

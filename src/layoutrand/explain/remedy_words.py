@@ -110,7 +110,7 @@ def how_judged(found: Treatment) -> str:
     return (
         f"it helps where layouts differ by less or the mean is better, beyond chance (p at most "
         f"{1 - found.confidence:.2g}, adjusted for {_counted(found)}), and neither is worse; intervals are of "
-        f"{100 * found.confidence:g} %"
+        f"{100 * found.confidence:g} %; means are over layouts, of which your own build is one"
     )
 
 
@@ -130,6 +130,6 @@ def how_to_use(found: Treatment) -> tuple[str, str]:
     flags = json.dumps(getattr(cure.candidate.system, cure.candidate.remedy.key), ensure_ascii=False)
     return (
         "add it to the flags of your build; to keep measuring both, add to layoutrand.toml, beside all else that "
-        f"{found.before.system} has:",
+        f"{found.system} has:",
         f'[systems."{cure.candidate.name}"]\n{cure.candidate.remedy.key} = {flags}',
     )

@@ -77,6 +77,7 @@ class Tried:
 class Treatment:
     """The system as it is in the new layouts, what was tried, and what is recommended: None where nothing helped."""
 
+    system: str
     before: Analysis
     tried: tuple[Tried, ...]
     recommended: Tried | None
@@ -135,6 +136,7 @@ def conclude(
                 )
             )
     return Treatment(
+        system=subject.system,
         before=before,
         tried=tuple(tried),
         recommended=recommended(tried),
