@@ -18,12 +18,14 @@ LIMITED = Conditions(memory_limit=2 << 30, output_limit=1 << 20)
 def test_facts_are_what_was_asked_for():
     assert Conditions().facts() == {}
     assert Conditions(stack_offset=0, priority=0).facts() == {"stack_offset": 0, "priority": 0}
-    everything = Conditions(Placement((1,), (3,)), -5, 16, 1, 2)
+    everything = Conditions(Placement((1,), (3,)), -5, 16, 32, 4096, 1, 2)
     assert everything.facts() == {
         "cpus": [1],
         "siblings": [3],
         "priority": -5,
         "stack_offset": 16,
+        "heap_offset": 32,
+        "mmap_offset": 4096,
         "memory_limit": 1,
         "output_limit": 2,
     }

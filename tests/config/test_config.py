@@ -229,7 +229,7 @@ WRONG = {
         MINIMAL + "[run]\nschedule_seed = 18446744073709551616\n",
         "run.schedule_seed: must be less than 18446744073709551616 (given: 18446744073709551616)",
     ),
-    "unknown randomisation": (MINIMAL + '[run]\nrandomise = ["aslr"]\n', "run.randomise[0]: must be 'env-size' or 'stack-offset' (given: 'aslr')"),
+    "unknown randomisation": (MINIMAL + '[run]\nrandomise = ["aslr"]\n', "run.randomise[0]: must be 'env-size', 'stack-offset', 'heap-offset' or 'mmap-offset' (given: 'aslr')"),
     "unknown control": (MINIMAL + '[run]\ncontrols = ["none"]\n', "run.controls[0]: must be 'stock' or 'identity' (given: 'none')"),
     "NUL in a command": (MINIMAL.replace('"make"', '"make\\u0000"'), "build.commands[0]: holds a NUL character"),
     "NUL in flags": (changed("systems.a", 'cflags = "\\u0000"'), "systems.a.cflags: holds a NUL character"),

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from fuzz.target import Target, fixed, of_bytes, of_text
 from layoutrand.capture.submodules import joined
+from layoutrand.config.conditions import Conditions
 from layoutrand.engines.slurm_tokens import TokenJournal
 from layoutrand.engines.squeue import advice, parse_queue
+from layoutrand.execute.memory_offsets import is_static, read_records
 from layoutrand.host import facts
 from layoutrand.host.pinning import read_topology
 from layoutrand.host.undo_record import find_record
@@ -142,9 +144,28 @@ def _given(name: str) -> bytes:
     return json.dumps(UNDO | {"pid": os.getpid(), "boot_id": name}).encode()
 
 
+def _memory(data: bytes) -> None:
+    for record in read_records(data):
+        record.unproved(Conditions(heap_offset=4096, mmap_offset=4096))
+
+
+def _static(data: bytes, place: Path) -> None:
+    file = place / "program"
+    file.write_bytes(data)
+    is_static(file, is_started=True)
+
+
+PROGRAM = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\2\0\x3e\0" + bytes(44)
+MAPS = b"55d0-55d1 rw-p 00000000 00:00 0    [heap]\n7f00-7f10 ---p 00000000 00:00 0\n7f10-7f20 r-xp 0 fe:00 5  /lib/a b.so\n"
+MEMORY = (
+    b"".join(b"%016x\0" % number for number in (7, 0x55D0, 0x65D0, 0x8000, 0x7000, 0x7F00)) + b"/bin/a\0" + MAPS + b"\0"
+)
+
 TARGETS = (
     Target("files of proc and sys", _machine, fixed(*SEVERAL, OS_RELEASE), cost=10, may_start=True),
     Target("undo record", _undo, lambda: (_given("x"),), "json", cost=2),
+    Target("where memory was moved", of_bytes(_memory), fixed(MEMORY)),
+    Target("a program that may be static", _static, fixed(PROGRAM), cost=2),
     Target("squeue", of_text(_queue), fixed(SQUEUE)),
     Target("token of a job", _token, fixed("4711\n"), cost=2),
     Target("JVM's log", of_text(lambda text: jvm_facts(text, "   bool StressLCM = true\n" + text)), fixed(JVM_LOG)),

@@ -276,13 +276,13 @@ def _lay_out(
         )
         link, code = ingest(record, setup)
         policy = order.policy
-        if reason := only_one_layout(link, factors=policy.factors, classes=policy.classes):
+        if reason := only_one_layout(link, factors=policy.drawn, classes=policy.classes):
             return f"it has {reason}", None
         layout = draw(
             link.sections,
             link.identity,
             name=order.layout,
-            factors=tuple(policy.factors),
+            factors=policy.drawn,
             classes=policy.classes,
             padding=policy.padding_bytes,
         )

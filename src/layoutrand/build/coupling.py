@@ -126,8 +126,8 @@ class CoupledArtefact:
 
     def _rules(self) -> Rules:
         policy = self.policy
-        padding = policy.padding_bytes if "padding" in policy.factors else 0
-        return Rules(tuple(policy.factors), policy.classes, padding)
+        padding = policy.padding_bytes if "padding" in policy.drawn else 0
+        return Rules(policy.drawn, policy.classes, padding)
 
 
 @dataclass(frozen=True)

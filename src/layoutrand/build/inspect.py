@@ -102,7 +102,7 @@ def inspect(
         number, address = np.arange(len(kept)), np.array(kept, np.int64)
     achieved = codecheck.placed_order(number, address)
     policy = config.layout
-    factors, classes = tuple(policy.factors), policy.classes
+    factors, classes = policy.drawn, policy.classes
 
     not_drawn = next(
         (f"with {factor} the linker decides" for factor in (LINK_ORDER, LINKER_SHUFFLE) if factor in factors), None

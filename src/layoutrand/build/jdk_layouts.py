@@ -77,7 +77,7 @@ class _Maker:
 
     @property
     def factors(self) -> tuple[str, ...]:
-        return jdk.factors_of_a_jdk(self.setup.config.layout.factors)
+        return jdk.factors_of_a_jdk(self.setup.config.layout.drawn)
 
     def attempt(self, identity: _Seen, layout: LayoutName) -> _Seen | BuildFailure:
         """One layout; an error becomes a record that names it."""

@@ -105,7 +105,7 @@ class Linking:
 
     def few(self) -> str:
         """Why there is nothing to move, or ""."""
-        reason = only_one_layout(self.link, factors=self.policy.factors, classes=self.policy.classes)
+        reason = only_one_layout(self.link, factors=self.policy.drawn, classes=self.policy.classes)
         return reason and f"{self.link.artefact} has {reason}"
 
     def failure(self, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
@@ -140,7 +140,7 @@ class Linking:
             self.link.sections,
             self.link.identity,
             name=layout,
-            factors=tuple(self.policy.factors),
+            factors=self.policy.drawn,
             classes=self.policy.classes,
             padding=self.policy.padding_bytes,
         )
@@ -156,7 +156,7 @@ class Linking:
 
     def code(self) -> Code:
         """Identity's code, read once per process: every seed of a capture is compared with the same arrays."""
-        whole = LINK_ORDER in self.policy.factors
+        whole = LINK_ORDER in self.policy.drawn
         key = (self.link.code_sha256, whole)
         with _reading:  # one thread reads it, the others wait for that
             if key not in _codes:

@@ -64,6 +64,7 @@ _COMMANDS: Final = {
     "export": _Command("exporting", "export"),
     "explain": _Command("suspecting", "explain"),
     "sweep": _Command("sweeping", "sweep"),
+    "predict": _Command("predicting", "predict"),
     "plan": _Command("plan_command", "plan"),
     "warmup": _Command("warming", "warmup"),
     "inspect": _Command("showing", "inspect"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import completing, import_options, options, output_formats
+from layoutrand.cli.attributing import show_attribution
 from layoutrand.cli.comparing import show_comparisons, show_halves
 from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection, load_with_second
 from layoutrand.cli.terminal import Terminal, terminal_width
@@ -39,6 +40,10 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     host: Host = None,
     capture: Captures = None,
     any_source: AnySource = False,
+    attribute: Annotated[
+        bool,
+        typer.Option("--attribute", help="How much each factor of the layout adds, of what `run --attribute` made."),
+    ] = False,
     directory: options.Directory = Path(),
     full: Full = False,
     json: options.Json = False,
@@ -58,6 +63,15 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
     every = all_metrics or bool(metric)
     foreign = import_options.ImportOptions(imports, format_name, names_are, warmup)
+    if attribute:
+        if imports or csv or markdown:
+            raise UsageError("--attribute is about results of `run --attribute`, as a table or with --json")
+        config = options.load_config(directory)
+        chosen = options.match_systems(config, system) if system else []
+        part = options.ProjectPart(config, directory, chosen, benchmark or [])
+        which = Which(host, capture or [], any_source)
+        show_attribution(part, which, metrics=metric or [], confidence=confidence, terminal=terminal)
+        return 0
     if imports:
         selection = foreign.select(system or [], benchmark or [], host, directory)
     else:
@@ -132,7 +146,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.documents import comparisons_document, halves_document
     from layoutrand.analysis.evidence import evidence
     from layoutrand.cli.answer import comparison_screen
-    from layoutrand.cli.running import show_aa
+    from layoutrand.cli.self_comparison import show_aa
 
     csv = csv or raw_csv
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)

@@ -47,7 +47,7 @@ def show_comparisons(results: Sequence[Comparison], page: Display) -> None:
 def show_halves(halves: Halves, page: Display) -> None:
     """A system against itself: the comparison of its two sides, then what else its results tell of it."""
     from layoutrand.analysis.evidence import seed_words
-    from layoutrand.cli.running import show_aa
+    from layoutrand.cli.self_comparison import show_aa
 
     how = {
         "executed twice": "as it was executed twice in each round",

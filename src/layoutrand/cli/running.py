@@ -7,17 +7,19 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from layoutrand.cli import building, options
+from layoutrand.cli.attributing import each_factor
 from layoutrand.cli.failing import Failures, warn_folded
 from layoutrand.cli.notifying import Notify, notifying
 from layoutrand.cli.options import ProjectPart
 from layoutrand.cli.selecting import Benchmarks, Which, load_selection, load_with_second
+from layoutrand.cli.self_comparison import show_aa
 from layoutrand.cli.terminal import Display, Terminal
-from layoutrand.text.quantities import digits_of, percent, ratio_words
+from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import SelfComparison
@@ -55,6 +57,10 @@ def run(  # noqa: PLR0913 - one parameter for each option
         bool,
         typer.Option("--twice", help="Execute each system as two, in layouts of their own, for --aa to compare."),
     ] = False,
+    attribute: Annotated[
+        bool,
+        typer.Option("--attribute", help="Then each factor of the layout alone, for `analyse --attribute` to compare."),
+    ] = False,
     wait: options.Wait = 3600,
     share_machine: options.ShareMachine = False,
     tune: Annotated[
@@ -88,7 +94,9 @@ def run(  # noqa: PLR0913 - one parameter for each option
         )
         told = Failures(DisplayNames.of(config))
 
-        def execute_seeds() -> tuple[Summary, list[SystemBuild]]:
+        factors = list(each_factor(part)) if attribute else []
+
+        def execute_seeds(part: ProjectPart = part) -> tuple[Summary, list[SystemBuild]]:
             choices = RunChoices(
                 benchmarks,
                 numbers,
@@ -108,12 +116,25 @@ def run(  # noqa: PLR0913 - one parameter for each option
                 break
             numbers = [*numbers, *more]
             summary, results = execute_seeds()
+        alone = [_of_one_factor(factor, execute_seeds(each), terminal, told) for factor, each in factors]
         selves = None
         if (aa or twice) and summary.total:
             selves = _with_itself(part, numbers, confidence)
         _show_ending(summary, selves, numbers, results, confidence, terminal, told)
-        ending.status, ending.message = "failed" if _failed(summary) else "ok", run_message(summary)
-        return 1 if _failed(summary) else 0
+        failed = any(map(_failed, [summary, *alone]))
+        if alone and not failed:
+            terminal.say("Next: layoutrand analyse --attribute")
+        ending.status, ending.message = "failed" if failed else "ok", run_message(summary)
+        return 1 if failed else 0
+
+
+def _of_one_factor(factor: str, made: tuple[Summary, list[SystemBuild]], terminal: Terminal, told: Failures) -> Summary:
+    """Show what was executed with one factor alone."""
+    summary, _ = made
+    terminal.say(f"{factor} alone: {run_message(summary)}")
+    building.show_failures(summary.build_failures, terminal)
+    told.conclude(summary.failures, terminal)
+    return summary
 
 
 def _failed(summary: Summary) -> bool:
@@ -207,59 +228,6 @@ def _recorded(part: ProjectPart) -> Selection:
     from layoutrand.analysis.display_names import displayed
 
     return displayed(load_selection(part.config, part.directory, part.systems, part.benchmarks, Which(is_settled=True)))
-
-
-def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *, seeds: Sequence[int] = ()) -> None:
-    """Each system against itself; ``seeds`` where not all that are recorded are judged."""
-    from layoutrand.analysis.aa import alarms
-    from layoutrand.config.seeds import format_seeds
-
-    over = f", seeds {format_seeds(seeds)} ({len(seeds)})" if seeds else ""
-    page.table(
-        f"A/A: each system against itself{over}",
-        ("benchmark", "system", "metric", "sides", "binaries", "ratio", "interval", "alarm", "noise floor"),
-        [
-            (
-                row.benchmark,
-                row.system,
-                row.metric,
-                row.sides,
-                f"{row.n_each} each",
-                *(("-", "-") if row.ratio is None else ratio_words(row.ratio.centre, row.ratio.low, row.ratio.high)),
-                "-" if row.ratio is None else "yes" if row.is_alarm else "no",
-                _floor_words(row),
-            )
-            for row in rows
-        ],
-    )
-    if missed := [row.could_miss for row in rows if row.could_miss is not None]:
-        page.line(
-            f"noise floor: what happens to fewer than {percent(max(missed), 0)} of executions may have been missed, "
-            "and is not in it"
-        )
-    expected = percent(1 - confidence, 0)
-    count, of = alarms(rows, in_time=False)
-    if of:
-        page.line(
-            f"intervals that find a difference of a system from itself: {count} of {of}, where {expected} are to be "
-            "expected by chance" + ("; so few tell little of how often" if of < FEW else "")
-        )
-    count, of = alarms(rows, in_time=True)
-    if of:
-        meaning = ": the machine, or chance, did that, and would have done it to systems executed one after the other"
-        page.line(f"of sides executed at different times: {count} of {of}{meaning if count else ''}")
-
-
-FEW: Final = 20
-"""Comparisons with itself, of which the share of alarms says little: one is expected."""
-
-
-def _floor_words(row: SelfComparison) -> str:
-    """How far apart two systems that do not differ would be measured, and of how many rounds."""
-    if row.noise_floor is None:
-        return "too few" if row.has_too_few else "-"
-    digits = max(0, min(2, digits_of(row.noise_floor * 100)))
-    return f"± {100 * row.noise_floor:.{digits}f} % ({row.n_floor} rounds)"
 
 
 def build_and_execute(

@@ -98,19 +98,19 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     chosen = options.match_systems(config, system) if system else []
     which = Which(host, capture or [], any_source)
     selection = load_selection(config, directory, chosen, benchmark or [], which)
-    _of_another_machine(config, selection, terminal, executes)
+    refuse_another_machine(config, selection, terminal, executes)
     part = options.ProjectPart(config, directory, chosen, jobs=options.count_jobs(jobs))
-    choices, earlier = RunChoices(wait_s=wait, share_machine=share_machine), _earlier(selection, which)
-    setup = _setup(part, profiler, choices, terminal, earlier)
+    choices, earlier = RunChoices(wait_s=wait, share_machine=share_machine), earlier_captures(selection, which)
+    setup = explain_setup(part, profiler, choices, terminal, earlier)
     steps = _Steps(selection, setup, confirm, first_seed, confidence, terminal)
     if remedy:
-        order = RemedyOrder(remedy_layouts, _first_seed(selection, first_seed), confidence)
+        order = RemedyOrder(remedy_layouts, first_new_seed(selection, first_seed), confidence)
         steps.remedying = Remedying(
             config,
             directory,
             order,
             selection.names,
-            lambda changed: _setup(replace(part, config=changed), profiler, choices, terminal, {}),
+            lambda changed: explain_setup(replace(part, config=changed), profiler, choices, terminal, {}),
         )
     explanations = explain_selection(
         selection, metric, setup, most_functions=functions, level=round(1 - confidence, 12)
@@ -199,7 +199,7 @@ def _elsewhere(executes: str, whose: str, instead: str) -> str:
     return f"{executes} executes on the machine that it is given on, and the results are those of {whose}: {instead}"
 
 
-def _first_seed(selection: Selection, asked: int | None) -> int:
+def first_new_seed(selection: Selection, asked: int | None) -> int:
     """The first seed of new layouts."""
     from layoutrand.explain.confirming import first_seed
 
@@ -215,7 +215,7 @@ def _displayed(found: _Found, names: DisplayNames) -> _Found:
     return names.given(found)
 
 
-def _of_another_machine(config: Config, selection: Selection, terminal: Terminal, executes: str | None) -> None:
+def refuse_another_machine(config: Config, selection: Selection, terminal: Terminal, executes: str | None) -> None:
     """Say that profiles are of this machine; raises `UsageError` where new layouts would be executed on it, too."""
     from layoutrand.errors import UsageError
     from layoutrand.execute.experiment import current_experiment, is_pool
@@ -229,16 +229,17 @@ def _of_another_machine(config: Config, selection: Selection, terminal: Terminal
     terminal.warn(f"hot functions are looked for on this machine, not on {whose} that executed the layouts")
 
 
-def _earlier(selection: Selection, which: Which) -> Mapping[str, str]:
+def earlier_captures(selection: Selection, which: Which) -> Mapping[str, str]:
     """System -> the capture of its results, where these may be older than what would be built now."""
     if not (which.captures or which.any_source):
         return {}
     return {e.system: e.capture for e in selection.executions}
 
 
-def _setup(
+def explain_setup(
     part: options.ProjectPart, profiler: str, choices: RunChoices, terminal: Terminal, captures: Mapping[str, str]
 ) -> ExplainSetup:
+    """What `explain` and `predict` look for hot functions with; layouts are built of ``captures`` where it has them."""
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.config.config import choose
     from layoutrand.execute.measure import measure
@@ -275,7 +276,7 @@ def _confirm(
     """Confirm the suspects, and say what was executed for it."""
     from layoutrand.explain.explain import confirm
 
-    first = _first_seed(selection, asked)
+    first = first_new_seed(selection, asked)
     terminal.say(f"confirming: new layouts from seed {first} on")
     of_seed = "seed {0.layout}".format
     with measuring_apart(setup.config, selection.names, confidence, terminal, of_seed) as (executor, advance):

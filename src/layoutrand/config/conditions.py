@@ -1,7 +1,7 @@
-"""What an execution is given beside its command: CPUs, priority, stack offset, limits.
+"""What an execution is given beside its command: CPUs, priority, where stack and heap begin, limits.
 
-Each is a wish of the configuration; none of them touches the arguments or the environment.  Nothing is imported here
-that takes long: a process that measures is waited for (`layoutrand.execute.isolated`).
+Each is a wish of the configuration; none of them touches the arguments, nor the size of the environment.  Nothing is
+imported here that takes long: a process that measures is waited for (`layoutrand.execute.isolated`).
 """
 
 from __future__ import annotations
@@ -25,12 +25,21 @@ STACK_STEP: Final = 16
 MAX_STACK_OFFSET: Final = 3584
 """Bytes, exclusive: what a path may grow by below PATH_MAX (4096), with 511 bytes left for the path itself."""
 
+HEAP_STEP: Final = 16
+"""Bytes: the alignment of what malloc(3) gives, which any finer offset would be rounded to."""
+
+PAGE: Final = 4096
+"""Bytes: where a mapping begins is a multiple of it."""
+
+MAX_MEMORY_OFFSET: Final = 2 << 20
+"""Bytes, exclusive: the size of a huge page, within which a heap or a mapping may come to lie anywhere."""
+
 
 @dataclass(frozen=True)
 class Conditions:
     """The conditions of one execution; None where nothing is asked for.
 
-    ``priority`` is a nice value, ``stack_offset`` and the limits are bytes.  ``memory_limit`` is for the private
+    ``priority`` is a nice value, the offsets and the limits are bytes.  ``memory_limit`` is for the private
     writable memory of each process, ``output_limit`` for each file that it writes.  In a control group the former is
     for the memory of all processes together, where it can be, and ``process_limit`` for their number, threads included.
     """
@@ -38,6 +47,8 @@ class Conditions:
     placement: Placement | None = None
     priority: int | None = None
     stack_offset: int | None = None
+    heap_offset: int | None = None
+    mmap_offset: int | None = None
     memory_limit: int | None = None
     output_limit: int | None = None
     process_limit: int | None = None
@@ -47,6 +58,8 @@ class Conditions:
         facts = {
             "priority": self.priority,
             "stack_offset": self.stack_offset,
+            "heap_offset": self.heap_offset,
+            "mmap_offset": self.mmap_offset,
             "memory_limit": self.memory_limit,
             "output_limit": self.output_limit,
             "process_limit": self.process_limit,

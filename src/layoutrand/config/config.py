@@ -268,7 +268,7 @@ class Run(_Table):
     executions: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     order: Order = "blocks"
     schedule_seed: Annotated[int, Field(ge=0, lt=2**64)] = 1
-    randomise: list[Literal["env-size", "stack-offset"]] = []
+    randomise: list[Literal["env-size", "stack-offset", "heap-offset", "mmap-offset"]] = []
     aslr: Literal["on", "off"] = "on"
     cpu: Annotated[CpuWish, BeforeValidator(checked_wish), WithJsonSchema(WISH_SCHEMA)] = "any"
     priority: Annotated[int, Field(ge=-20, le=19)] | None = None

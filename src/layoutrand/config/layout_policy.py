@@ -42,6 +42,7 @@ class LayoutPolicy(BaseModel):
     padding_bytes: Annotated[int, Field(ge=1, le=1 << 20)] = 64
     archives: Archives = "built"
     couple: Couple = "order"
+    held: list[Factor] = []
 
     @field_validator("factors")
     @classmethod
@@ -56,6 +57,15 @@ class LayoutPolicy(BaseModel):
         if (of_a_jdk := factors_of_a_jdk(factors)) and len(of_a_jdk) < len(factors):
             raise ValueError(f"{of_a_jdk[0]} is of a JDK that is taken as it is, so no factor of a link goes with it")
         return factors
+
+    @model_validator(mode="after")
+    def _holds_what_there_is(self) -> Self:
+        for factor in self.held:
+            if factor not in self.factors:
+                raise ValueError(f"held: {factor} is not among the factors, so there is nothing to hold")
+        if self.factors and not self.drawn:
+            raise ValueError("held: of all factors nothing would be drawn; leave one of them out")
+        return self
 
     @model_validator(mode="after")
     def _addresses_are_ours(self) -> Self:
@@ -73,8 +83,22 @@ class LayoutPolicy(BaseModel):
     def facts(self) -> dict[str, Any]:
         """What decides a layout, as JSON values: a setting of a factor only where that factor is at work."""
         facts: dict[str, Any] = {"factors": sorted(self.factors), "classes": self.classes}
-        facts |= {"padding_bytes": self.padding_bytes} if "padding" in self.factors else {}
+        facts |= {"padding_bytes": self.padding_bytes} if "padding" in self.drawn else {}
+        facts |= {"held": sorted(set(self.held))} if self.held else {}
         return facts | ({"couple": self.couple} if self.by_address else {})
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """The factors that a seed draws: all but those ``held``, which are as in identity's layout."""
+        return tuple(factor for factor in self.factors if factor not in self.held)
+
+    def each_alone(self) -> dict[str, LayoutPolicy]:
+        """Factor -> the policy that draws it alone, of the same capture; none where there are not two."""
+        alone = {
+            factor: self.model_copy(update={"held": [other for other in self.factors if other != factor]})
+            for factor in self.drawn
+        }
+        return alone if len(alone) > 1 else {}
 
     @property
     def by_address(self) -> bool:

@@ -22,7 +22,7 @@ from layoutrand.config.schedule import Slot
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import FAILED_CASES
 from layoutrand.execute.execution_setup import ExecutionSetup, command_of, guard_of, make_sandbox, programs_of
-from layoutrand.execute.judge import altered, in_its_words, judge, of_the_program
+from layoutrand.execute.judge import altered, in_its_words, judge, not_moved, of_the_program
 from layoutrand.execute.live import Live
 from layoutrand.execute.measure import Command, Executor, Outcome
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
@@ -156,7 +156,7 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
     # A simulation is to count the same to the digit, and its instructions alone change with the environment's size.
     if "env-size" in run.randomise and slot.instrument not in simulated():
         padding = commands.padding_size(run.schedule_seed, slot.identity)
-    command = command_of(plan, slot, sandbox, padding)
+    command = setup.memory.given(command_of(plan, slot, sandbox, padding), sandbox)
     guard = guard_of(plan, slot, sandbox, setup)
     seen = observe(command, slot, programs_of(plan, slot, sandbox))
     alteration = guard.alteration()
@@ -172,6 +172,8 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
         hash_is_sha256=slot.system in plan.request.built.exehash_is_sha256,
     )
     judgement = in_its_words(judgement, benchmark, slot.instrument, workplace)
+    if judgement.status == "ok" and (unproved := setup.memory.unproved(command, seen.outcome, sandbox)):
+        judgement = not_moved(unproved)
     if alteration is not None:
         judgement = altered(alteration)
         if not alteration.of_the_cache:

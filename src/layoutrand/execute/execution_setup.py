@@ -15,6 +15,7 @@ from layoutrand.config.jdk import OWN_FILE
 from layoutrand.config.schedule import Slot
 from layoutrand.execute.images import Images
 from layoutrand.execute.measure import Command
+from layoutrand.execute.memory_offsets import MemoryOffsets
 from layoutrand.execute.program_guard import ProgramGuard
 from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.execute.working_conditions import conditions_of
@@ -28,18 +29,22 @@ _LAUNCHER_OF_A_JDK: Final = "bin/java"
 
 @dataclass(frozen=True)
 class ExecutionSetup:
-    """Where executions happen, their images, the proofs of JDKs in their layouts, and what is known of binaries."""
+    """Where executions happen, their images, the proofs of JDKs in their layouts, what is known of binaries, and what
+    moves memory.
+    """
 
     workplace: Workplace
     images: Images
     jdks: JdkProofs
     as_built: BuiltContents
+    memory: MemoryOffsets
 
     @classmethod
     def of(cls, request: RunRequest, workplace: Workplace, say: Callable[[str], None]) -> ExecutionSetup:
         """That of one call: nothing is made or proved yet."""
         images = Images(request.config, request.project, request.built.origins, say)
-        return cls(workplace, images, JdkProofs(request.config, request.project, request.built.jvms), BuiltContents())
+        proofs = JdkProofs(request.config, request.project, request.built.jvms)
+        return cls(workplace, images, proofs, BuiltContents(), MemoryOffsets(workplace.root))
 
 
 def command_of(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | None) -> Command:

@@ -109,6 +109,11 @@ def altered(alteration: Alteration) -> Judgement:
     return Judgement("altered", str(alteration), ())
 
 
+def not_moved(why: str) -> Judgement:
+    """Of an execution whose memory does not lie where it was to."""
+    return Judgement("not-moved", why, ())
+
+
 def in_its_words(judgement: Judgement, benchmark: Benchmark, name: str, workplace: Workplace) -> Judgement:
     """A failure with the last line that the program wrote about it; harnesses of suites were read for that already."""
     if judgement.status == "ok" or (benchmark.metric.suite is not None and not benchmark.metric.by_case):

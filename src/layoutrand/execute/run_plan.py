@@ -20,6 +20,7 @@ from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.iterations import warmups_of
+from layoutrand.execute.memory_offsets import check_memory
 from layoutrand.execute.working_conditions import check_stacks, checked_placement
 from layoutrand.execute.workplace import Workplace, read_input
 from layoutrand.instruments.known import instruments, simulated
@@ -164,7 +165,7 @@ class RunPlan:
 
     def jdk_factors(self, slot: Slot) -> tuple[str, ...]:
         """The factors that options of a JDK express in this slot; none for stock."""
-        return () if slot.layout == STOCK else factors_of_a_jdk(self.request.config.layout.factors)
+        return () if slot.layout == STOCK else factors_of_a_jdk(self.request.config.layout.drawn)
 
     def args(self, slot: Slot, own_file: str) -> tuple[str, ...]:
         """What the word ``{args}`` of a command stands for; ``own_file`` is where the file of a JDK's layout lies."""
@@ -210,10 +211,12 @@ def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
     if not startable and not request.built.failures:  # failures are recorded and told like any other
         raise UsageError("nothing to execute: no seed has a binary; build some with `layoutrand build --seeds 30`")
     if here:
+        artefacts = {binary.artefact: binary.path for binary in request.built.binaries}
+        check_memory(request.config, benchmarks.values(), artefacts)
         check_stacks(
             request.config,
             benchmarks.values(),
-            {binary.artefact: binary.path for binary in request.built.binaries},
+            artefacts,
             Workplace(request.project.resolve() / ".layoutrand" / "work").sandbox.bin,
         )
     return RunPlan(

@@ -12,6 +12,7 @@ from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.schedule import Slot
 from layoutrand.config.topology import Placement
 from layoutrand.errors import FeatureUnsupported, UsageError
+from layoutrand.execute.memory_offsets import HEAP_OFFSET, MMAP_OFFSET, draw_heap_offset, draw_mmap_offset, wishes
 from layoutrand.host import pinning, stack
 from layoutrand.instruments.known import starter, starters
 from layoutrand.layout.keyed import keyed_uniform
@@ -56,10 +57,14 @@ def conditions_of(config: Config, placement: Placement | None, slot: Slot, bench
     """
     under = starter(slot.instrument)
     moved = STACK_OFFSET in config.run.randomise and not under.program  # which starts the benchmark's, stack and all
+    wanted = () if under.simulated else wishes(config)  # a simulation counts what the preloaded object executes, too
+    seed, identity = config.run.schedule_seed, slot.identity
     return Conditions(
         placement=placement,
         priority=config.run.priority,
-        stack_offset=draw_stack_offset(config.run.schedule_seed, slot.identity) if moved else None,
+        stack_offset=draw_stack_offset(seed, identity) if moved else None,
+        heap_offset=draw_heap_offset(seed, identity) if HEAP_OFFSET in wanted else None,
+        mmap_offset=draw_mmap_offset(seed, identity) if MMAP_OFFSET in wanted else None,
         memory_limit=None if under.simulated else benchmark.memory_limit,
         output_limit=benchmark.output_limit,
         process_limit=benchmark.process_limit,

@@ -27,6 +27,7 @@ from layoutrand.explain.suspects import Explanation, Subject, enough_means, expl
 from layoutrand.harnesses.case_names import ENTRY_OF_ITS_OWN, entry_of
 from layoutrand.harnesses.command_words import with_one_case
 from layoutrand.harnesses.harness import UnsupportedByHarness
+from layoutrand.instruments.profile import Profile
 from layoutrand.model import IDENTITY, Binary, LayoutName
 from layoutrand.results import file
 
@@ -86,6 +87,25 @@ def explain_selection(
 def _explain(
     sample: Sample, selection: Selection, setup: ExplainSetup, most_functions: int, level: float
 ) -> Explanation:
+    subject, profile = examined(sample, selection, setup)
+    words = setup.profiling.profiler.words
+    return explain(
+        subject,
+        profile,
+        words,
+        setup.cache,
+        most_functions=most_functions,
+        level=level,
+        readable=setup.profiling.readable,
+    )
+
+
+def examined(sample: Sample, selection: Selection, setup: ExplainSetup) -> tuple[Subject, Profile]:
+    """The binaries that a sample was measured of, as they are built now, and a profile of identity's.
+
+    Raises `AnalysisError` for a prebuilt system, too few binaries, or binaries that are others by now, and
+    `BuildFailed` where there is no identity.
+    """
     config = setup.config
     if config.systems[sample.system].prebuilt is not None:
         raise AnalysisError(
@@ -110,17 +130,7 @@ def _explain(
     enough_means(subject)  # known before the profile, which takes long
     profiled = _of_one_case(config, benchmark, case) if case else config
     request = _request(setup, profiled, built, benchmark.name, [1])
-    profile = profile_of(request, sample.system, benchmark.name, setup.profiling, case)
-    words = setup.profiling.profiler.words
-    return explain(
-        subject,
-        profile,
-        words,
-        setup.cache,
-        most_functions=most_functions,
-        level=level,
-        readable=setup.profiling.readable,
-    )
+    return subject, profile_of(request, sample.system, benchmark.name, setup.profiling, case)
 
 
 def executed(name: str, config: Config) -> tuple[Benchmark, str]:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from layoutrand.explain.hotness import Hotness
 
 LINE: Final = 64
+BLOCK: Final = 16
 PAGE: Final = 4096
 STRIDE: Final = 16384
 SETS: Final = 64
@@ -145,6 +146,31 @@ def all_features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
             Feature("overfull", (), "number", 0, np.array([_overfull(row) for row in everywhere])),
         ]
     return found
+
+
+def table_of(hotness: Hotness, starts: NDArray[np.int64]) -> tuple[Values, Values]:
+    """All features of each layout as columns to regress on, shape (layouts, columns), and how much to expect of each.
+
+    That is the root of the share of the cost that its functions have, the less hot one's of two: where a function that
+    is hardly executed lies can hardly matter.  Shape (columns,).
+    """
+    share = {function.name: max(function.share, 0.0) for function in hotness.functions}
+    whole = sum(share.values()) or 1.0
+    columns, weights = [], []
+    for feature in all_features(hotness, starts):
+        columns.append(_smooth(feature))
+        weight = min((share[name] / whole for name in feature.functions), default=1.0)
+        weights += [weight**0.5] * columns[-1].shape[1]
+    return np.concatenate(columns, axis=1), np.array(weights)
+
+
+def _smooth(feature: Feature) -> Values:
+    """As `design`, but of places within a line their 16-byte block and their angle: without alignment there are 64."""
+    if feature.scale != "classes":
+        return design(feature)
+    block = replace(feature, values=feature.values // BLOCK)
+    circle = replace(feature, scale="circle")
+    return np.concatenate([design(block), design(circle)], axis=1)
 
 
 def values_of(wanted: Sequence[Feature], hotness: Hotness, starts: NDArray[np.int64]) -> dict[str, Values]:

@@ -20,7 +20,7 @@ class JdkProofs:
     def __init__(self, config: Config, project: Path, jvms: Mapping[tuple[str, LayoutName], JvmFacts]) -> None:
         """Nothing is proved yet; ``jvms`` has what a JVM said of itself when each system's layout was made."""
         self._config, self._project, self._jvms = config, project.resolve(), jvms
-        self._factors = factors_of_a_jdk(config.layout.factors)
+        self._factors = factors_of_a_jdk(config.layout.drawn)
         self._proved: set[tuple[str, LayoutName, tuple[str, ...]]] = set()
 
     def prove(self, slot: Slot, binary: Binary, argv: Sequence[str], folder: Path) -> bool:

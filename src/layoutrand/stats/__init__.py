@@ -26,10 +26,12 @@ LCP: Li, Chen and Peng, Precise Computer Performance Comparisons Via Statistical
 
 from __future__ import annotations
 
+from layoutrand.stats.adjustment import Adjusted, adjusted_mean
 from layoutrand.stats.anytime import running_interval
 from layoutrand.stats.benchmark_suite import suite_ratio
 from layoutrand.stats.blocks import BlockEffects, block_effects
 from layoutrand.stats.comparison import hpt_test, mann_whitney_test, suite_t_test, welch_test
+from layoutrand.stats.correlation import SharedVariance, shared_variance
 from layoutrand.stats.decision import Forecast, PairSpread, binaries_to_reach, decide, forecast, pair_spread
 from layoutrand.stats.distribution import FiveNumberSummary, empirical_distribution, five_number_summary
 from layoutrand.stats.dose import DoseFit, DoseResponse, DoseRun, dose_fit, dose_response
@@ -83,6 +85,7 @@ from layoutrand.stats.watching import WatchingRow, watching_study
 from layoutrand.stats.whole_binaries import whole_binary_test
 
 __all__ = [
+    "Adjusted",
     "Autocorrelation",
     "BlockEffects",
     "CountRange",
@@ -108,6 +111,7 @@ __all__ = [
     "SampleSize",
     "Screening",
     "ScreeningStep",
+    "SharedVariance",
     "SpreadTest",
     "StatsWarning",
     "TestResult",
@@ -116,6 +120,7 @@ __all__ = [
     "WarmupSuggestion",
     "WatchingRow",
     "adjust",
+    "adjusted_mean",
     "autocorrelation",
     "binaries_for_half_width",
     "binaries_to_decide",
@@ -173,6 +178,7 @@ __all__ = [
     "running_test",
     "screen_features",
     "serial_test",
+    "shared_variance",
     "simulate",
     "single_binary_ratios",
     "skewness_test",

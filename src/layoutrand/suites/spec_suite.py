@@ -47,6 +47,12 @@ def expand(suite: SpecSuite, config: Config, project: Path) -> tuple[Build, list
             "run.randomise: stack-offset moves the stack of the program that layoutrand starts, which is SPEC's tool "
             "and not the benchmark; use env-size, which reaches both"
         )
+    problems += [
+        f"run.randomise: {name} is proved of the program that layoutrand starts, which is SPEC's tool and not the "
+        "benchmark; use env-size, which reaches both"
+        for name in config.run.randomise
+        if name in {"heap-offset", "mmap-offset"}
+    ]
     if problems:
         raise ConfigError(path, problems)
     label = spec_config.label_of(suite, base)

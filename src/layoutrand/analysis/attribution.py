@@ -1,0 +1,233 @@
+"""How much of what layout adds each factor adds: experiments in which one factor alone is drawn, beside all together.
+
+All are layouts of the same captures, and a factor draws from a stream of its own: in the layout of one seed it does
+alone what it does among the others.  So what a factor explains is the squared correlation, over seeds, between what was
+measured with it alone and with all (the first-order index of Sobol, Mathematics and Computers in Simulation 55, 2001,
+where the others are held in place and not drawn again).  What executions differ by makes a correlation smaller and
+never larger, so its lower bound stands; and as factors are drawn independently of each other, what the others explain
+at least is an upper bound of what is left for one.  All bounds hold together, by Bonferroni's inequality.  Shares need
+not add up to 100 %: where two factors matter only together, neither alone shows it.
+
+A drift that both experiments went through would correlate, too, so the same is asked of what is measured relative to
+the controls of each round, and the smaller answer is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any, Final, Literal
+
+from layoutrand.analysis.analyse import Analysis, AnalysisReport, analyse
+from layoutrand.analysis.blocking import freed
+from layoutrand.analysis.sample import Sample, binary_mean
+from layoutrand.analysis.selection import Selection
+from layoutrand.stats import Interval, SharedVariance, shared_variance
+from layoutrand.stats.correlation import FEWEST
+from layoutrand.text.quantities import finite
+
+Verdict = Literal["most of it", "matters", "practically none", "cannot tell", "not executed"]
+
+MOST: Final = 0.5
+"""Share of the variance from which on a factor makes most of it."""
+
+
+@dataclass(frozen=True)
+class FactorPart:
+    """What one factor adds alone.
+
+    ``sd`` is the interval of the standard deviation over the mean.  ``shared`` is what its layouts have in common with
+    those of all factors, in ``n_seeds`` seeds that both have; ``share`` has the bounds of the variance that it explains
+    of what layout adds.  ``analysis`` is that of its layouts.  None stands for what the data cannot tell.
+    """
+
+    factor: str
+    verdict: Verdict
+    analysis: Analysis | None = None
+    sd: Interval | None = None
+    shared: SharedVariance | None = None
+    share: tuple[float, float] | None = None
+    n_seeds: int = 0
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """One metric of a system on a benchmark: all factors together, and each alone, in the order of the configuration.
+
+    ``confidence`` is that with which all bounds of shares hold together, and all intervals.
+    """
+
+    whole: Analysis
+    whole_sd: Interval | None
+    parts: tuple[FactorPart, ...]
+    confidence: float
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether layout as a whole is known to matter, so that there is something to attribute."""
+        return _answer(self.whole) == "matters"
+
+    @property
+    def most(self) -> FactorPart | None:
+        """The factor that makes most of it, if one is known to."""
+        return next((part for part in self.parts if part.verdict == "most of it"), None)
+
+
+def attribute(
+    whole: Selection, alone: Mapping[str, Selection | None], *, confidence: float, metrics: Sequence[str]
+) -> tuple[Attribution, ...]:
+    """Every sample of ``whole``, of the main metrics where none is named, beside those of each factor alone.
+
+    ``alone`` maps each factor to what was executed with it alone, None where nothing was.  Raises `AnalysisError` as
+    `analyse` does, for ``whole``.
+    """
+    together = 1 - (1 - confidence) / (1 + len(alone))
+    report = analyse(whole, confidence=together, metrics=metrics)
+    reports = {
+        factor: None if each is None else analyse(each, confidence=together, metrics=metrics)
+        for factor, each in alone.items()
+    }
+    return tuple(
+        _attributed(
+            each, report, {factor: _same(found, each) for factor, found in reports.items()}, reports, confidence
+        )
+        for each in report.analyses
+        if (each.is_primary or metrics) and not each.one_layout
+    )
+
+
+def _attributed(
+    whole: Analysis,
+    report: AnalysisReport,
+    alone: Mapping[str, Analysis | None],
+    reports: Mapping[str, AnalysisReport | None],
+    confidence: float,
+) -> Attribution:
+    single = 1 - (1 - confidence) / (1 + len(alone))
+    parts = []
+    for factor, analysis in alone.items():
+        of_factor = reports[factor]
+        if analysis is None or of_factor is None:
+            parts.append(FactorPart(factor, "not executed"))
+            continue
+        n_seeds, shared = _shared(_sample(report, whole), _sample(of_factor, analysis), single)
+        if _is_unsteady(whole) or _is_unsteady(analysis):
+            shared = None
+        parts.append(FactorPart(factor, "cannot tell", analysis, _sd(analysis), shared, n_seeds=n_seeds))
+    lows = {part.factor: 0.0 if part.shared is None else part.shared.low for part in parts}
+    bounded = [
+        replace(part, share=(lows[part.factor], max(lows[part.factor], 1 - sum(lows.values()) + lows[part.factor])))
+        if part.shared is not None
+        else part
+        for part in parts
+    ]
+    judged = tuple(replace(part, verdict=_verdict(whole, part, 1 - single)) for part in bounded)
+    return Attribution(whole, _sd(whole), judged, confidence)
+
+
+def _verdict(whole: Analysis, part: FactorPart, level: float) -> Verdict:
+    if part.analysis is None:
+        return "not executed"
+    answer = _answer(part.analysis)
+    if answer == "practically none" and _answer(whole) != "practically none":
+        return "practically none"
+    if part.shared is not None and part.share is not None and _answer(whole) == "matters":
+        if part.share[0] >= MOST:
+            return "most of it"
+        if part.shared.p_value <= level:
+            return "matters"
+    return "matters" if answer == "matters" else "practically none" if answer == "practically none" else "cannot tell"
+
+
+def _shared(whole: Sample, alone: Sample, confidence: float) -> tuple[int, SharedVariance | None]:
+    """What both have in common, in so many seeds: the less of what plain values say, and those relative to controls."""
+    tables = []
+    for sample in (whole, alone):
+        own = freed(sample).sample
+        plain = {name: binary_mean(executions) for name, executions in own.binaries}
+        around = _around(own)
+        relative = {name: value / around[name] for name, value in plain.items() if around.get(name)}
+        tables.append((plain, relative))
+    found = []
+    for one, other in zip(*tables, strict=True):
+        seeds = sorted(one.keys() & other.keys(), key=str)
+        if len(seeds) >= FEWEST:
+            values = [one[seed] for seed in seeds], [other[seed] for seed in seeds]
+            found.append((len(seeds), shared_variance(*values, confidence=confidence)))
+    if not found:
+        return 0, None
+    return found[0][0], SharedVariance(
+        share=found[0][1].share,
+        low=min(each.low for _, each in found),
+        p_value=max(each.p_value for _, each in found),
+    )
+
+
+def _around(sample: Sample) -> dict[Any, float]:
+    """Seed -> the mean of the controls that were executed in its round."""
+    rounds: dict[int, list[float]] = {}
+    for name, executions in sample.controls.items():
+        for number, each in zip(sample.rounds.get(name, ()), executions, strict=False):
+            rounds.setdefault(number, []).append(fmean(each))
+    return {number: fmean(values) for number, values in rounds.items()}
+
+
+def _answer(analysis: Analysis) -> str:
+    """Whether layout matters, "cannot tell" also where the machine changed its speed."""
+    if analysis.findings is None or analysis.findings.is_machine:
+        return "cannot tell"
+    return analysis.findings.layout.answer or "cannot tell"
+
+
+def _is_unsteady(analysis: Analysis) -> bool:
+    return analysis.findings is not None and analysis.findings.is_machine
+
+
+def _sd(analysis: Analysis) -> Interval | None:
+    found = analysis.findings
+    return None if found is None or found.is_machine else found.layout.sd
+
+
+def _key(each: Analysis | Sample) -> tuple[str, str, str, str]:
+    return each.system, each.benchmark, each.instrument, each.metric
+
+
+def _same(report: AnalysisReport | None, wanted: Analysis) -> Analysis | None:
+    analyses = () if report is None else report.analyses
+    return next((each for each in analyses if _key(each) == _key(wanted)), None)
+
+
+def _sample(report: AnalysisReport, wanted: Analysis) -> Sample:
+    return next(each for each in report.selection.samples if _key(each) == _key(wanted))
+
+
+def attribution_json(found: Attribution) -> dict[str, Any]:
+    """One of them as JSON values: keys may be added, never renamed."""
+    whole = found.whole
+    return {
+        "system": whole.system,
+        "benchmark": whole.benchmark,
+        "instrument": whole.instrument,
+        "metric": whole.metric,
+        "confidence": found.confidence,
+        "matters": found.is_judged,
+        "layout_sd": _ends(found.whole_sd),
+        "factors": [
+            {
+                "factor": part.factor,
+                "verdict": part.verdict,
+                "n_layouts": 0 if part.analysis is None else part.analysis.n_binaries,
+                "n_seeds_of_both": part.n_seeds,
+                "layout_sd": _ends(part.sd),
+                "share": None if part.shared is None else part.shared.share,
+                "share_bounds": None if part.share is None else list(part.share),
+                "p_value": None if part.shared is None else part.shared.p_value,
+            }
+            for part in found.parts
+        ],
+    }
+
+
+def _ends(interval: Interval | None) -> list[float | None] | None:
+    return None if interval is None else [finite(interval.low), finite(interval.centre), finite(interval.high)]

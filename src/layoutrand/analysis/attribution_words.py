@@ -1,0 +1,62 @@
+"""What is said of an attribution: the answer in a sentence, and the cells of its rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from layoutrand.analysis.attribution import Attribution, FactorPart
+from layoutrand.stats import Interval
+from layoutrand.text.quantities import at_most
+
+_ALL = 100
+
+
+def answer(found: Attribution) -> str:
+    """The answer first, in a sentence."""
+    missing = [part.factor for part in found.parts if part.verdict == "not executed"]
+    if missing:
+        return f"cannot tell: {_listed(missing)} {'was' if len(missing) == 1 else 'were'} not executed alone"
+    if found.whole.findings is not None and found.whole.findings.layout.answer == "practically none":
+        return "layout makes practically no difference here, so no factor of it does"
+    if not found.is_judged:
+        return "cannot tell: it is not known that layout matters at all"
+    if (most := found.most) is not None and most.share is not None:
+        return f"{most.factor} makes at least {math.floor(100 * most.share[0])} % of what layout adds (its variance)"
+    shown = [part.factor for part in found.parts if part.verdict in {"most of it", "matters"}]
+    if not shown:
+        return "no factor alone is known to matter: they do together, or there are too few layouts"
+    return f"{_listed(shown)} {'matters' if len(shown) == 1 else 'matter'}; which makes most of it cannot be told"
+
+
+def cells(part: FactorPart) -> tuple[str, str, str, str]:
+    """Factor, what it adds, its share of the variance, and the verdict."""
+    return part.factor, sd_words(part.sd), share_words(part), part.verdict
+
+
+def sd_words(sd: Interval | None) -> str:
+    """``4.2 % [3.1, 5.9]``, or what it is at most."""
+    if sd is None or not math.isfinite(sd.high):
+        return "cannot tell"
+    if sd.low <= 0:
+        return f"at most {at_most(sd.high)} %" if sd.high > 0 else "nothing"
+    low, centre, high = (_two_digits(100 * end) for end in (sd.low, sd.centre, sd.high))
+    return f"{centre} % [{low}, {high}]"
+
+
+def share_words(part: FactorPart) -> str:
+    """``60 to 85 %``; one end alone where the other says nothing."""
+    if part.share is None:
+        return "cannot tell"
+    low, high = math.floor(100 * part.share[0]), math.ceil(100 * part.share[1])
+    if low <= 0:
+        return f"at most {high} %" if high < _ALL else "cannot tell"
+    return f"at least {low} %" if high >= _ALL else f"{low} to {high} %"
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:.{max(0, 1 - math.floor(math.log10(value)))}f}" if value > 0 else "0"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,65 @@
+"""A system compared with itself, as a table: how often that finds a difference, and the noise floor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from layoutrand.cli.terminal import Display
+from layoutrand.text.quantities import digits_of, percent, ratio_words
+
+if TYPE_CHECKING:
+    from layoutrand.analysis.aa import SelfComparison
+
+
+def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *, seeds: Sequence[int] = ()) -> None:
+    """Each system against itself; ``seeds`` where not all that are recorded are judged."""
+    from layoutrand.analysis.aa import alarms
+    from layoutrand.config.seeds import format_seeds
+
+    over = f", seeds {format_seeds(seeds)} ({len(seeds)})" if seeds else ""
+    page.table(
+        f"A/A: each system against itself{over}",
+        ("benchmark", "system", "metric", "sides", "binaries", "ratio", "interval", "alarm", "noise floor"),
+        [
+            (
+                row.benchmark,
+                row.system,
+                row.metric,
+                row.sides,
+                f"{row.n_each} each",
+                *(("-", "-") if row.ratio is None else ratio_words(row.ratio.centre, row.ratio.low, row.ratio.high)),
+                "-" if row.ratio is None else "yes" if row.is_alarm else "no",
+                _floor_words(row),
+            )
+            for row in rows
+        ],
+    )
+    if missed := [row.could_miss for row in rows if row.could_miss is not None]:
+        page.line(
+            f"noise floor: what happens to fewer than {percent(max(missed), 0)} of executions may have been missed, "
+            "and is not in it"
+        )
+    expected = percent(1 - confidence, 0)
+    count, of = alarms(rows, in_time=False)
+    if of:
+        page.line(
+            f"intervals that find a difference of a system from itself: {count} of {of}, where {expected} are to be "
+            "expected by chance" + ("; so few tell little of how often" if of < FEW else "")
+        )
+    count, of = alarms(rows, in_time=True)
+    if of:
+        meaning = ": the machine, or chance, did that, and would have done it to systems executed one after the other"
+        page.line(f"of sides executed at different times: {count} of {of}{meaning if count else ''}")
+
+
+FEW: Final = 20
+"""Comparisons with itself, of which the share of alarms says little: one is expected."""
+
+
+def _floor_words(row: SelfComparison) -> str:
+    """How far apart two systems that do not differ would be measured, and of how many rounds."""
+    if row.noise_floor is None:
+        return "too few" if row.has_too_few else "-"
+    digits = max(0, min(2, digits_of(row.noise_floor * 100)))
+    return f"± {100 * row.noise_floor:.{digits}f} % ({row.n_floor} rounds)"

@@ -1,0 +1,215 @@
+"""Heap and mappings of a program come to lie where they were drawn, and an execution that does not show it fails."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from executekit import Project
+from fakes import make_binary, make_config
+from layoutrand.config.conditions import HEAP_STEP, MAX_MEMORY_OFFSET, PAGE
+from layoutrand.errors import FeatureUnsupported, ToolNotFound
+from layoutrand.execute.measure import measure
+from layoutrand.execute.memory_offsets import draw_heap_offset, draw_mmap_offset
+from layoutrand.platform.disk import sha256_file
+from workshop import not_installed
+
+WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
+BOTH = 'randomise = ["heap-offset", "mmap-offset"]\naslr = "off"'
+SHOWS_ADDRESSES = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+  void *small = malloc(100), *large = malloc(1 << 20);
+  printf("%lx %lx %lx\n", (unsigned long)small, (unsigned long)large, (unsigned long)sbrk(0));
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+def compiled(project, source, *flags, compiler="gcc", layouts=(1, 2, 3)):
+    """A program of this source, once for each layout, with bytes of its own behind."""
+    if shutil.which(compiler) is None:
+        pytest.skip(not_installed(compiler, "musl-tools" if compiler == "musl-gcc" else compiler))
+    program = project.root / "program"
+    subprocess.run([compiler, "-x", "c", "-", "-o", program, *flags], input=source.encode(), check=True)
+    binaries = []
+    for layout in layouts:
+        binary = make_binary(project.root / "cache", "a", layout, "")
+        shutil.copy(program, binary.path)
+        with binary.path.open("ab") as file:
+            file.write(str(layout).encode())
+        binaries.append(dataclasses.replace(binary, sha256=sha256_file(binary.path)))
+    return binaries
+
+
+class Kept:
+    """Measures, and keeps what was printed."""
+
+    def __init__(self):
+        self.commands, self.printed = [], []
+
+    def __call__(self, command):
+        outcome = measure(command)
+        self.commands.append(command)
+        self.printed.append(command.stdout.read_text())
+        return outcome
+
+
+def test_offsets_are_pinned_for_ever():
+    """Whoever cites a schedule seed gets these offsets from it again."""
+    assert [draw_heap_offset(1, bytes([n])) for n in range(4)] == [1592448, 1952448, 1221968, 1393200]
+    assert [draw_mmap_offset(1, bytes([n])) for n in range(4)] == [1159168, 4096, 1622016, 1875968]
+
+
+def test_offsets_are_multiples_below_a_huge_page():
+    heaps = [draw_heap_offset(1, str(n).encode()) for n in range(20_000)]
+    mappings = [draw_mmap_offset(1, str(n).encode()) for n in range(20_000)]
+    assert all(offset % HEAP_STEP == 0 and 0 <= offset < MAX_MEMORY_OFFSET for offset in heaps)
+    assert set(mappings) == set(range(0, MAX_MEMORY_OFFSET, PAGE))
+    within_a_page = {offset % PAGE for offset in heaps}
+    assert within_a_page == set(range(0, PAGE, HEAP_STEP))
+
+
+def test_heap_and_mappings_lie_where_they_were_drawn(project):
+    """Without the kernel's own randomisation addresses differ by what was drawn, and by nothing else."""
+    config = make_config(WALL, systems=("a",), run=BOTH)
+    executor = Kept()
+    assert project.run(config, compiled(project, SHOWS_ADDRESSES), executor).failures == ()
+    executions = sorted(project.executions(config), key=lambda each: each.order)
+    addresses = [[int(word, 16) for word in printed.split()] for printed in executor.printed]
+    heap = [each.conditions["heap_offset"] for each in executions]
+    mappings = [each.conditions["mmap_offset"] for each in executions]
+    assert len(set(heap)) == len(set(mappings)) == 3
+    small = [address[0] - offset for address, offset in zip(addresses, heap, strict=True)]
+    large = [address[1] + offset for address, offset in zip(addresses, mappings, strict=True)]
+    assert len(set(small)) == 1
+    assert len(set(large)) == 1
+
+
+@pytest.mark.parametrize("name", ["heap-offset", "mmap-offset"])
+def test_each_moves_alone_and_with_address_space_randomisation(project, name):
+    config = make_config(WALL, systems=("a",), run=f'randomise = ["{name}"]')
+    assert project.run(config, compiled(project, SHOWS_ADDRESSES), measure).failures == ()
+    for execution in project.executions(config):
+        assert {"heap_offset", "mmap_offset"} & execution.conditions.keys() == {name.replace("-", "_")}
+
+
+def test_arguments_and_the_size_of_the_environment_are_the_same_for_all(project):
+    executor = Kept()
+    project.run(make_config(WALL, systems=("a",), run=BOTH), compiled(project, SHOWS_ADDRESSES), executor)
+    assert len({command.argv for command in executor.commands}) == 1
+    assert len({tuple(command.env.items()) for command in executor.commands}) == 1
+
+
+def test_what_is_preloaded_already_stays(project):
+    """As a user's malloc does."""
+    own = project.root / "own.so"
+    source = b'__attribute__((constructor)) static void say(void) { extern int puts(const char *); puts("own"); }'
+    subprocess.run(["gcc", "-x", "c", "-", "-shared", "-fPIC", "-o", own], input=source, check=True)
+    config = make_config(WALL + f'env = {{LD_PRELOAD = "{own}"}}\n', systems=("a",), run=BOTH)
+    executor = Kept()
+    assert project.run(config, compiled(project, SHOWS_ADDRESSES, layouts=(1,)), executor).failures == ()
+    assert executor.printed[0].startswith("own\n")
+
+
+def test_the_heap_of_musl_is_in_use_before_anything_is_loaded(project):
+    """Its dynamic linker allocates there itself; mappings can be moved."""
+    binaries = compiled(project, SHOWS_ADDRESSES, compiler="musl-gcc")
+    project.run(make_config(WALL, systems=("a",), run='randomise = ["heap-offset"]'), binaries, measure)
+    config = make_config(WALL, systems=("a",), run='randomise = ["mmap-offset"]\naslr = "off"')
+    executor = Kept()
+    assert project.run(config, binaries, executor).failures == ()
+    drawn = [each.conditions["mmap_offset"] for each in sorted(project.executions(config), key=lambda each: each.order)]
+    assert len({int(text.split()[1], 16) + offset for text, offset in zip(executor.printed, drawn, strict=True)}) == 1
+    heap = project.executions(make_config(WALL, systems=("a",), run='randomise = ["heap-offset"]'))
+    assert {each.status for each in heap} == {"not-moved"}
+    assert all(each.reason.endswith("its heap was in use before it could be moved") for each in heap)
+
+
+def test_all_that_a_command_starts_is_moved(project):
+    """And each process is proved: the shell, and the program that it starts."""
+    text = '[[benchmarks]]\nname = "b"\ncommand = ["sh", "-c", "\\"$0\\"; \\"$0\\"", "{artefact}"]\n'
+    config = make_config(text, systems=("a",), run='randomise = ["heap-offset"]\naslr = "off"')
+    executor = Kept()
+    assert project.run(config, compiled(project, SHOWS_ADDRESSES, layouts=(1, 2)), executor).failures == ()
+    first, second = (printed.split() for printed in executor.printed)
+    drawn = [each.conditions["heap_offset"] for each in sorted(project.executions(config), key=lambda e: e.order)]
+    assert int(first[0], 16) - int(second[0], 16) == drawn[0] - drawn[1]
+
+
+@pytest.mark.parametrize("flags", [("-static",), ("-static-pie",)])
+def test_a_static_program_is_an_error_before_anything_is_executed(project, flags):
+    executor = Kept()
+    with pytest.raises(FeatureUnsupported, match='"heap-offset".* prog is static'):
+        project.run(make_config(WALL, systems=("a",), run=BOTH), compiled(project, SHOWS_ADDRESSES, *flags), executor)
+    assert executor.commands == []
+
+
+def test_a_static_program_behind_a_shell_is_an_error_too(project):
+    text = '[[benchmarks]]\nname = "b"\ncommand = ["sh", "-c", "\\"$0\\"", "{artefact}"]\n'
+    with pytest.raises(FeatureUnsupported, match="prog is static"):
+        project.run(make_config(text, systems=("a",), run=BOTH), compiled(project, SHOWS_ADDRESSES, "-static"))
+
+
+def test_a_program_that_loads_nothing_before_itself_fails(project):
+    """As one that begins anew without the variable: nothing shows where its memory was."""
+    static = project.root / "static"
+    subprocess.run(["gcc", "-static", "-x", "c", "-", "-o", static], input=b"int main(void) { return 0; }", check=True)
+    config = make_config(
+        f'[[benchmarks]]\nname = "b"\ncommand = ["{static}", "{{artefact}}"]\n', systems=("a",), run=BOTH
+    )
+    project.run(config, compiled(project, SHOWS_ADDRESSES, layouts=(1,)), measure)
+    (execution,) = project.executions(config)
+    assert execution.status == "not-moved"
+    assert "loaded no object before itself" in execution.reason
+    assert (project.path / execution.log / "memory").read_bytes() == b""
+
+
+def test_a_program_that_takes_its_heap_before_it_can_be_moved_fails(project):
+    """As under an object of the user's that is initialised before all others, too."""
+    early = project.root / "early.so"
+    source = b"__attribute__((constructor)) static void use(void) { extern void *sbrk(long); sbrk(100); }"
+    words = ["gcc", "-x", "c", "-", "-shared", "-fPIC", "-Wl,-z,initfirst", "-o", early]
+    subprocess.run(words, input=source, check=True)
+    config = make_config(
+        WALL + f'env = {{LD_PRELOAD = "{early}"}}\n', systems=("a",), run='randomise = ["heap-offset"]'
+    )
+    project.run(config, compiled(project, SHOWS_ADDRESSES, layouts=(1,)), measure)
+    (execution,) = project.executions(config)
+    assert execution.status == "not-moved"
+    assert "in use before" in execution.reason
+
+
+def test_without_a_compiler_nothing_is_executed(project, monkeypatch):
+    binaries = compiled(project, SHOWS_ADDRESSES)
+    monkeypatch.setenv("PATH", str(project.root))
+    executor = Kept()
+    with pytest.raises(ToolNotFound, match="cc or gcc or clang not found"):
+        project.run(make_config(WALL, systems=("a",), run=BOTH), binaries, executor)
+    assert executor.commands == []
+
+
+def test_a_damaged_record_is_no_proof(project):
+    config = make_config(WALL, systems=("a",), run=BOTH)
+
+    def spoil(command):
+        outcome = measure(command)
+        command.stdout.with_name("memory").write_bytes(b"0\0" * 7 + os.urandom(3))
+        return outcome
+
+    project.run(config, compiled(project, SHOWS_ADDRESSES, layouts=(1,)), spoil)
+    (execution,) = project.executions(config)
+    assert execution.status == "not-moved"
+    assert "cannot be read" in execution.reason
