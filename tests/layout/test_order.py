@@ -85,6 +85,55 @@ def test_orders_are_pinned_for_ever(factors, classes, seed, order):
     assert drawn(SAMPLE, seed, factors, classes) == order
 
 
+BLOCKS = [
+    section(index, obj, name, kind=kind, **changes)
+    for index, (obj, name, kind, changes) in enumerate(
+        [
+            ("crt1.o", ".text", "text", {"pinned": True}),
+            *(("a.o", ".text.f", "text", {"occurrence": k}) for k in range(5)),
+            ("a.o", ".text.g", "text", {}),
+            *(("b.o", ".text.f", "text", {"occurrence": k}) for k in range(3)),
+            *(("b.o", ".text.inline", "text", {"occurrence": k, "group": "inline"}) for k in range(2)),
+            ("b.o", ".text.unlikely.f", "unlikely", {}),
+            ("b.o", ".text.unlikely.f", "unlikely", {"occurrence": 1}),
+        ]
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("factors", "seed", "order"),
+    [
+        (("block-order",), 1, [0, 3, 4, 1, 5, 2, 6, 8, 9, 7, 10, 11, 13, 12]),
+        (("block-order",), 2, [0, 1, 2, 4, 5, 3, 6, 7, 8, 9, 10, 11, 13, 12]),
+        (("function-order",), 1, [0, 10, 11, 6, 1, 2, 3, 4, 5, 7, 8, 9, 12, 13]),
+        (("block-order", "function-order"), 1, [0, 10, 11, 6, 3, 4, 1, 5, 2, 8, 9, 7, 13, 12]),
+        (("block-order", "function-order"), MAX_SEED, [0, 11, 10, 7, 8, 9, 1, 2, 5, 3, 4, 6, 13, 12]),
+        (("block-order", "module-order"), 1, [0, 8, 9, 7, 10, 11, 3, 4, 1, 5, 2, 6, 13, 12]),
+        (("block-order", "function-order-in-module"), 1, [0, 6, 3, 4, 1, 5, 2, 10, 11, 8, 9, 7, 13, 12]),
+    ],
+)
+def test_orders_of_blocks_are_pinned_for_ever(factors, seed, order):
+    """Blocks move within their function, and functions as a whole."""
+    found = list(draw(BLOCKS, range(len(BLOCKS)), name=seed, factors=factors, classes="keep", whole=True).order)
+    assert found == order
+    functions = [(BLOCKS[i].object, BLOCKS[i].name) for i in found]
+    assert len([key for key, _ in groupby(functions)]) == len(set(functions))
+    if "block-order" not in factors:
+        assert all(a < b for a, b in pairwise(found) if functions[found.index(a)] == functions[found.index(b)])
+    else:
+        alone = draw(BLOCKS, range(len(BLOCKS)), name=seed, factors=("block-order",), classes="keep", whole=True).order
+        of_f = [i for i in alone if BLOCKS[i].object == "a.o" and BLOCKS[i].name == ".text.f"]
+        assert [i for i in found if i in of_f] == of_f  # within a function as without the other factors
+
+
+def test_one_function_in_blocks_has_one_place():
+    one = BLOCKS[:6]
+    assert not may_differ(one, range(6), factors=("function-order",), classes="keep", whole=True)
+    assert may_differ(one, range(6), factors=("block-order",), classes="keep", whole=True)
+    assert may_differ(one, range(6), factors=("function-order",), classes="keep")
+
+
 @pytest.mark.parametrize(
     ("factors", "digest"),
     [

@@ -37,7 +37,7 @@ from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import FeatureUnsupported, LayoutrandError, StoreError, ToolNotFound
 from layoutrand.layout.distance import kendall_tau
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, draw
+from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.link import codecheck
 from layoutrand.link.code import Code, only_one_layout
 from layoutrand.link.relink import link_layout, verify
@@ -276,16 +276,9 @@ def _lay_out(
         )
         link, code = ingest(record, setup)
         policy = order.policy
-        if reason := only_one_layout(link, factors=policy.drawn, classes=policy.classes):
+        if reason := only_one_layout(link, factors=policy.drawn, classes=policy.classes, whole=policy.in_blocks):
             return f"it has {reason}", None
-        layout = draw(
-            link.sections,
-            link.identity,
-            name=order.layout,
-            factors=policy.drawn,
-            classes=policy.classes,
-            padding=policy.padding_bytes,
-        )
+        layout = policy.draw(link.sections, link.identity, order.layout)
         ld = order.toolbox.tools["ld"]
         binary, seconds, _output = link_layout(runner, ld, link, base, layout, scratch=base, threads=setup.threads)
         linked = verify(binary, link, layout, code, seconds, ld_version=ld.version)

@@ -14,7 +14,7 @@ from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.config.config import Config
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.distance import adjacent_kept, kendall_tau
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, draw
+from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.link import codecheck
 from layoutrand.link.program_places import addresses_by_name
 from layoutrand.linkers import link_order
@@ -118,9 +118,7 @@ def inspect(
                 f"{not_drawn} the order of layout {name}: it is known from that layout's own "
                 f"binary alone, so there is no distance from layout {binary.layout} to it"
             )
-        return draw(
-            link.sections, link.identity, name=name, factors=factors, classes=classes, padding=policy.padding_bytes
-        ).order
+        return policy.draw(link.sections, link.identity, name).order
 
     asked = order(binary.layout)
     where = dict(zip(number.tolist(), address.tolist(), strict=True))

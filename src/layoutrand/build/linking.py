@@ -17,7 +17,7 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import binary_facts
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, LayoutrandError
-from layoutrand.layout.order import LINK_ORDER, draw
+from layoutrand.layout.order import LINK_ORDER
 from layoutrand.link.by_symbols import ProgramCode
 from layoutrand.link.code import Code, only_one_layout
 from layoutrand.link.relink import Linked, link_layout, verify
@@ -105,7 +105,9 @@ class Linking:
 
     def few(self) -> str:
         """Why there is nothing to move, or ""."""
-        reason = only_one_layout(self.link, factors=self.policy.drawn, classes=self.policy.classes)
+        reason = only_one_layout(
+            self.link, factors=self.policy.drawn, classes=self.policy.classes, whole=self.policy.in_blocks
+        )
         return reason and f"{self.link.artefact} has {reason}"
 
     def failure(self, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
@@ -136,14 +138,7 @@ class Linking:
 
     def drawn(self, layout: LayoutName) -> Layout:
         """The order that the layout has, seed or identity."""
-        return draw(
-            self.link.sections,
-            self.link.identity,
-            name=layout,
-            factors=self.policy.drawn,
-            classes=self.policy.classes,
-            padding=self.policy.padding_bytes,
-        )
+        return self.policy.draw(self.link.sections, self.link.identity, layout)
 
     def keep(self, output: Path, scratch: Path) -> None:
         """Put the linked file where it is stored from."""

@@ -13,7 +13,7 @@ from layoutrand.config.config import Build, Config, System
 from layoutrand.config.layout_policy import Archives, LayoutPolicy
 from layoutrand.config.redaction import NOTHING_REDACTED, Redaction, redaction_of
 from layoutrand.config.toolchain import Toolchain
-from layoutrand.layout.order import LINK_ORDER, places_data
+from layoutrand.layout.order import BLOCK_ORDER, LINK_ORDER, places_data
 from layoutrand.platform.environment import GIT_ENVIRONMENT
 
 BUILD_VERSION: Final = 2
@@ -129,7 +129,11 @@ class Recipe:
         if self.variant != "capture":
             return []
         flags = self.toolchain.compile
-        return [*flags.section_flags, *(flags.data_flags if "data-order" in self.factors else [])]
+        return [
+            *flags.section_flags,
+            *(flags.data_flags if "data-order" in self.factors else []),
+            *(flags.block_flags if BLOCK_ORDER in self.factors else []),
+        ]
 
     def path_flag(self, build_root: str) -> str:
         """The flag that calls the private copy by its alias in debug information and ``__FILE__``."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from layoutrand.config.jdk import JIT_STRESS, factors_of_a_jdk
+from layoutrand.layout.order import BLOCK_ORDER, draw
+from layoutrand.model import Layout, LayoutName, Section
 from layoutrand.text.strict_table import STRICT
 
 Factor = Literal[
     "function-order",
     "module-order",
     "function-order-in-module",
+    "block-order",
     "data-order",
     "padding",
     "text-offset",
@@ -78,6 +82,8 @@ class LayoutPolicy(BaseModel):
                 )
             if factor == "text-offset":
                 raise ValueError(f'{factor} moves all code, whose addresses are agreed on with couple = "address"')
+            if factor == BLOCK_ORDER:
+                raise ValueError(f'{factor} takes functions apart, which have one address with couple = "address"')
         return self
 
     def facts(self) -> dict[str, Any]:
@@ -91,6 +97,23 @@ class LayoutPolicy(BaseModel):
     def drawn(self) -> tuple[str, ...]:
         """The factors that a seed draws: all but those ``held``, which are as in identity's layout."""
         return tuple(factor for factor in self.factors if factor not in self.held)
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether a function is several sections, one for each basic block."""
+        return BLOCK_ORDER in self.factors
+
+    def draw(self, sections: Sequence[Section], identity: Sequence[int], name: LayoutName) -> Layout:
+        """The layout called ``name`` of the sections, whose identity order is ``identity``."""
+        return draw(
+            sections,
+            identity,
+            name=name,
+            factors=self.drawn,
+            classes=self.classes,
+            padding=self.padding_bytes,
+            whole=self.in_blocks,
+        )
 
     def each_alone(self) -> dict[str, LayoutPolicy]:
         """Factor -> the policy that draws it alone, of the same capture; none where there are not two."""

@@ -64,12 +64,19 @@ class Compile(_Table):
     """``[compile]``: what the instrumented build adds to each compilation; ``data_flags`` only where data moves.
 
     ``flags`` belong to the toolchain itself, such as ``-flto``: every build has them, in compilations and in links,
-    before its own flags, so that it can switch them off for a file.
+    before its own flags, so that it can switch them off for a file.  ``block_flags`` are added where blocks move.
     """
 
     flags: list[str] = []
     section_flags: list[str]
     data_flags: list[str] = ["-fdata-sections"]
+    block_flags: list[str] = []
+
+    @model_serializer(mode="wrap")
+    def _without_blocks(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys of the cache are older than the last one: what has none is written as ever."""
+        written: dict[str, Any] = handler(self)
+        return {name: flags for name, flags in written.items() if flags or name != "block_flags"}
 
 
 class Link(_Table):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, draw
+from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.linkers.known import linker
 from layoutrand.model import IDENTITY, LayoutName
 from layoutrand.objects.kinds import family, is_code
@@ -72,17 +72,7 @@ class CodePlacement:
             )
 
     def _placed(self, layouts: Sequence[LayoutName], wanted: Sequence[int]) -> Addresses:
-        drawn = [
-            draw(
-                self._link.sections,
-                self._link.identity,
-                name=name,
-                factors=self._policy.drawn,
-                classes=self._policy.classes,
-                padding=self._policy.padding_bytes,
-            )
-            for name in layouts
-        ]
+        drawn = [self._policy.draw(self._link.sections, self._link.identity, name) for name in layouts]
         order = np.array([each.order for each in drawn], np.int64)[:, self._slots]
         gaps = np.array([each.gaps or (0,) * len(each.order) for each in drawn], np.int64)[:, self._slots]
         size, align = self._size[order], self._align[order]

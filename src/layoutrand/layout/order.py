@@ -8,6 +8,8 @@ order is a permutation of the places ("slots") that sections hold there:
   permuted among the slots of their own class, whether the linker groups classes (GNU ld) or mixes them (lld);
 - ``function-order`` permutes all code sections of a class; ``function-order-in-module`` those of one object;
   ``module-order`` keeps the sections of an object together and in order, and orders the objects;
+- ``block-order`` permutes the sections that one function consists of, where a compiler gives each basic block its own;
+  where there are such, the other factors keep those of a function beside each other;
 - ``data-order`` permutes read-only data, relocated read-only data, data and bss, each by itself;
 - ``padding`` adds a gap before each placed function;
 - ``text-offset`` adds one before the first of them alone: a multiple of 64 bytes below a page, and of pages below
@@ -19,7 +21,7 @@ Each factor draws from a stream of its own, so adding one does not change what t
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
@@ -35,7 +37,9 @@ PADDING: Final = "padding"
 TEXT_OFFSET: Final = "text-offset"
 LINKER_SHUFFLE: Final = "linker-shuffle"
 LINK_ORDER: Final = "link-order"
+BLOCK_ORDER: Final = "block-order"
 _MODULE_ORDER: Final = "module-order"
+_CATCHING: Final = ".text.eh."
 _LINE: Final = 64
 _PAGE: Final = 4096
 _HUGE_PAGE: Final = 2 << 20
@@ -65,11 +69,13 @@ def draw(
     factors: tuple[str, ...],
     classes: str,
     padding: int = 0,
+    whole: bool = False,
 ) -> Layout:
     """The layout called ``name`` of the sections, whose identity order is ``identity`` (indices, slot by slot).
 
     ``classes`` is "keep" or "mix"; ``padding`` is the largest gap in bytes for the factor of that name, without which
-    it has no meaning. The layout of "identity" is identity order itself; "stock" has no layout.
+    it has no meaning. With ``whole``, sections of one name in one object are the blocks of a function, which stay
+    beside each other. The layout of "identity" is identity order itself; "stock" has no layout.
     """
     order = list(identity)
     if name == IDENTITY:
@@ -78,16 +84,25 @@ def draw(
     for factor in sorted({*_GROUPS, _MODULE_ORDER} & set(factors)):  # function-order-in-module before module-order
         if factor == _MODULE_ORDER:
             order = _module_order(sections, order, name, classes == "keep")
+        elif whole and factor in _OF_FUNCTIONS:
+            order = _permute_whole(sections, order, name, factor, keep=classes == "keep")
         else:
             order = _permute(sections, order, name, factor, keep=classes == "keep")
     return Layout(name, factors, classes, tuple(order), _gaps(sections, order, name, padding, factors))
 
 
-def may_differ(sections: Sequence[Section], identity: Sequence[int], *, factors: Sequence[str], classes: str) -> bool:
+def may_differ(
+    sections: Sequence[Section],
+    identity: Sequence[int],
+    *,
+    factors: Sequence[str],
+    classes: str,
+    whole: bool = False,
+) -> bool:
     """Whether some seed's layout is another than identity's, by these factors; of `LINK_ORDER` this knows nothing.
 
-    A gap gives a layout of its own to anything that it may stand before. The linker's own shuffle keeps to output
-    sections.
+    ``whole`` is as in `draw`. A gap gives a layout of its own to anything that it may stand before. The linker's own
+    shuffle keeps to output sections.
     """
     keep = classes == "keep"
     movable = [section for section in sections if not section.pinned]
@@ -101,7 +116,10 @@ def may_differ(sections: Sequence[Section], identity: Sequence[int], *, factors:
     ):
         return True
     return any(
-        len(set(places.names)) > 1
+        len(
+            {_function(sections[i]) for i in places.members} if whole and factor in _OF_FUNCTIONS else set(places.names)
+        )
+        > 1
         for factor in _GROUPS.keys() & set(factors)
         for places in _places(sections, list(identity), _GROUPS[factor](keep), (factor, keep))
     )
@@ -158,17 +176,33 @@ def _by_object_and_class(keep: bool) -> _Group:
     return lambda section: (section.object, _class(section, keep)) if is_code(section.kind) else _OUTSIDE
 
 
+def _by_function_and_class(keep: bool) -> _Group:
+    """Blocks of one function are sections of one name in one object, or in one COMDAT group."""
+    return lambda section: (*_function(section), _class(section, keep)) if is_code(section.kind) else _OUTSIDE
+
+
+def _function(section: Section) -> tuple[str, str, str]:
+    """What all blocks of a function have in common; those that catch exceptions are in a section of another name."""
+    name = section.name
+    if name.startswith(_CATCHING):
+        name = f".text.{name.removeprefix(_CATCHING)}"
+    return (section.group, "" if section.group else section.object, name)
+
+
 def _by_kind_of_data(_keep: bool) -> _Group:
     """Kinds of data never mix, whatever the classes of code do: linkers keep them apart for a reason each."""
     return lambda section: _OUTSIDE if is_code(section.kind) else section.kind
 
 
 _GROUPS: Final[Mapping[str, Callable[[bool], _Group]]] = {
+    BLOCK_ORDER: _by_function_and_class,
     "data-order": _by_kind_of_data,
     "function-order": _by_class,
     "function-order-in-module": _by_object_and_class,
 }
 """Which sections change places with each other, by the factor; the rest it leaves alone."""
+
+_OF_FUNCTIONS: Final = frozenset({"function-order", "function-order-in-module"})
 
 
 def _permute(sections: Sequence[Section], order: list[int], seed: int, stream: str, *, keep: bool) -> list[int]:
@@ -178,6 +212,24 @@ def _permute(sections: Sequence[Section], order: list[int], seed: int, stream: s
         result[places.slots] = places.members[keyed_order(seed, stream, places.names)]
     drawn: list[int] = result.tolist()
     return drawn
+
+
+def _permute_whole(sections: Sequence[Section], order: list[int], seed: int, stream: str, *, keep: bool) -> list[int]:
+    """As `_permute`, but functions are what is in hashed order; the blocks of each follow each other as before."""
+    result = np.array(order)
+    for places in _places(sections, order, _GROUPS[stream](keep), (stream, keep)):
+        functions: dict[tuple[str, str, str], list[int]] = {}
+        for member in places.members.tolist():
+            functions.setdefault(_function(sections[member]), []).append(member)
+        blocks = list(functions.values())
+        names = [
+            identity_bytes(replace(sections[members[0]], name=name, occurrence=0))
+            for (_, _, name), members in functions.items()
+        ]
+        drawn = [member for number in keyed_order(seed, stream, names) for member in blocks[number]]
+        result[places.slots] = drawn
+    whole: list[int] = result.tolist()
+    return whole
 
 
 @dataclass(frozen=True)

@@ -87,10 +87,11 @@ def damaged(file: BinaryIO, error: BaseException) -> CacheError:
     return CacheError(f"{what}; `layoutrand cache verify --mend` removes it, and a build makes it again")
 
 
-def only_one_layout(link: CapturedLink, *, factors: Sequence[str], classes: str) -> str:
+def only_one_layout(link: CapturedLink, *, factors: Sequence[str], classes: str, whole: bool = False) -> str:
     """Why every seed would give the link the same layout, or "" where some seed would not.
 
-    Also where the factors have no meaning for the link at all: it is refused then, and that has a reason of its own.
+    ``whole`` is as in `draw`.  Also where the factors have no meaning for the link at all: it is refused then, and that
+    has a reason of its own.
     """
     try:
         lto.require_factors(link.lto, factors, link.artefact)
@@ -98,7 +99,7 @@ def only_one_layout(link: CapturedLink, *, factors: Sequence[str], classes: str)
         return ""
     if LINK_ORDER in factors and any(len(run) > 1 for run in link_order.runs(link.argv, link.moves.values())):
         return ""
-    if may_differ(link.sections, link.identity, factors=factors, classes=classes):
+    if may_differ(link.sections, link.identity, factors=factors, classes=classes, whole=whole):
         return ""
     movable = link.movable()
     held = f"{movable} placeable section{'s' if movable > 1 else ''}"
