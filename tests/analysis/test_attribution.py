@@ -132,8 +132,8 @@ def test_intervals_are_wider_than_that_of_one_alone(project):
     """They hold together, three of them."""
     record(project, np.random.default_rng(5), {"function-order": 0.05, "data-order": 0.02}, noise=0.002, n=30)
     found = found_in(project)
-    alone = found_in(project, confidence=0.85)  # of which each is at 0.95
-    assert found.whole_sd.confidence == pytest.approx(1 - 0.05 / 3)
+    alone = found_in(project, confidence=0.75)  # of which each is at 0.95
+    assert found.whole_sd.confidence == pytest.approx(1 - 0.05 / 5)
     assert alone.whole_sd.confidence == pytest.approx(0.95)
     assert found.whole_sd.low < alone.whole_sd.low < alone.whole_sd.high < found.whole_sd.high
 
@@ -178,7 +178,7 @@ RATES = {
     "half": {"function-order": 0.04, "data-order": 0.0401},  # "most of it" is untrue of the first by a hair
     "none": {"function-order": 0.0, "data-order": 0.0},
 }
-CASES = 200
+CASES = 100
 
 
 @pytest.mark.slow
@@ -187,7 +187,7 @@ CASES = 200
 @pytest.mark.parametrize("kind", ["normal", "bimodal"])
 @pytest.mark.parametrize("case", RATES)
 def test_what_is_said_is_true_at_its_rate(tmp_path, case, kind, noise):
-    """Of projects with 30 layouts: anything untrue in at most 5 %, and what chance adds to that in so many."""
+    """Of 100 projects with 30 layouts: anything untrue in at most 5 %, and what chance adds to that."""
     sds, wrong, told = RATES[case], 0, 0
     whole = math.hypot(*sds.values())
     for number in range(CASES):
@@ -204,6 +204,6 @@ def test_what_is_said_is_true_at_its_rate(tmp_path, case, kind, noise):
         )
         told += found.most is not None and found.most.factor == "function-order"
     print(f"{case}, {kind}, noise {noise:.1%}: untrue {wrong} of {CASES}, function-order makes most of it {told}")
-    assert wrong <= 18, f"{wrong} of {CASES}"
+    assert wrong <= 10, f"{wrong} of {CASES}"
     if case == "one" and noise < 0.01:
         assert told >= 0.9 * CASES, f"{told} of {CASES}"

@@ -5,7 +5,8 @@ alone what it does among the others.  So what a factor explains is the squared c
 measured with it alone and with all (the first-order index of Sobol, Mathematics and Computers in Simulation 55, 2001,
 where the others are held in place and not drawn again).  What executions differ by makes a correlation smaller and
 never larger, so its lower bound stands; and as factors are drawn independently of each other, what the others explain
-at least is an upper bound of what is left for one.  All bounds hold together, by Bonferroni's inequality.  Shares need
+at least is an upper bound of what is left for one, as is what its own layouts differ by, where effects add up.  All
+bounds and intervals hold together, by Bonferroni's inequality.  Shares need
 not add up to 100 %: where two factors matter only together, neither alone shows it.
 
 A drift that both experiments went through would correlate, too, so the same is asked of what is measured relative to
@@ -82,7 +83,7 @@ def attribute(
     ``alone`` maps each factor to what was executed with it alone, None where nothing was.  Raises `AnalysisError` as
     `analyse` does, for ``whole``.
     """
-    together = 1 - (1 - confidence) / (1 + len(alone))
+    together = _single(confidence, len(alone))
     report = analyse(whole, confidence=together, metrics=metrics)
     reports = {
         factor: None if each is None else analyse(each, confidence=together, metrics=metrics)
@@ -104,7 +105,7 @@ def _attributed(
     reports: Mapping[str, AnalysisReport | None],
     confidence: float,
 ) -> Attribution:
-    single = 1 - (1 - confidence) / (1 + len(alone))
+    single, whole_sd = _single(confidence, len(alone)), _sd(whole)
     parts = []
     for factor, analysis in alone.items():
         of_factor = reports[factor]
@@ -116,14 +117,26 @@ def _attributed(
             shared = None
         parts.append(FactorPart(factor, "cannot tell", analysis, _sd(analysis), shared, n_seeds=n_seeds))
     lows = {part.factor: 0.0 if part.shared is None else part.shared.low for part in parts}
+    left = 1 - sum(lows.values())
     bounded = [
-        replace(part, share=(lows[part.factor], max(lows[part.factor], 1 - sum(lows.values()) + lows[part.factor])))
-        if part.shared is not None
-        else part
+        part
+        if part.shared is None
+        else replace(part, share=(part.shared.low, _upper(part, part.shared.low + left, whole_sd)))
         for part in parts
     ]
     judged = tuple(replace(part, verdict=_verdict(whole, part, 1 - single)) for part in bounded)
-    return Attribution(whole, _sd(whole), judged, confidence)
+    return Attribution(whole, whole_sd, judged, confidence)
+
+
+def _single(confidence: float, count: int) -> float:
+    """Of each bound and interval, so that all hold together: a bound and an interval for each factor, one for all."""
+    return 1 - (1 - confidence) / (2 * count + 1)
+
+
+def _upper(part: FactorPart, left: float, whole: Interval | None) -> float:
+    """What the others leave, or what the factor's own layouts differ by, if that is less; not below the other end."""
+    own = (part.sd.high / whole.low) ** 2 if part.sd is not None and whole is not None and whole.low > 0 else 1.0
+    return max(0.0 if part.shared is None else part.shared.low, min(left, own))
 
 
 def _verdict(whole: Analysis, part: FactorPart, level: float) -> Verdict:

@@ -83,9 +83,12 @@ def _recorded(directory: Path, alone: dict[str, Config]) -> set[str]:
 
 def _show(found: Attribution, is_one_of_several: bool, terminal: Terminal) -> None:
     from layoutrand.analysis.attribution_words import answer, cells, sd_words
+    from layoutrand.cli.answer_parts import screen_width
+    from layoutrand.cli.charts import paragraph
+    from layoutrand.cli.terminal import terminal_width
 
-    whole = found.whole
-    terminal.line(f"{whole.system}, {whole.benchmark}: {answer(found)}")
+    whole, width = found.whole, screen_width(terminal_width())
+    terminal.screen(paragraph(f"{whole.system}, {whole.benchmark}: {answer(found)}", "", width))
     rows = [("all together", sd_words(found.whole_sd), "", "")]
     terminal.table(
         f"{whole.metric}; intervals hold together, {percent(found.confidence, 0)}; of {whole.n_binaries} layouts",
