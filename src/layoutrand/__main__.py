@@ -8,7 +8,22 @@ import sys
 from layoutrand.platform import ending
 
 STARTING_PROGRAMS = frozenset(
-    {"try", "init", "doctor", "build", "exec", "run", "check", "history", "bisect", "explain", "sweep", "plan", "demo"}
+    {
+        "try",
+        "init",
+        "doctor",
+        "build",
+        "exec",
+        "run",
+        "check",
+        "history",
+        "bisect",
+        "explain",
+        "sweep",
+        "predict",
+        "plan",
+        "demo",
+    }
 )
 """Commands that start programs of others'; one that is not among them goes without the processes that end these."""
 

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any, Final
 
 from layoutrand.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _WHEN: Final = ("auto", "always", "never")
 _MORE: Final = frozenset({"-v", "--verbose"})
@@ -72,6 +73,8 @@ def console(**settings: Any) -> Console:
         settings |= {"force_terminal": True, "no_color": False}
     elif color == "never":
         settings |= {"no_color": True}
+    from rich.console import Console
+
     return Console(**settings)
 
 

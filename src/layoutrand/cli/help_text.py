@@ -47,7 +47,18 @@ _GROUPS: Final[Mapping[str, Sequence[str]]] = {
 _COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "Begin": ("try", "init", "demo", "doctor"),
     "Measure": ("build", "run", "exec"),
-    "Understand": ("check", "analyse", "compare", "history", "bisect", "report", "explain", "sweep", "inspect"),
+    "Understand": (
+        "check",
+        "analyse",
+        "compare",
+        "history",
+        "bisect",
+        "report",
+        "explain",
+        "sweep",
+        "predict",
+        "inspect",
+    ),
     "Plan": ("plan", "warmup", "simulate"),
     "Keep and share": ("figures", "export", "cache", "staging", "bundle"),
 }

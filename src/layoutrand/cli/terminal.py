@@ -7,18 +7,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.cells import cell_len
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-from rich.text import Text
 
 from layoutrand.cli.appearance import console
 from layoutrand.cli.charts import Line, can_draw, plain
 from layoutrand.text.quantities import duration
 from layoutrand.text.strict_json import json_text
+
+if TYPE_CHECKING:  # what prints help, and nothing else, does without: it takes as long as all else that is imported
+    from rich.console import Console
 
 _PLAIN_INTERVAL_S = 10.0
 _TELLING_S = 2.0
@@ -97,6 +96,8 @@ class Terminal:
         """Lines of spans with styles, for people."""
         if self.json:
             return
+        from rich.text import Text
+
         out = self.out
         for line in lines if can_draw() else map(plain, lines):
             spans = [(printable(text), style) for text, style in line]
@@ -112,6 +113,9 @@ class Terminal:
         """
         if self.json:
             return
+        from rich.markup import escape
+        from rich.table import Table
+
         cells = [[printable(cell) for cell in row] for row in rows]
         keys = max(1, next((n for n, name in enumerate(columns) if name not in _KEYS), len(columns)))
         room = terminal_width()
@@ -152,6 +156,7 @@ class Terminal:
     @contextmanager
     def _bar(self, label: str) -> Iterator[Callable[[int, int], None]]:
         from rich import progress as bars
+        from rich.markup import escape
 
         counts = bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeElapsedColumn()
         columns = bars.SpinnerColumn(), bars.TextColumn("{task.description}"), *counts
@@ -166,7 +171,11 @@ class Terminal:
 
 def terminal_width() -> int | None:
     """Columns of the terminal that results go to; None where they go elsewhere."""
-    return Console().width if sys.stdout.isatty() else None
+    if not sys.stdout.isatty():
+        return None
+    from rich.console import Console
+
+    return Console().width
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -176,6 +185,8 @@ def printable(text: str, keep: str = "") -> str:
 
 def _shown(text: str) -> str:
     """Lines as they are printed: no markup, nothing but line ends and tabs that is not visible."""
+    from rich.markup import escape
+
     return escape(printable(text, keep="\n\t"))
 
 
