@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.errors import UsageError
-from layoutrand.linkers.toolbox import declared, installed_versions
+from layoutrand.errors import ToolNotFound, UsageError
+from layoutrand.linkers.toolbox import declared, find, installed_versions
+from layoutrand.platform.process import SubprocessRunner
 from workshop import Workshop, main_calling, many_functions, require
 
 
@@ -70,3 +71,17 @@ def test_one_that_is_not_there_is_named(tmp_path: Path) -> None:
     shop.write_named({"main.c": "int main(void) { return 0; }\n"})
     built = shop.build(shop.config("$CC -o prog main.c", system={"toolchain": "clang-99"}), layouts=[1])
     assert built.failures[0].error.startswith("clang-99 not found on PATH, needed as the C compiler of toolchain")
+
+
+def test_a_version_that_is_missing_says_which_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("clang-14", "clang-19"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(
+        ToolNotFound, match=r"clang-17 not found on PATH.*Of this one there are clang-lld-14, clang-lld-19$"
+    ):
+        find(declared("clang-lld-17", Path()), SubprocessRunner())
+    with pytest.raises(ToolNotFound) as none:
+        find(declared("gcc-17", Path()), SubprocessRunner())
+    assert "Of this one" not in str(none.value)

@@ -16,7 +16,7 @@ from layoutrand.config import toolchain as toolchains
 from layoutrand.config.config import Config
 from layoutrand.config.problems import suggest
 from layoutrand.config.toolchain import Toolchain
-from layoutrand.errors import FeatureUnsupported, UsageError
+from layoutrand.errors import FeatureUnsupported, ToolNotFound, UsageError
 from layoutrand.linkers import known
 from layoutrand.linkers.rustc_link import RustcLink, rustc_link
 from layoutrand.platform.disk import sha256_file
@@ -256,12 +256,25 @@ def find(toolchain: Toolchain, runner: Runner) -> Toolbox:
             names = [name.replace(_TOOL_DIRECTORY, directory) for name in names]
         if not names or (role in _OPTIONAL and not any(shutil.which(name, path=search) for name in names)):
             continue
-        path = find_tool(names, path=search, purpose=f"{purpose} of toolchain {toolchain.name!r}")
+        try:
+            path = find_tool(names, path=search, purpose=f"{purpose} of toolchain {toolchain.name!r}")
+        except ToolNotFound as error:
+            if not (others := _other_versions(toolchain)) or role != "cc":
+                raise
+            raise ToolNotFound(f"{error}. Of this one there are {', '.join(others)}") from error
         env = {"PATH": search, "LC_ALL": "C"}
         said = runner.run([str(path), _VERSION_WORDS.get(path.name, "--version")], cwd=Path("/"), env=env)
         lines = (said.stdout or said.stderr).decode("utf-8", "backslashreplace").splitlines()
         tools[role] = Tool(path, lines[0] if lines else "", sha256_file(path))
     return Toolbox(toolchain, tools | _lto_wrapper(tools["cc"], runner))
+
+
+def _other_versions(toolchain: Toolchain) -> list[str]:
+    """Names of the toolchains that are this one with another version of its compiler, which is installed."""
+    numbered = _OF_A_VERSION.fullmatch(toolchain.name)
+    if numbered is None or numbered[1] not in shipped() or toolchain.name in shipped():
+        return []
+    return installed_versions(declared(numbered[1], Path()))
 
 
 def missing(toolchain: Toolchain) -> list[str]:
