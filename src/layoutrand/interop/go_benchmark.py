@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from layoutrand.config.metric import Better
@@ -69,7 +69,7 @@ def parse(text: str, source: str) -> Imported:
     for row in rows:
         name = row.name.rpartition("-")[0] if drop else row.name
         name = f"{row.package}.{name}" if len(packages) > 1 and row.package else name
-        named.append(ImportedNumber(**{**vars(row.number), "benchmark": plain(name)}))
+        named.append(replace(row.number, benchmark=plain(name)))
     return Imported(tuple(named))
 
 

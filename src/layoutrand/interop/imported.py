@@ -31,7 +31,7 @@ _FROM_START_TO_END: Final = frozenset({"value", "duration_s", "reported_time", "
 """Metrics of other harnesses that are a time from start to end."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # a file may hold millions
 class ImportedNumber:
     """One number of one iteration, in base units (s, B).
 

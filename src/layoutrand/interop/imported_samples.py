@@ -20,7 +20,7 @@ UNNAMED: Final = "unnamed"
 """What the one binary of a file is called that knows nothing of binaries."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FileRow:
     """A row, and the number of the file it is from: executions of two files are different ones."""
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import Final, Literal
 
 from layoutrand.analysis.selection import Selection, Source
@@ -45,6 +46,12 @@ class ImportQuestion:
     warmup: int
     systems: Sequence[str]
     benchmarks: Sequence[str]
+
+
+_WITHOUT_NAMES: Final = attrgetter(
+    *(each.name for each in fields(ImportedNumber) if each.name not in {"system", "binary"})
+)
+"""What of a row is measured, and not what it is called."""
 
 
 @dataclass(frozen=True)
@@ -135,19 +142,31 @@ def _named(content: Imported, wanted: Wanted, shown: str, names_are: NamesAre) -
         raise UsageError(f"{shown} says itself which seed each number is of; give it none")
     given = wanted.name if wanted.name is not None else _stem(shown)
 
+    known: dict[tuple[str, ...], tuple[str, str, str]] = {}
+
     def final(item: ImportedNumber | FailedRun) -> tuple[str, str, str]:
+        fingerprint = item.fingerprint[:16] if isinstance(item, ImportedNumber) else ""
+        key = (item.system, item.benchmark, item.variant, item.binary, fingerprint)
+        if key not in known:  # of the rows of a file many have the same
+            known[key] = named(item, fingerprint)
+        return known[key]
+
+    def named(item: ImportedNumber | FailedRun, fingerprint: str) -> tuple[str, str, str]:
         system = given if wanted.name is not None else item.system or given
         benchmark = item.benchmark
         if names_are == "systems":
             system, benchmark = item.benchmark, given
         system = f"{system}-{item.variant}" if item.variant else system
-        fingerprint = item.fingerprint[:16] if isinstance(item, ImportedNumber) else ""
         binary = wanted.seed if wanted.seed is not None else item.binary or fingerprint
         return plain(system), plain(benchmark), plain(binary)
 
     rows = []
     for row in content.rows:
-        system, benchmark, binary = final(row)
+        names = final(row)
+        if names == (row.system, row.benchmark, row.binary):
+            rows.append(row)
+            continue
+        system, benchmark, binary = names
         rows.append(replace(row, system=system, benchmark=benchmark, binary=binary))
     failures = []
     for failure in content.failures:
@@ -181,9 +200,9 @@ def _check_binaries(files: Sequence[_File]) -> None:
 
 def _copies(files: Sequence[_File]) -> list[SameNumbers]:
     """A warning where files hold the same numbers: right for counts that never vary, wrong for times."""
-    contents: dict[tuple[ImportedNumber, ...], _File] = {}
-    for file in files:
-        measured = tuple(replace(row, system="", binary="") for row in file.content.rows)
+    contents: dict[tuple[object, ...], _File] = {}
+    for file in files if len(files) > 1 else ():
+        measured = tuple(map(_WITHOUT_NAMES, file.content.rows))
         if measured and (other := contents.setdefault(measured, file)) is not file:
             return [SameNumbers(other.shown, file.shown)]
     return []

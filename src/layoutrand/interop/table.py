@@ -126,26 +126,36 @@ def _records(text: str, header: list[str], source: str) -> Iterator[Record]:
         raise unreadable(source, f"no CSV ({error})", line=reader.line_num) from error
 
 
+class _Plain(dict[str, str]):
+    """Names as they can be shown; of the rows of a file many have the same, which are one object then."""
+
+    def __missing__(self, name: str) -> str:
+        self[name] = found = plain(name)
+        return found
+
+
 def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place: str) -> Imported:
     known = set(columns)
     rows: list[ImportedNumber] = []
     failures: list[FailedRun] = []
-    seen: dict[tuple[object, ...], int] = {}
+    seen: dict[tuple[int, int, int], int] = {}
     counts: dict[tuple[object, ...], int] = {}
+    plainly = _Plain()
+    series_numbers: dict[tuple[object, ...], int] = {}
     for number, cells in records:
         where = source if place == "line" else f"{source}, row {number}"
         line = number if place == "line" else None
         name = {
-            "system": plain(cells.get("system", "")),
-            "benchmark": plain(cells.get("benchmark", "")) or NO_BENCHMARK,
-            "binary": plain(cells.get("seed", "")),
-            "instrument": plain(cells.get("instrument", "")) or PROGRAM_ITSELF,
+            "system": plainly[cells.get("system", "")],
+            "benchmark": plainly[cells.get("benchmark", "")] or NO_BENCHMARK,
+            "binary": plainly[cells.get("seed", "")],
+            "instrument": plainly[cells.get("instrument", "")] or PROGRAM_ITSELF,
         }
-        metric = plain(cells.get("metric", "")) or NO_METRIC
+        metric = plainly[cells.get("metric", "")] or NO_METRIC
         series = (*name.values(), metric)
         execution, iteration = _place(cells, known, counts, series, where, line)
         status = cells.get("status", "") or OK
-        key = (*series, execution, iteration)
+        key = (series_numbers.setdefault(series, len(series_numbers)), execution, iteration)
         if key in seen:
             message = f"the same system, benchmark, seed, metric, execution and iteration as {place} {seen[key]}"
             raise unreadable(where, message, line=line)
@@ -154,11 +164,11 @@ def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place
             if cells.get("value", ""):
                 raise unreadable(where, f"status is {status!r}, so value must be empty", line=line)
             reason = plain(cells.get("reason", ""))
-            node = plain(cells.get("node", ""))
+            node = plainly[cells.get("node", "")]
             failures.append(FailedRun(status=plain(status), reason=reason, execution=execution, node=node, **name))
             continue
         value = parse_number(cells.get("value", ""), where, "value", line=line)
-        value, unit = in_base_unit(value, plain(cells.get("unit", "")))
+        value, unit = in_base_unit(value, plainly[cells.get("unit", "")])
         if not is_measurable(value):
             size = "large" if abs(value) > 1 else "small"
             raise unreadable(where, f"value is too {size} in its base unit: {MEASURABLE}", line=line)
@@ -172,7 +182,7 @@ def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place
                 iteration=iteration,
                 warmup=_flag(cells, where, line),
                 better=_better(cells, where, line),
-                node=plain(cells.get("node", "")),
+                node=plainly[cells.get("node", "")],
                 system=name["system"],
                 benchmark=name["benchmark"],
                 binary=name["binary"],

@@ -49,4 +49,4 @@ def text_of_cell(shown: str) -> str:
     >>> text_of_cell("'=1+1"), text_of_cell("''=1+1"), text_of_cell("'tis"), text_of_cell("-1.5")
     ('=1+1', "'=1+1", "'tis", '-1.5')
     """
-    return shown[1:] if _SHOWN_AS_TEXT.match(shown) else shown
+    return shown[1:] if shown.startswith("'") and _SHOWN_AS_TEXT.match(shown) else shown

@@ -21,6 +21,8 @@ def unreadable(source: str, message: str, *, line: int | None = None) -> Unreada
 def plain(name: str) -> str:
     """A name as it can be shown on one line: white space is one space, and what cannot be printed is escaped."""
     text = " ".join(name.split())
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
