@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, Final, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -194,11 +194,16 @@ def _as_array(data: Measurements) -> np.ndarray[Any, Any] | None:
     return None if array.dtype == object else array
 
 
+_PLAIN: Final = frozenset({int, float})
+
+
 def _hides(data: object) -> bool:
     """Whether anything in it is masked, which an array would forget."""
     if isinstance(data, np.ma.MaskedArray):
         return bool(np.ma.getmaskarray(data).any())
     if isinstance(data, list | tuple):
+        if _PLAIN.issuperset(map(type, data)):  # at once: a level may hold millions
+            return False
         return any(isinstance(part, list | tuple | np.ma.MaskedArray) and _hides(part) for part in data)
     return False
 
