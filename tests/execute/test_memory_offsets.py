@@ -174,7 +174,7 @@ def test_a_program_that_loads_nothing_before_itself_fails(project):
     (execution,) = project.executions(config)
     assert execution.status == "not-moved"
     assert "loaded no object before itself" in execution.reason
-    assert (project.path / execution.log / "memory").read_bytes() == b""
+    assert list((project.path / execution.log).glob("memory.*")) == []
 
 
 def test_a_program_that_takes_its_heap_before_it_can_be_moved_fails(project):
@@ -206,10 +206,58 @@ def test_a_damaged_record_is_no_proof(project):
 
     def spoil(command):
         outcome = measure(command)
-        command.stdout.with_name("memory").write_bytes(b"0\0" * 7 + os.urandom(3))
+        command.stdout.with_name("memory.00").write_bytes(b"0\0" * 7 + os.urandom(3))
         return outcome
 
     project.run(config, compiled(project, SHOWS_ADDRESSES, layouts=(1,)), spoil)
     (execution,) = project.executions(config)
     assert execution.status == "not-moved"
     assert "cannot be read" in execution.reason
+
+
+@pytest.mark.parametrize("command", ["env -i {artefact}", "LD_PRELOAD= {artefact}", "true {artefact}"])
+def test_a_command_that_keeps_it_from_the_program_fails(project, command):
+    """What the shell itself loaded proves nothing of the program."""
+    words = ", ".join(f'"{word}"' for word in ("sh", "-c", command.replace("{artefact}", "$0"), "{artefact}"))
+    text = f'[[benchmarks]]\nname = "b"\ncommand = [{words}]\n'
+    project.run(make_config(text, systems=("a",), run=BOTH), compiled(project, SHOWS_ADDRESSES, layouts=(1,)), measure)
+    (execution,) = project.executions(make_config(text, systems=("a",), run=BOTH))
+    assert execution.status == "not-moved"
+    assert "prog was not seen to load anything before itself" in execution.reason
+
+
+def test_gaps_between_libraries_hold_nothing_back(project):
+    """Two libraries that lie at multiples of 2 MiB leave a gap, into which a block of 150 KiB would come."""
+    libraries = []
+    for name in ("one", "two"):
+        library = project.root / f"lib{name}.so"
+        text = f"__attribute__((aligned(2097152))) char {name}[3 << 20] = {{1}};"
+        words = ["gcc", "-x", "c", "-", "-shared", "-fPIC", "-Wl,-z,max-page-size=2097152", "-o", library]
+        subprocess.run(words, input=text.encode(), check=True)
+        libraries.append(str(library))
+    flags = ("-x", "none", "-Wl,--no-as-needed", *libraries, f"-Wl,-rpath,{project.root}")
+    binaries = compiled(project, SHOWS_ADDRESSES.replace("malloc(1 << 20)", "malloc(150 << 10)"), *flags)
+    without = Kept()
+    assert project.run(make_config(WALL, systems=("a",), run='aslr = "off"'), binaries, without).failures == ()
+    config = make_config(WALL, systems=("a",), run='randomise = ["mmap-offset"]\naslr = "off"')
+    executor = Kept()
+    assert project.run(config, binaries, executor).failures == ()
+    drawn = [each.conditions["mmap_offset"] for each in sorted(project.executions(config), key=lambda each: each.order)]
+    large = [int(printed.split()[1], 16) for printed in executor.printed]
+    assert len({address + offset for address, offset in zip(large, drawn, strict=True)}) == 1
+    assert int(without.printed[0].split()[1], 16) > max(large) + (2 << 20)  # it was in the gap
+
+
+def test_a_limit_for_files_is_the_programs_own(project):
+    """What is noted of its memory counts for nothing there."""
+    text = '[[benchmarks]]\nname = "b"\ncommand = ["sh", "-c", "for k in 1 2 3 4 5; do \\"$0\\"; done", "{artefact}"]\n'
+    config = make_config(f'{text}output_limit = "2KiB"\n', systems=("a",), run=BOTH)
+    assert project.run(config, compiled(project, SHOWS_ADDRESSES, layouts=(1,)), measure).failures == ()
+
+
+@pytest.mark.parametrize("name", ["a b", "a:b"])
+def test_a_path_at_which_the_dynamic_linker_would_take_names_apart_is_an_error(tmp_path, name):
+    (tmp_path / name).mkdir()
+    project = Project(tmp_path / name)
+    with pytest.raises(FeatureUnsupported, match="the path of the project has '[ :]'"):
+        project.run(make_config(WALL, systems=("a",), run=BOTH), compiled(project, SHOWS_ADDRESSES))

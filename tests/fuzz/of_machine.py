@@ -158,7 +158,10 @@ def _static(data: bytes, place: Path) -> None:
 PROGRAM = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\2\0\x3e\0" + bytes(44)
 MAPS = b"55d0-55d1 rw-p 00000000 00:00 0    [heap]\n7f00-7f10 ---p 00000000 00:00 0\n7f10-7f20 r-xp 0 fe:00 5  /lib/a b.so\n"
 MEMORY = (
-    b"".join(b"%016x\0" % number for number in (7, 0x55D0, 0x65D0, 0x8000, 0x7000, 0x7F00)) + b"/bin/a\0" + MAPS + b"\0"
+    b"".join(b"%016x\0" % number for number in (7, 0x55D0, 0x65D0, 0x8000, 0x7000, 0x7F00, 0))
+    + b"/bin/a\0"
+    + MAPS
+    + b"\0"
 )
 
 TARGETS = (

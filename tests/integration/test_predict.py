@@ -54,8 +54,12 @@ def test_a_planted_effect_is_predicted_and_the_best_layout_is_better(planted, to
     assert low < 1.155 < high or abs(found["corrected_mean"]["estimate"] - 1.155) < 0.05
     assert found["best_seed"] > 30
 
+    said = " ".join(call("predict", "--profiler", "callgrind", "--layouts", "300").stdout.split())
+    assert re.search(r"of 300 layouts that of seed \d+ is predicted best; how good it is, only measuring tells", said)
+    assert said.endswith("Next: layoutrand predict --system O1 --benchmark b --layouts 300 --measure 20")
     said = call("predict", "--profiler", "callgrind", "--layouts", "300", "--measure", "8").stdout
-    assert re.search(r"of 300 layouts that of seed \d+ is predicted best", " ".join(said.split()))
+    assert " ".join(said.split()).startswith("O1, b, place: 30 layouts measured, 300 drawn and not linked seed ")
+    assert "only measuring tells" not in said
     measured = predicted(call, "--layouts", "300", "--measure", "8")["measured"]
     assert measured["seed"] == found["best_seed"]
     assert measured["rounds"] == 8

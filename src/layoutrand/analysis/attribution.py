@@ -5,8 +5,8 @@ alone what it does among the others.  So what a factor explains is the squared c
 measured with it alone and with all (the first-order index of Sobol, Mathematics and Computers in Simulation 55, 2001,
 where the others are held in place and not drawn again).  What executions differ by makes a correlation smaller and
 never larger, so its lower bound stands; and as factors are drawn independently of each other, what the others explain
-at least is an upper bound of what is left for one, as is what its own layouts differ by, where effects add up.  All
-bounds and intervals hold together, by Bonferroni's inequality.  Shares need
+at least is an upper bound of what is left for one.  All bounds hold together, by Bonferroni's inequality; what layout
+adds stands beside them with the intervals that `analyse` has.  Shares need
 not add up to 100 %: where two factors matter only together, neither alone shows it.
 
 A drift that both experiments went through would correlate, too, so the same is asked of what is measured relative to
@@ -24,7 +24,7 @@ from layoutrand.analysis.analyse import Analysis, AnalysisReport, analyse
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.sample import Sample, binary_mean
 from layoutrand.analysis.selection import Selection
-from layoutrand.stats import Interval, SharedVariance, shared_variance
+from layoutrand.stats import Interval, SharedVariance, adjust, shared_variance
 from layoutrand.stats.correlation import FEWEST
 from layoutrand.text.quantities import finite
 
@@ -56,7 +56,7 @@ class FactorPart:
 class Attribution:
     """One metric of a system on a benchmark: all factors together, and each alone, in the order of the configuration.
 
-    ``confidence`` is that with which all bounds of shares hold together, and all intervals.
+    ``confidence`` is that with which all bounds of shares hold together, and that of each interval.
     """
 
     whole: Analysis
@@ -83,10 +83,9 @@ def attribute(
     ``alone`` maps each factor to what was executed with it alone, None where nothing was.  Raises `AnalysisError` as
     `analyse` does, for ``whole``.
     """
-    together = _single(confidence, len(alone))
-    report = analyse(whole, confidence=together, metrics=metrics)
+    report = analyse(whole, confidence=confidence, metrics=metrics)
     reports = {
-        factor: None if each is None else analyse(each, confidence=together, metrics=metrics)
+        factor: None if each is None else analyse(each, confidence=confidence, metrics=metrics)
         for factor, each in alone.items()
     }
     return tuple(
@@ -105,7 +104,7 @@ def _attributed(
     reports: Mapping[str, AnalysisReport | None],
     confidence: float,
 ) -> Attribution:
-    single, whole_sd = _single(confidence, len(alone)), _sd(whole)
+    single, whole_sd = 1 - (1 - confidence) / len(alone), _sd(whole)
     parts = []
     for factor, analysis in alone.items():
         of_factor = reports[factor]
@@ -121,36 +120,36 @@ def _attributed(
     bounded = [
         part
         if part.shared is None
-        else replace(part, share=(part.shared.low, _upper(part, part.shared.low + left, whole_sd)))
+        else replace(part, share=(part.shared.low, max(part.shared.low, min(1.0, part.shared.low + left))))
         for part in parts
     ]
-    judged = tuple(replace(part, verdict=_verdict(whole, part, 1 - single)) for part in bounded)
+    holm = iter(adjust([p for part in bounded if (p := _p_value(part)) is not None]))
+    known = [None if _p_value(part) is None else next(holm) for part in bounded]
+    judged = tuple(
+        replace(part, verdict=_verdict(whole, part, p, 1 - confidence)) for part, p in zip(bounded, known, strict=True)
+    )
     return Attribution(whole, whole_sd, judged, confidence)
 
 
-def _single(confidence: float, count: int) -> float:
-    """Of each bound and interval, so that all hold together: a bound and an interval for each factor, one for all."""
-    return 1 - (1 - confidence) / (2 * count + 1)
+def _p_value(part: FactorPart) -> float | None:
+    """Of "this factor does nothing": by its own layouts, and by what they have in common with those of all (twice)."""
+    if part.analysis is None or _is_unsteady(part.analysis):
+        return None
+    own = None if part.analysis.findings is None else part.analysis.findings.layout.test
+    found = [each.p_value for each in (own, part.shared) if each is not None]
+    return min(1.0, len(found) * min(found)) if found else None
 
 
-def _upper(part: FactorPart, left: float, whole: Interval | None) -> float:
-    """What the others leave, or what the factor's own layouts differ by, if that is less; not below the other end."""
-    own = (part.sd.high / whole.low) ** 2 if part.sd is not None and whole is not None and whole.low > 0 else 1.0
-    return max(0.0 if part.shared is None else part.shared.low, min(left, own))
-
-
-def _verdict(whole: Analysis, part: FactorPart, level: float) -> Verdict:
+def _verdict(whole: Analysis, part: FactorPart, p_value: float | None, level: float) -> Verdict:
     if part.analysis is None:
         return "not executed"
-    answer = _answer(part.analysis)
-    if answer == "practically none" and _answer(whole) != "practically none":
-        return "practically none"
-    if part.shared is not None and part.share is not None and _answer(whole) == "matters":
-        if part.share[0] >= MOST:
-            return "most of it"
-        if part.shared.p_value <= level:
-            return "matters"
-    return "matters" if answer == "matters" else "practically none" if answer == "practically none" else "cannot tell"
+    if part.share is not None and part.share[0] >= MOST and _answer(whole) == "matters":
+        return "most of it"
+    small = _answer(part.analysis) == "practically none"
+    goes_along = part.share is not None and part.share[0] > 0
+    if p_value is not None and p_value <= level and (goes_along or not small):
+        return "matters"
+    return "practically none" if small else "cannot tell"
 
 
 def _shared(whole: Sample, alone: Sample, confidence: float) -> tuple[int, SharedVariance | None]:

@@ -17,13 +17,14 @@ def answer(found: Attribution) -> str:
     missing = [part.factor for part in found.parts if part.verdict == "not executed"]
     if missing:
         return f"cannot tell: {_listed(missing)} {'was' if len(missing) == 1 else 'were'} not executed alone"
+    shown = [part.factor for part in found.parts if part.verdict in {"most of it", "matters"}]
+    alone = f"; alone {_listed(shown)} {'does' if len(shown) == 1 else 'do'}" if shown else ""
     if found.whole.findings is not None and found.whole.findings.layout.answer == "practically none":
-        return "layout makes practically no difference here, so no factor of it does"
+        return f"with all factors drawn layout makes practically no difference{alone}"
     if not found.is_judged:
-        return "cannot tell: it is not known that layout matters at all"
+        return f"cannot tell: it is not known that layout matters with all factors drawn{alone}"
     if (most := found.most) is not None and most.share is not None:
         return f"{most.factor} makes at least {math.floor(100 * most.share[0])} % of what layout adds (its variance)"
-    shown = [part.factor for part in found.parts if part.verdict in {"most of it", "matters"}]
     if not shown:
         return "no factor alone is known to matter: they do together, or there are too few layouts"
     return f"{_listed(shown)} {'matters' if len(shown) == 1 else 'matter'}; which makes most of it cannot be told"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from layoutrand.cli.options import ProjectPart
 from layoutrand.cli.selecting import Which, existing_results, load_selection
 from layoutrand.cli.terminal import Terminal
+from layoutrand.cli.terminal_tables import show_selection_problems
 from layoutrand.errors import UsageError
 from layoutrand.text.quantities import percent
 
@@ -61,8 +62,11 @@ def show_attribution(
         return
     for each in attributions:
         _show(each, len(attributions) > 1, terminal)
-    missing = [factor for factor, each in found.items() if each is None]
-    if missing:
+    for factor, selection in found.items():
+        if selection is not None and selection.failures:
+            terminal.warn(f"{factor} alone: {len(selection.failures)} executions failed and are not in the numbers")
+    show_selection_problems(whole, list(whole.warnings), terminal)
+    if any(part.verdict == "not executed" for each in attributions for part in each.parts):
         words = ["layoutrand", "run", "--attribute", *(word for name in systems for word in ("--system", name))]
         terminal.line(f"Next: {shlex.join(words)}")
 
@@ -90,8 +94,9 @@ def _show(found: Attribution, is_one_of_several: bool, terminal: Terminal) -> No
     whole, width = found.whole, screen_width(terminal_width())
     terminal.screen(paragraph(f"{whole.system}, {whole.benchmark}: {answer(found)}", "", width))
     rows = [("all together", sd_words(found.whole_sd), "", "")]
+    sure = percent(found.confidence, 0)
     terminal.table(
-        f"{whole.metric}; intervals hold together, {percent(found.confidence, 0)}; of {whole.n_binaries} layouts",
+        f"{whole.metric}, {whole.n_binaries} layouts; intervals {sure}, shares together as well",
         ("drawn", "layout adds", "of the variance", "verdict"),
         [*rows, *(cells(part) for part in found.parts)],
     )

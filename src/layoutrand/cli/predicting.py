@@ -20,13 +20,17 @@ if TYPE_CHECKING:
     from layoutrand.explain.predicted_layouts import MeasuredBest, Predicted
 
 
+LAYOUTS = 10_000
+"""Drawn where it is not said how many."""
+
+
 def predict(  # noqa: PLR0913 - one parameter for each option
     system: options.Systems = None,
     benchmark: Benchmarks = None,
     metric: Annotated[str | None, typer.Option(help="Predict this metric; default: each benchmark's main one.")] = None,
     layouts: Annotated[
         int, typer.Option("--layouts", min=100, max=100_000, help="Draw so many layouts, without linking them.")
-    ] = 10_000,
+    ] = LAYOUTS,
     measure: Annotated[
         int | None,
         typer.Option(
@@ -55,7 +59,7 @@ def predict(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.explain import Unexplained
     from layoutrand.explain.predicted_layouts import PredictOrder, predict_selection
-    from layoutrand.explain.prediction_words import document
+    from layoutrand.explain.prediction_words import document, next_step
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.load_config(directory)
@@ -82,7 +86,8 @@ def predict(  # noqa: PLR0913 - one parameter for each option
     if json:
         terminal.document(document(found, made, confidence))
     for number, each in enumerate(found):
-        _show(_displayed(each, selection), made.get(number), terminal)
+        step = "" if isinstance(each, Unexplained) else next_step(each, LAYOUTS)  # commands take names, and no labels
+        _show(_displayed(each, selection), made.get(number), step, terminal)
     return 1 if failed else 0
 
 
@@ -107,7 +112,7 @@ def _displayed(found: Predicted | Unexplained, selection: Selection) -> Predicte
     return replace(found, subject=replace(found.subject, sample=selection.names.given(found.subject.sample)))
 
 
-def _show(found: Predicted | Unexplained, made: MeasuredBest | None, page: Terminal) -> None:
+def _show(found: Predicted | Unexplained, made: MeasuredBest | None, step: str, page: Terminal) -> None:
     from layoutrand.cli.answer_parts import screen_width
     from layoutrand.cli.charts import paragraph
     from layoutrand.cli.terminal import terminal_width
@@ -118,10 +123,17 @@ def _show(found: Predicted | Unexplained, made: MeasuredBest | None, page: Termi
         page.fail(f"{found.benchmark}, {found.system}, {found.metric}: {found.reason}")
         return
     width = screen_width(terminal_width())
-    said = [] if made is None else [*words.measured(found, made), words.of_one_binary(made)]
-    lines = [words.title(found), *said, words.answer(found), words.best(found), words.means(found)]
-    if made is None and (step := words.next_step(found)):
-        lines.append(f"Next: {step}")
-    for line in filter(None, lines):
+    if made is None:
+        lines = [words.answer(found), words.best(found), words.means(found)]
+        if step:
+            lines.append(f"Next: {step}")
+    else:  # what was measured is the answer; what was predicted it stands on
+        lines = [
+            *words.measured(found, made),
+            words.of_one_binary(found, made),
+            words.answer(found),
+            words.means(found),
+        ]
+    for line in filter(None, [words.title(found), *lines]):
         page.screen(paragraph(line, "", width))
     page.line()

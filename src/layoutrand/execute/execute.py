@@ -21,7 +21,14 @@ from layoutrand.config.disturbance import Disturbance, disturbances
 from layoutrand.config.schedule import Slot
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import FAILED_CASES
-from layoutrand.execute.execution_setup import ExecutionSetup, command_of, guard_of, make_sandbox, programs_of
+from layoutrand.execute.execution_setup import (
+    ExecutionSetup,
+    command_of,
+    guard_of,
+    make_sandbox,
+    programs_of,
+    started_artefact,
+)
 from layoutrand.execute.judge import altered, in_its_words, judge, not_moved, of_the_program
 from layoutrand.execute.live import Live
 from layoutrand.execute.measure import Command, Executor, Outcome
@@ -172,7 +179,8 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
         hash_is_sha256=slot.system in plan.request.built.exehash_is_sha256,
     )
     judgement = in_its_words(judgement, benchmark, slot.instrument, workplace)
-    if judgement.status == "ok" and (unproved := setup.memory.unproved(command, seen.outcome, sandbox)):
+    started = started_artefact(plan, slot, sandbox)
+    if judgement.status == "ok" and (unproved := setup.memory.unproved(command, seen.outcome, sandbox, started)):
         judgement = not_moved(unproved)
     if alteration is not None:
         judgement = altered(alteration)

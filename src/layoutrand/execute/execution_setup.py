@@ -88,6 +88,12 @@ def programs_of(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> tuple[Path, ...]
     return (*([Path(found)] if found else []), *(path for path in placed if path.exists()))
 
 
+def started_artefact(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> Path | None:
+    """The artefact that the slot's command names, None where it names none."""
+    named = any("{artefact}" in word for word in plan.benchmarks[slot.benchmark].command)
+    return sandbox.bin / plan.binary(slot).artefact if named else None
+
+
 def make_sandbox(plan: RunPlan, slot: Slot, setup: ExecutionSetup) -> Sandbox:
     """A new sandbox for one execution, with the image of its layout where there is one.
 

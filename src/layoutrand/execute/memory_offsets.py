@@ -46,11 +46,13 @@ _FLAGS: Final = (
     "-w",
     "-Wl,-z,initfirst",
 )
+_APART: Final = re.compile(r"[\s:]")
 _MARK: Final = "layoutrand-wish."
 _LONGEST: Final = 1024
 """Bytes of the path of the file of records, the 0 at its end included."""
-_WISH: Final = struct.Struct(f"<{len(_MARK)}sQQ{_LONGEST}s")
-_FIELDS: Final = 8
+_WISH: Final = struct.Struct(f"<{len(_MARK)}sQQQ{_LONGEST}s")
+_NUMBERS: Final = 7
+_FIELDS: Final = _NUMBERS + 2
 _KIND: Final = struct.Struct("<16sH")
 _ET_EXEC: Final = 2
 _NUMBER: Final = re.compile(rb"[0-9a-f]{16}")
@@ -72,13 +74,18 @@ def wishes(config: Config) -> tuple[str, ...]:
     return tuple(name for name in (HEAP_OFFSET, MMAP_OFFSET) if name in config.run.randomise)
 
 
-def check_memory(config: Config, benchmarks: Iterable[Benchmark], artefacts: Mapping[str, Path]) -> None:
+def check_memory(config: Config, benchmarks: Iterable[Benchmark], artefacts: Mapping[str, Path], project: Path) -> None:
     """Raise `FeatureUnsupported` for a benchmark with a program that nothing can be preloaded into.
 
-    ``artefacts`` maps each artefact to one binary of it.
+    ``artefacts`` maps each artefact to one binary of it.  The path of the ``project`` must do for that, too.
     """
     if not (wanted := wishes(config)):
         return
+    if found := _APART.search(str(project)):
+        raise FeatureUnsupported(
+            f'run.randomise has "{wanted[0]}", which takes an object that is named in {PRELOAD}, and the path of the '
+            f"project has {found[0]!r}, at which the dynamic linker takes names apart: move the project"
+        )
     for benchmark in benchmarks:
         name = benchmark.artefact or config.build.artefacts[0]
         if not any("{artefact}" in word for word in benchmark.command) or name not in artefacts:
@@ -104,14 +111,15 @@ def is_static(path: Path, *, is_started: bool) -> bool:
 class MemoryRecord:
     """What one process said of itself: where the break, a mapping on trial and what moves mappings were; and its map.
 
-    Pairs are addresses before and after, 0 for what was not moved; ``maps`` has begin, end, rights and name of each
-    line.
+    Pairs are addresses before and after, 0 for what was not moved; ``above`` is how far a small mapping lies from
+    where large ones do.  ``maps`` has begin, end, rights and name of the lines that are about them.
     """
 
     pid: int
     heap: tuple[int, int]
     probe: tuple[int, int]
     filler: int
+    above: int
     program: str
     maps: tuple[tuple[int, int, str, str], ...]
 
@@ -124,8 +132,12 @@ class MemoryRecord:
                 return f"its heap was moved by {end - begin} bytes and not by {heap}"
             if heap and (begin % PAGE or lines != [(begin, -(-end // PAGE) * PAGE)]):
                 return "its heap was in use before it could be moved"
-        if (size := conditions.mmap_offset) is not None and size:
+        if (size := conditions.mmap_offset) is not None:
             moved = self.probe[0] - self.probe[1]
+            if self.above:
+                return "smaller mappings come into gaps between libraries, which could not be filled"
+            if moved == size == 0:
+                return ""
             held = [high for low, high, rights, _ in self.maps if rights == "---p" and low <= self.filler < high]
             if moved != size or not held or held[0] < self.filler + size:
                 return f"its mappings were moved by {moved} bytes and not by {size}"
@@ -152,31 +164,45 @@ class MemoryOffsets:
         if self._object is None:
             self._object = self._compiled()
         record = _record_of(sandbox)
-        wish = _WISH.pack(_MARK.encode(), conditions.heap_offset or 0, conditions.mmap_offset or 0, bytes(record))
+        which = (conditions.heap_offset is not None) + 2 * (conditions.mmap_offset is not None)
+        wish = _WISH.pack(
+            _MARK.encode(), conditions.heap_offset or 0, conditions.mmap_offset or 0, which, bytes(record)
+        )
         begin = self._object.index(_MARK.encode())
         if len(bytes(record)) >= _LONGEST:
             raise HostError(f"{record}: the path is too long for run.randomise to move memory; move the project")
         path = sandbox.bin.with_name("memory-offsets.so")
         path.write_bytes(self._object[:begin] + wish + self._object[begin + _WISH.size :])
-        record.write_bytes(b"")
         others = command.env.get(PRELOAD, "")
         return replace(command, env={**command.env, PRELOAD: f"{path}:{others}" if others else str(path)})
 
-    def unproved(self, command: Command, outcome: Outcome, sandbox: Sandbox) -> str:
-        """Why an execution does not show that its memory was moved as drawn, or "" where it does, or need not."""
+    def unproved(self, command: Command, outcome: Outcome, sandbox: Sandbox, artefact: Path | None) -> str:
+        """Why an execution does not show that its memory was moved as drawn, or "" where it does, or need not.
+
+        The ``artefact`` must be among what it started, where its command names one.
+        """
         conditions = command.conditions
         if outcome.status == "start" or (conditions.heap_offset is None and conditions.mmap_offset is None):
             return ""
         both = ((HEAP_OFFSET, conditions.heap_offset), (MMAP_OFFSET, conditions.mmap_offset))
         what = "run.randomise: " + " and ".join(name for name, offset in both if offset is not None)
         try:
-            records = read_records(content_of_regular(_record_of(sandbox), largest=RECORD))
+            records = [record for path in _records_of(sandbox) for record in _read(path)]
         except (OSError, NoMeasurement) as error:
             return f"{what}: the list of its mappings cannot be read: {error}"
         if not any(record.pid == outcome.pid for record in records):
             return (
                 f"{what}: {command.argv[0]} loaded no object before itself, so nothing was moved; it is static, or "
                 "runs with rights of its own (set-user-ID)"
+            )
+        if (
+            artefact is not None
+            and _is_elf(artefact)
+            and not any(record.program == plain(os.path.realpath(artefact)) for record in records)
+        ):
+            return (
+                f"{what}: {artefact.name} was not seen to load anything before itself, so it was not moved; the "
+                f"command may take {PRELOAD} away from it (env -i), or not execute it at all"
             )
         for record in records:
             if problem := record.unproved(conditions):
@@ -207,6 +233,25 @@ def _record_of(sandbox: Sandbox) -> Path:
     return sandbox.stdout.with_name("memory")
 
 
+def _is_elf(path: Path) -> bool:
+    """Whether it is a program that a dynamic linker may load; a script is not, but what interprets it."""
+    try:
+        with open_regular(path, largest=ANY) as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:  # the execution may have removed it
+        return True
+
+
+def _records_of(sandbox: Sandbox) -> list[Path]:
+    """Files of records; each has those of some of the processes."""
+    place = _record_of(sandbox)
+    return sorted(place.parent.glob(f"{place.name}.[0-9][0-9]"))
+
+
+def _read(path: Path) -> list[MemoryRecord]:
+    return read_records(content_of_regular(path, largest=RECORD))
+
+
 def read_records(data: bytes) -> list[MemoryRecord]:
     """What processes wrote; raises `NoMeasurement` for anything else."""
     *parts, rest = data.split(b"\0")
@@ -216,15 +261,17 @@ def read_records(data: bytes) -> list[MemoryRecord]:
 
 
 def _record(parts: Sequence[bytes]) -> MemoryRecord:
-    if not all(_NUMBER.fullmatch(part) for part in parts[:6]):
+    if not all(_NUMBER.fullmatch(part) for part in parts[:_NUMBERS]):
         raise NoMeasurement("a record has something else where addresses should be")
-    pid, heap_before, heap_after, probe_before, probe_after, filler = (int(part, 16) for part in parts[:6])
-    found = [_LINE.fullmatch(line) for line in parts[7].splitlines()]
+    numbers = [int(part, 16) for part in parts[:_NUMBERS]]
+    pid, heap_before, heap_after, probe_before, probe_after, filler, above = numbers
+    found = [_LINE.fullmatch(line) for line in parts[_NUMBERS + 1].splitlines()]
     return MemoryRecord(
         pid,
         (heap_before, heap_after),
         (probe_before, probe_after),
         filler,
-        plain(parts[6].decode("utf-8", "backslashreplace")),
+        above,
+        plain(parts[_NUMBERS].decode("utf-8", "backslashreplace")),
         tuple((int(m[1], 16), int(m[2], 16), m[3].decode(), m[4].decode("utf-8", "replace")) for m in found if m),
     )

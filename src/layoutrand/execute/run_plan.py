@@ -212,7 +212,7 @@ def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
         raise UsageError("nothing to execute: no seed has a binary; build some with `layoutrand build --seeds 30`")
     if here:
         artefacts = {binary.artefact: binary.path for binary in request.built.binaries}
-        check_memory(request.config, benchmarks.values(), artefacts)
+        check_memory(request.config, benchmarks.values(), artefacts, request.project.resolve())
         check_stacks(
             request.config,
             benchmarks.values(),

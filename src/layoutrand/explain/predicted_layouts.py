@@ -124,8 +124,8 @@ def _predict(sample: Sample, selection: Selection, setup: ExplainSetup, order: P
     seeds, means = means_of(subject.sample, subject.binaries)
     if len(seeds) < FEWEST:
         raise AnalysisError(
-            f"{len(seeds)} measured layouts; at least {FEWEST} are needed to predict others, and 60 or more to predict "
-            "them well: `layoutrand run --seeds 60`"
+            f"{len(seeds)} measured layouts{_lost(sample, selection)}; at least {FEWEST} are needed to predict others, "
+            "and 60 or more to predict them well: `layoutrand run --seeds 60`"
         )
     identity = addresses(setup.cache, subject.identity, subject.link)
     hotness = _hotness(subject, profile, identity, order.most_functions)
@@ -151,6 +151,11 @@ def _predict(sample: Sample, selection: Selection, setup: ExplainSetup, order: P
         best=drawn[best],
         confidence=order.confidence,
     )
+
+
+def _lost(sample: Sample, selection: Selection) -> str:
+    failed = [each for each in selection.failures if (each.system, each.benchmark) == (sample.system, sample.benchmark)]
+    return f" ({len(failed)} executions failed: {failed[0].reason})" if failed else ""
 
 
 def _hotness(subject: Subject, profile: Profile, identity: np.ndarray, most: int) -> Hotness:

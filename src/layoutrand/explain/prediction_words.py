@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -39,7 +40,9 @@ def answer(found: Predicted) -> str:
 
 
 def means(found: Predicted) -> str:
-    """The mean over layouts, and the same with what is predicted of the measured ones taken out."""
+    """The mean over layouts, and the same with what is predicted of the measured ones taken out, where that helps."""
+    if not found.holds or found.adjusted.variance_ratio >= 1:
+        return ""
     unit, adjusted = found.subject.sample.unit, found.adjusted
     return (
         f"mean over layouts: {_interval(adjusted.plain, unit)}; corrected for where code happened to lie: "
@@ -56,9 +59,14 @@ def best(found: Predicted) -> str:
     )
 
 
-def next_step(found: Predicted) -> str:
-    """How to see whether it is so; "" where nothing is predicted."""
-    return "layoutrand predict --measure 20" if found.holds else ""
+def next_step(found: Predicted, default: int) -> str:
+    """How to see whether it is so; "" where nothing is predicted.  ``default`` layouts are drawn unless it is said."""
+    if not found.holds:
+        return ""
+    sample = found.subject.sample
+    words = ["layoutrand", "predict", "--system", sample.system, "--benchmark", sample.benchmark]
+    words += [] if found.drawn == default else ["--layouts", str(found.drawn)]
+    return shlex.join([*words, "--measure", "20"])
 
 
 def measured(found: Predicted, made: MeasuredBest) -> list[str]:
@@ -75,8 +83,11 @@ def measured(found: Predicted, made: MeasuredBest) -> list[str]:
     return lines
 
 
-def of_one_binary(made: MeasuredBest) -> str:
-    """What the figures are not about, and how to have the binary."""
+def of_one_binary(found: Predicted, made: MeasuredBest) -> str:
+    """What the figures are not about, and how to have the binary; or that it is none to have."""
+    verdicts = {decide(ratio, 0.0, better=found.subject.sample.better) for ratio in made.ratios.values()}
+    if "faster" not in verdicts:
+        return "so the layout that was predicted best is not known to be worth having"
     return (
         f"it is one binary on this machine: another change of the code deals layouts anew. `layoutrand build --seeds "
         f"{made.seed}` says where it is"
