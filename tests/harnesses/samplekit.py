@@ -1,8 +1,8 @@
 """What real programs left, by harness.
 
 google-benchmark (1.7.1), catch2 (2.13.10), criterion (0.3.6) and bencher (0.1.5) of Debian 12, libtest of rustc 1.95, Go
-1.27 and nanobench 4.6.0 wrote theirs on a machine of ours.  divan's is put together by hand after tables that projects show in
-their documentation, and jmh's after the form that `layoutrand.interop.jmh` reads: neither could be executed here.
+1.27, nanobench 4.6.0 and divan 0.1.21 of Debian's forky wrote theirs on a machine of ours.  jmh's is put together by hand
+after the form that `layoutrand.interop.jmh` reads: it could not be executed here.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def left(harness: str) -> LeftByHarness:
     return {
         "catch2": lambda: LeftByHarness("", files={"layoutrand-cases.xml": text_of("catch2-2.13.10.xml")}),
         "criterion": lambda: LeftByHarness("", files=criterion_files()),
-        "divan": lambda: LeftByHarness(text_of("divan-0.1.txt")),
+        "divan": lambda: LeftByHarness(text_of("divan-0.1.21.txt")),
         "google-benchmark": lambda: LeftByHarness(
             "", files={"layoutrand-cases.json": text_of("google-benchmark-1.7.1.json")}
         ),

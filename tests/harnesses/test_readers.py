@@ -159,11 +159,44 @@ def test_options_of_go_that_are_keys_here_are_refused(word):
 
 def test_divan_has_the_leaves_of_its_tree_by_their_path():
     cases = read("divan")
-    assert list(cases) == ["trees::fibonacci::1", "trees::fibonacci::8", "trees::transfer"]
-    one = cases["trees::fibonacci::1"].numbers
-    assert one["time_s"].values == pytest.approx((0.672e-9,))
-    assert one["median_s"].values == pytest.approx((0.657e-9,))
-    assert cases["trees::transfer"].numbers["fastest_s"].values == pytest.approx((21.42e-3,))
+    assert list(cases) == [
+        *("cases::one", "cases::sum::100", "cases::sum::200"),  # not "cases::never", which is ignored
+        *("cases::deep::named::10 µs  ago", "cases::deep::named::a│b", "cases::deep::t::t=1", "cases::deep::t::t=16"),
+        *("cases::deep::u::7::t=1", "cases::deep::u::7::t=16"),
+    ]
+    one = cases["cases::one"].numbers
+    assert one["time_s"].values == pytest.approx((2.878e-9,))
+    assert one["median_s"].values == pytest.approx((2.881e-9,))
+    assert cases["cases::deep::named::a│b"].numbers["fastest_s"].values == pytest.approx((40.04e-9,))
+
+
+def test_a_case_of_divan_is_read_where_its_name_is_longer_than_the_table_has_room_for():
+    table = text_of("divan-0.1.21-threads.txt")  # of one benchmark: what threads are called is not reckoned with
+    heading = table.index("fastest")
+    assert table.splitlines()[-2].index("5.304 ns") > heading
+    cases = {case.name: case.numbers["time_s"].values for case in divan.cases_of(table)}
+    assert cases == {
+        "cases::deep::u::7::t=1": pytest.approx((6.012e-9,)),
+        "cases::deep::u::7::t=16": pytest.approx((6.561e-9,)),
+    }
+
+
+def test_a_crate_may_be_called_like_a_column_of_divans():
+    table = text_of("divan-0.1.21-threads.txt").replace("cases      ", "fastest_way")
+    assert {case.name for case in divan.cases_of(table)} == {
+        "fastest_way::deep::u::7::t=1",
+        "fastest_way::deep::u::7::t=16",
+    }
+
+
+def test_divan_gives_minutes_and_what_is_no_time_is_told():
+    row = "a  fastest │ slowest │ median │ mean │ samples │ iters\n╰─ b  58.5 s │ 2 h │ 1.5 m │ %s │ 3 │ 3\n"
+    (case,) = divan.cases_of(row % "1.25 m")
+    assert (case.numbers["time_s"].values, case.numbers["median_s"].values) == ((75.0,), (90.0,))
+    with pytest.raises(NoMeasurement, match=r"divan printed mean of a::b as '3 cows', which is no time"):
+        divan.cases_of(row % "3 cows")
+    with pytest.raises(NoMeasurement, match="'ha', which is no unit of time"):
+        divan.cases_of(row % "3 ha")
 
 
 def test_a_case_of_divan_may_have_blanks_and_signs_in_its_name():

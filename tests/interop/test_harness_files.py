@@ -27,7 +27,7 @@ def values(content, benchmark, metric="time_s"):
         ("catch2-2.13.10.xml", "catch2", "Sums/sum"),
         ("bencher-0.1.5.txt", "libtest", "fib15"),
         ("libtest-1.95.txt", "libtest", "fib"),
-        ("divan-0.1.txt", "divan", "trees::transfer"),
+        ("divan-0.1.21.txt", "divan", "cases::sum::100"),
         ("pytest-benchmark.json", "pytest-benchmark", "test_b.py::test_sum[10]"),
         ("asv-0.6.6.json", "asv", "b.Suite.time_sum(10, 'y')"),
         ("rebench.data", "rebench", "S/0.02"),
