@@ -17,12 +17,12 @@ from debian_sources import patched_tree, unavailable
 from workshop import not_installed
 
 REGISTRY = Path("/usr/share/cargo/registry")
-OFFLINE = f"""
+OFFLINE = """
 [source.crates-io]
 replace-with = "debian"
 
 [source.debian]
-directory = "{REGISTRY}"
+directory = "%s"
 """
 
 
@@ -104,8 +104,38 @@ def prepared(name, folder, path):
     for manifest in tree.rglob("Cargo.toml"):
         manifest.write_text(program.edit(manifest.read_text()))
     (tree / ".cargo").mkdir(exist_ok=True)
-    (tree / ".cargo" / "config.toml").write_text(OFFLINE)
+    (tree / ".cargo" / "config.toml").write_text(OFFLINE % REGISTRY)
     (tree / "Cargo.lock").unlink(missing_ok=True)
+    _lock(tree, path, f"crates of {name} are missing (apt-get build-dep {program.source})")
+    return tree
+
+
+def written(files, crate, folder, path):
+    """A tree of such files, path to text, in which cargo finds ``crate`` and what it needs on disk."""
+    registry = next((each for each in _registries() if not crate or any(each.glob(f"{crate}-[0-9]*"))), None)
+    if registry is None:
+        unavailable(
+            f"there is no crate {crate}: package librust-{crate}-dev, or LAYOUTRAND_TEST_CRATES names a directory that "
+            f"has it (tests/tools/fetch_crates.sh DIRECTORY {crate}, which leaves it in DIRECTORY/registry)"
+        )
+    tree = folder / "tree"
+    for name, text in files.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    with (tree / ".cargo" / "config.toml").open("a") as config:
+        config.write(OFFLINE % registry)
+    _lock(tree, path, f"crates that {crate} needs are missing in {registry}")
+    return tree
+
+
+def _registries():
+    """The distribution's crates, and those of a later one that somebody has fetched."""
+    yield REGISTRY
+    if fetched := os.environ.get("LAYOUTRAND_TEST_CRATES"):
+        yield Path(fetched)
+
+
+def _lock(tree, path, otherwise):
     locked = subprocess.run(
         ["cargo", "generate-lockfile", "--offline"],
         cwd=tree,
@@ -114,8 +144,7 @@ def prepared(name, folder, path):
         text=True,
     )
     if locked.returncode != 0:
-        unavailable(f"crates of {name} are missing (apt-get build-dep {program.source}): {locked.stderr[-500:]}")
-    return tree
+        unavailable(f"{otherwise}: {locked.stderr[-500:]}")
 
 
 def commands_in(tree, path, cache):
