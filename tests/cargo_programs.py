@@ -148,13 +148,13 @@ def _lock(tree, path, otherwise):
 
 
 def commands_in(tree, path, cache):
-    """A function that executes layoutrand there with that PATH, and gives what it prints."""
+    """A function that executes layoutrand there with that PATH, and gives what it prints; of a failure the messages."""
     env = {**os.environ, "PATH": path, "LAYOUTRAND_CACHE": str(cache)}
 
-    def layoutrand(*words):
+    def layoutrand(*words, fails=False):
         command = [sys.executable, "-m", "layoutrand", *words]
         done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        assert (done.returncode != 0) == fails, done.stdout + done.stderr
+        return done.stderr if fails else done.stdout
 
     return layoutrand

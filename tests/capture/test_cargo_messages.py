@@ -76,6 +76,8 @@ def test_what_is_no_metadata_is_told_from_it(said):
         ("use bencher::Bencher;\nbenchmark_main!(benches);", "libtest"),
         ("#![feature(core_intrinsics, test)]\nextern crate test;", "libtest"),
         ("iai_callgrind::main!(library_benchmark_groups = all);", "iai-callgrind"),
+        ("use gungraun::prelude::*;\nmain!(library_benchmark_groups = all);", "gungraun"),
+        ("iai::main!(few, many);", "iai"),
         ('fn main() { println!("criterion"); }', ""),
     ],
 )

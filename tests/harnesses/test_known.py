@@ -83,6 +83,7 @@ def test_its_words_ask_for_the_cases_or_it_says_that_it_cannot(harness):
         assert any(each.endswith(word) for each in chosen)
 
 
-def test_a_harness_that_executes_nothing_here_says_what_to_do():
-    with pytest.raises(FeatureUnsupported, match=r"^iai-callgrind's own runner .*metric = \{ cachegrind = true \}"):
-        harness_named("iai-callgrind")
+@pytest.mark.parametrize("name", ["gungraun", "iai", "iai-callgrind"])
+def test_a_harness_that_executes_nothing_here_says_what_to_do(name):
+    with pytest.raises(FeatureUnsupported, match=rf"^{name} starts each .*metric = \{{ cachegrind = true \}}"):
+        harness_named(name)

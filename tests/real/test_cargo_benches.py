@@ -62,6 +62,10 @@ mod deep {
 }
 """
 
+IAI_CALLGRIND = """
+iai_callgrind::main!(library_benchmark_groups = all);
+"""
+
 
 @dataclass(frozen=True)
 class Written:
@@ -150,3 +154,24 @@ def test_cases_of_other_harnesses_are_benchmarks_as_init_leaves_them(tmp_path, n
     assert {(row["benchmark"], row["metric"], row["n_binaries"]) for row in rows if row["primary"]} == {
         (f"sums/{case}", "time_s", 2) for case in own.cases
     }
+
+
+@pytest.mark.slow
+def test_benches_of_iai_callgrind_are_refused_with_what_to_do_before_anything_is_written(tmp_path):
+    path = path_of("newer")
+    files = {
+        "Cargo.toml": f'{MANIFEST}[dev-dependencies]\niai-callgrind = {{ path = "iai" }}\n{WITHOUT_LIBTEST}',
+        "src/lib.rs": LIBRARY,
+        "benches/sums.rs": IAI_CALLGRIND,
+        ".cargo/config.toml": "",
+        # No release packages the crate; that its benchmarks are refused takes no more of it than its name.
+        "iai/Cargo.toml": MANIFEST.replace("summing", "iai-callgrind"),
+        "iai/src/lib.rs": "#[macro_export] macro_rules! main { ($($all:tt)*) => { fn main() {} } }\n",
+    }
+    tree = written(files, "", tmp_path, path)
+
+    said = commands_in(tree, path, tmp_path / "cache")("init", fails=True)
+
+    assert "iai-callgrind starts each benchmark under Valgrind by itself" in said
+    assert "metric = { cachegrind = true }" in said
+    assert not (tree / "layoutrand.toml").exists()

@@ -22,6 +22,8 @@ _LOCK: Final = "Cargo.lock"
 
 _HARNESSES: Final = (
     ("iai-callgrind", re.compile(r"\biai_callgrind::")),
+    ("gungraun", re.compile(r"\bgungraun::")),  # what iai-callgrind is called from 0.17 on
+    ("iai", re.compile(r"\biai::")),
     ("criterion", re.compile(r"\bcriterion_main\s*!|\bcriterion::")),
     ("divan", re.compile(r"\bdivan::")),
     ("libtest", re.compile(r"\bbenchmark_main\s*!|\bbencher::|#!\[feature\([^)]*\btest\b")),

@@ -13,11 +13,12 @@ from layoutrand.errors import FeatureUnsupported
 from layoutrand.harnesses.harness import Harness
 
 _NOT_EXECUTED: Final[Mapping[str, str]] = {
-    "iai-callgrind": (
-        "iai-callgrind's own runner starts each benchmark under Valgrind, with counts and no times: have a program "
+    name: (
+        f"{name} starts each benchmark under Valgrind by itself, with counts and no times: have a program "
         "(an example of the crate, say) call the same functions, and give it metric = { cachegrind = true }, which "
         "counts their instructions and cache misses in every layout; or write the benchmark with criterion or divan"
-    ),
+    )
+    for name in ("gungraun", "iai", "iai-callgrind")
 }
 """What to do where benchmarks are written with a harness that is known and that executes none here."""
 
