@@ -341,7 +341,11 @@ def test_events_that_cannot_be_counted_are_told_before_anything_runs(project, pe
         ),
         ("", "priority = 20", "run.priority: must be less than or equal to 19 (given: 20)"),
         ("", "priority = -21", "run.priority: must be greater than or equal to -20 (given: -21)"),
-        ("", 'randomise = ["stack"]', "run.randomise[0]: must be 'env-size' or 'stack-offset' (given: 'stack')"),
+        (
+            "",
+            'randomise = ["stack"]',
+            "run.randomise[0]: must be 'env-size', 'stack-offset', 'heap-offset' or 'mmap-offset' (given: 'stack')",
+        ),
         (
             "memory_limit = '2 gigs'",
             "",

@@ -92,6 +92,7 @@ LEFT_OUT = {
     "bisect": "build and run of commits, which tests/integration/test_over_commits.py stops and resumes",
     "history": "reads results as analyse does, and commits, which git keeps",
     "explain": "run and analyse with other seeds, under a profiler that takes minutes",
+    "predict": "run with other layouts, which tests/integration/test_predict.py makes and executes",
     "sweep": "run with other binaries, which tests/integration/test_sweep.py makes and executes",
     "warmup": "reads results as analyse does",
     "analyze": "analyse by another name",

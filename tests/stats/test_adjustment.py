@@ -23,7 +23,7 @@ def world(rng: np.random.Generator, n: int, share: float, *, k: int = 6, useful:
 def test_what_features_explain_wholly_leaves_no_error():
     rng = np.random.default_rng(1)
     y, x, population = world(rng, 40, 1.0)
-    found = adjusted_mean(y, x, population, n_permutations=99)
+    found = adjusted_mean(y, x, population=population, n_permutations=99)
     truth = 10 + (population.mean(axis=0) - 3) @ np.array([np.sqrt(0.5) / 2] * 2 + [0] * 4)
     assert found.mean.centre == pytest.approx(truth, abs=0.02)
     assert found.share > 0.99
@@ -34,7 +34,7 @@ def test_what_features_explain_wholly_leaves_no_error():
 def test_predictions_of_the_population_follow_its_features():
     rng = np.random.default_rng(2)
     y, x, population = world(rng, 60, 0.9)
-    found = adjusted_mean(y, x, population, n_permutations=19)
+    found = adjusted_mean(y, x, population=population, n_permutations=19)
     truth = (population - 3) @ np.array([1.0] * 2 + [0] * 4)
     assert found.predicted.shape == (MEMBERS,)
     assert np.corrcoef(found.predicted, truth)[0, 1] > 0.9
@@ -43,7 +43,7 @@ def test_predictions_of_the_population_follow_its_features():
 def test_without_anything_to_explain_the_plain_mean_stays():
     rng = np.random.default_rng(3)
     y, x, population = world(rng, 40, 0.0)
-    found = adjusted_mean(y, x, population, n_permutations=199)
+    found = adjusted_mean(y, x, population=population, n_permutations=199)
     assert found.p_value > 0.05
     assert found.mean.centre == pytest.approx(found.plain.centre, abs=found.plain.half_width)
     assert found.plain.centre == pytest.approx(y.mean())
@@ -53,8 +53,10 @@ def test_a_feature_that_never_varies_is_no_feature():
     rng = np.random.default_rng(4)
     y, x, population = world(rng, 30, 0.5)
     constant = np.full((len(x), 1), 7.0), np.full((MEMBERS, 1), 7.0)
-    once = adjusted_mean(y, x, population, n_permutations=19)
-    again = adjusted_mean(y, np.hstack([x, constant[0]]), np.hstack([population, constant[1]]), n_permutations=19)
+    once = adjusted_mean(y, x, population=population, n_permutations=19)
+    again = adjusted_mean(
+        y, np.hstack([x, constant[0]]), population=np.hstack([population, constant[1]]), n_permutations=19
+    )
     assert again.mean.centre == pytest.approx(once.mean.centre)
     assert again.share == pytest.approx(once.share)
 
@@ -62,14 +64,14 @@ def test_a_feature_that_never_varies_is_no_feature():
 def test_more_features_than_observations():
     rng = np.random.default_rng(5)
     y, x, population = world(rng, 20, 0.5, k=60)
-    found = adjusted_mean(y, x, population, n_permutations=19)
+    found = adjusted_mean(y, x, population=population, n_permutations=19)
     assert np.isfinite([found.mean.low, found.mean.high, found.share]).all()
 
 
 def test_values_that_do_not_vary():
     rng = np.random.default_rng(6)
     _, x, population = world(rng, 20, 0.5)
-    found = adjusted_mean(np.full(20, 3.0), x, population, n_permutations=19)
+    found = adjusted_mean(np.full(20, 3.0), x, population=population, n_permutations=19)
     assert (found.mean.low, found.mean.high) == (3.0, 3.0)
     assert found.share_interval.low == found.share_interval.high == 0
 
@@ -77,7 +79,7 @@ def test_values_that_do_not_vary():
 def test_the_same_seed_gives_the_same_answer():
     rng = np.random.default_rng(7)
     y, x, population = world(rng, 30, 0.5)
-    first, second = (adjusted_mean(y, x, population, n_permutations=99, seed=5) for _ in range(2))
+    first, second = (adjusted_mean(y, x, population=population, n_permutations=99, seed=5) for _ in range(2))
     assert (first.share, first.p_value, first.mean) == (second.share, second.p_value, second.mean)
 
 
@@ -89,7 +91,10 @@ def test_what_is_expected_of_features_helps_where_it_is_true():
         y, x, population = world(rng, 30, 0.7, k=40)
         hint = np.where(np.arange(40) < 2, 1.0, 0.1)
         shares.append(
-            [adjusted_mean(y, x, population, weights=w, n_permutations=19).share for w in (None, hint, 1.1 - hint)]
+            [
+                adjusted_mean(y, x, population=population, weights=w, n_permutations=19).share
+                for w in (None, hint, 1.1 - hint)
+            ]
         )
     plain, told, misled = np.mean(shares, axis=0)
     assert told > plain + 0.1
@@ -99,13 +104,13 @@ def test_what_is_expected_of_features_helps_where_it_is_true():
 def test_a_feature_of_which_nothing_is_expected_says_nothing():
     rng = np.random.default_rng(9)
     y, x, population = world(rng, 30, 0.7)
-    without = adjusted_mean(y, x[:, 1:], population[:, 1:], n_permutations=19)
-    found = adjusted_mean(y, x, population, weights=[0, 1, 1, 1, 1, 1], n_permutations=19)
+    without = adjusted_mean(y, x[:, 1:], population=population[:, 1:], n_permutations=19)
+    found = adjusted_mean(y, x, population=population, weights=[0, 1, 1, 1, 1, 1], n_permutations=19)
     assert found.mean.centre == pytest.approx(without.mean.centre)
     with pytest.raises(AnalysisError, match="5 weights for 6 features"):
-        adjusted_mean(y, x, population, weights=[1] * 5)
+        adjusted_mean(y, x, population=population, weights=[1] * 5)
     with pytest.raises(AnalysisError, match="none below 0"):
-        adjusted_mean(y, x, population, weights=[-1] + [1] * 5)
+        adjusted_mean(y, x, population=population, weights=[-1] + [1] * 5)
 
 
 @pytest.mark.parametrize(
@@ -119,14 +124,14 @@ def test_a_feature_of_which_nothing_is_expected_says_nothing():
 )
 def test_bad_shapes(n, features, population, message):
     with pytest.raises(AnalysisError, match=message):
-        adjusted_mean(np.arange(float(n)), np.zeros(features), np.zeros(population))
+        adjusted_mean(np.arange(float(n)), np.zeros(features), population=np.zeros(population))
 
 
 def test_infinite_features():
     features = np.zeros((20, 1))
     features[3] = np.inf
     with pytest.raises(AnalysisError, match="finite"):
-        adjusted_mean(np.arange(20.0), features, np.zeros((200, 1)))
+        adjusted_mean(np.arange(20.0), features, population=np.zeros((200, 1)))
 
 
 CELLS = [
@@ -147,7 +152,7 @@ def test_rates(share, n, k, noise):
     errors, plain_errors = [], []
     for number in range(400):
         y, x, population = world(rng, n, share, k=k, noise=noise)
-        found = adjusted_mean(y, x, population, n_permutations=99, seed=number)
+        found = adjusted_mean(y, x, population=population, n_permutations=99, seed=number)
         held += 10 in found.mean
         plain_held += 10 in found.plain
         alarms += found.p_value <= 0.05

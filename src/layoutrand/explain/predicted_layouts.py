@@ -139,7 +139,9 @@ def _predict(sample: Sample, selection: Selection, setup: ExplainSetup, order: P
     setup.profiling.say(f"placing {order.drawn:,} layouts of {subject.artefact} that are not linked")
     table, weights = table_of(hotness, np.concatenate([linked, placement.starts(drawn, wanted)]))
     measured, population = table[: len(seeds)], table[len(seeds) :]
-    adjusted = adjusted_mean(means.tolist(), measured, population, weights=weights, confidence=order.confidence)
+    adjusted = adjusted_mean(
+        means.tolist(), measured, population=population, weights=weights, confidence=order.confidence
+    )
     best = int(np.argmin(adjusted.predicted) if sample.better == "less" else np.argmax(adjusted.predicted))
     return Predicted(
         subject=subject,

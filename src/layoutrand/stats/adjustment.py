@@ -72,8 +72,8 @@ class Adjusted:
 def adjusted_mean(
     values: Values,
     features: FloatArray,
-    population: FloatArray,
     *,
+    population: FloatArray,
     weights: Values | None = None,
     confidence: float = 0.95,
     n_permutations: int = 999,
