@@ -100,7 +100,7 @@ lint: .venv/lint.stamp
 	@.venv/bin/ruff format --check --quiet $(SOURCES)
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports > .venv/lint-imports.log || { cat .venv/lint-imports.log; exit 1; }
-	@shellcheck tests/tools/*.sh .ci/run
+	@shellcheck -x tests/tools/*.sh .ci/run
 
 test: .venv/test.stamp | needs
 	@.venv/bin/pytest -n $(WORKERS) --dist worksteal $(PYTEST)

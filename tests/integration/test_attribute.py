@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
-from conflictkit import CONFIG, caller
+from placekit import Call, functions, project_of
 from workshop import require
 
 # What it prints depends on the line of a function and, for a part, on that of a variable.
@@ -29,29 +29,19 @@ int main(void) {
   return 0;
 }
 """
-METRIC = "{ printed = [{ name = \"place\", regex = 'place ([0-9.]+)' }] }"
 LAYOUT = '[layout]\nfactors = ["function-order", "data-order"]\n'
-Call = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture
 def planted(tmp_path: Path) -> Callable[..., Call]:
     """A project whose program is slower by so much a line; what calls it."""
     require("gcc", "gcc")
-    project = tmp_path / "project"
-    (project / "src").mkdir(parents=True)
-    (project / "src" / "Makefile").write_text("prog: prog.c\n\t$(CC) $(CFLAGS) -o $@ prog.c\n")
-    others = "\n".join(
-        f'__attribute__((noinline, used)) void f{k}(void) {{ __asm__ volatile (".fill {16 + 23 * k}, 1, 0x90"); }}\n'
-        f"__attribute__((used)) char v{k}[{64 + 40 * k}] = {{1}};"
-        for k in range(24)
+    others = (
+        functions(24) + "\n" + "\n".join(f"__attribute__((used)) char v{k}[{64 + 40 * k}] = {{1}};" for k in range(24))
     )
 
     def make(code: float, data: float, layout: str = LAYOUT) -> Call:
-        text = PROGRAM % {"others": others, "code": code, "data": data}
-        (project / "src" / "prog.c").write_text(text)
-        (project / "layoutrand.toml").write_text(CONFIG % METRIC + layout)
-        return caller(project, tmp_path / "cache")
+        return project_of(tmp_path, PROGRAM % {"others": others, "code": code, "data": data}, layout)
 
     return make
 
@@ -61,6 +51,7 @@ def attributed(call: Call) -> dict:
     return found
 
 
+@pytest.mark.slow
 def test_the_factor_that_the_effect_hangs_on_is_named(planted) -> None:
     call = planted(code=0.01, data=0.002)
     done = call("run", "--seeds", "24", "--attribute", "-q")
@@ -79,9 +70,13 @@ def test_the_factor_that_the_effect_hangs_on_is_named(planted) -> None:
     # Each factor is an experiment of its own, of the same capture: others see the one with all factors alone.
     (analysis,) = json.loads(call("analyse", "--metric", "place", "--json").stdout)["benchmarks"]
     assert analysis["n_binaries"] == 24
-    again = call("run", "--seeds", "24", "--attribute")
-    assert again.stderr.count(" 0 executions now") + again.stdout.count("0 executions now") >= 1
-    assert "building" not in again.stderr
+    again = call("run", "--seeds", "24", "--attribute", "--json")
+    document = json.loads(again.stdout)
+    assert {factor: each["executed"] for factor, each in document["alone"].items()} == {
+        "function-order": 0,
+        "data-order": 0,
+    }
+    assert again.stderr.endswith("Next: layoutrand analyse --attribute\n")
 
 
 def test_before_each_factor_was_executed_alone_it_says_what_to_do(planted) -> None:
@@ -120,8 +115,6 @@ def test_what_is_held_is_as_in_identity(planted, tmp_path: Path) -> None:
 
 
 def _symbols(path: Path) -> dict[str, int]:
-    import subprocess
-
     rows = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.split("\n")
     return {words[2]: int(words[0], 16) for row in rows if len(words := row.split()) == 3}
 
@@ -135,3 +128,10 @@ def test_holding_everything_or_what_is_no_factor_is_an_error(planted) -> None:
     assert "of all factors nothing would be drawn" in call("build", "--seeds", "2", status=2).stderr
     call = planted(code=0.01, data=0.0, layout='[layout]\nfactors = ["function-order"]\nheld = ["data-order"]\n')
     assert "data-order is not among the factors" in call("build", "--seeds", "2", status=2).stderr
+
+
+def test_what_cannot_be_built_is_told_once(planted, tmp_path: Path) -> None:
+    call = planted(code=0.01, data=0.0)
+    (tmp_path / "project" / "src" / "prog.c").write_text("int main(void) { return missing(); }\n")
+    done = call("run", "--seeds", "2", "--attribute", status=1)
+    assert "alone:" not in done.stderr

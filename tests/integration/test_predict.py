@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from conflictkit import CONFIG, caller
-from integration.test_remedy import METRIC, PROGRAM
+from placekit import project_of, slower_by_place
 from workshop import require
 
 
@@ -17,20 +16,7 @@ def planted(tmp_path):
     """A project whose program is slower where its function begins in the second half of a line; what calls it."""
     require("gcc", "gcc")
     require("valgrind", "valgrind")
-    project = tmp_path / "project"
-    (project / "src").mkdir(parents=True)
-    (project / "src" / "Makefile").write_text("prog: prog.c\n\t$(CC) $(CFLAGS) -o $@ prog.c\n")
-    others = "\n".join(
-        f'__attribute__((noinline, used)) void f{k}(void) {{ __asm__ volatile (".fill {16 + 23 * k}, 1, 0x90"); }}'
-        for k in range(24)
-    )
-
-    def make(slower, more="", toolchain="gcc"):
-        (project / "src" / "prog.c").write_text(PROGRAM % {"others": others, "mask": 32, "slower": slower})
-        (project / "layoutrand.toml").write_text(CONFIG.replace('"gcc"', f'"{toolchain}"') % METRIC + more)
-        return caller(project, tmp_path / "cache")
-
-    return make
+    return lambda slower, more="", toolchain="gcc": project_of(tmp_path, slower_by_place(32, slower), more, toolchain)
 
 
 def predicted(call, *arguments, status=0):

@@ -9,35 +9,14 @@ import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
-from conflictkit import CONFIG, caller
 from layoutrand.config.config import System
 from layoutrand.explain.remedies import remedies_of
 from layoutrand.linkers.toolbox import declared
+from placekit import Call, project_of, slower_by_place
 from workshop import require
-
-# Its time, which it prints, is that of a place: of where `work` begins in its line, or of which line that is.
-PROGRAM = """\
-#include <stdint.h>
-#include <stdio.h>
-#include <time.h>
-volatile unsigned sink;
-%(others)s
-__attribute__((noinline)) void work(void) { for (int k = 0; k < 20000; k++) sink += k; }
-int main(void) {
-  struct timespec now;
-  work();
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  double noise = (now.tv_nsec / 64 %% 100) * 1e-4;
-  printf("place %%.6f\\n", 1 + noise + ((uintptr_t) work & %(mask)d ? %(slower)s : 0));
-  return 0;
-}
-"""
-METRIC = "{ printed = [{ name = \"place\", regex = 'place ([0-9.]+)' }] }"
-Call = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture
@@ -45,20 +24,9 @@ def planted(tmp_path: Path) -> Callable[..., Call]:
     """A project whose program is slower where the address of its function has a bit of the mask; what calls it."""
     require("gcc", "gcc")
     require("valgrind", "valgrind")
-    project = tmp_path / "project"
-    (project / "src").mkdir(parents=True)
-    (project / "src" / "Makefile").write_text("prog: prog.c\n\t$(CC) $(CFLAGS) -o $@ prog.c\n")
-    others = "\n".join(
-        f'__attribute__((noinline, used)) void f{k}(void) {{ __asm__ volatile (".fill {16 + 23 * k}, 1, 0x90"); }}'
-        for k in range(24)
-    )
-
-    call = caller(project, tmp_path / "cache")
 
     def make(mask: int, slower: float = 0.3, more: str = "") -> Call:
-        text = PROGRAM % {"others": others, "mask": mask, "slower": slower}
-        (project / "src" / "prog.c").write_text(text)
-        (project / "layoutrand.toml").write_text(CONFIG % METRIC + '[run]\ncontrols = ["identity"]\n' + more)
+        call = project_of(tmp_path, slower_by_place(mask, slower), '[run]\ncontrols = ["identity"]\n' + more)
         call("run", "--seeds", "20", "-q")
         return call
 

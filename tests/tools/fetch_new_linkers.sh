@@ -5,35 +5,16 @@
 #
 # usage: fetch_new_linkers.sh DIRECTORY      leaves DIRECTORY/ld.bfd-new and DIRECTORY/ld.lld-new
 set -euo pipefail
+# shellcheck source=tests/tools/other_release.sh
+. "$(dirname "$0")/other_release.sh"
 [ $# -eq 1 ] || { echo "usage: $0 DIRECTORY" >&2; exit 2; }
 mkdir -p "$1"
 directory=$(cd "$1" && pwd)
 if [ -x "$directory/ld.bfd-new" ] && [ -x "$directory/ld.lld-new" ]; then exit 0; fi
 
-apt=$directory/apt root=$directory/root
-mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/sources" "$apt/debs" "$root"
-# The mirror that this machine has its own packages from.
-mirror=$(find /etc/apt -name '*.list' -o -name '*.sources' | sort | xargs cat |
-  sed -nE 's!^(URIs:|deb( \[[^]]*\])?) +(https?://[^ ]*/debian)/?( .*)?$!\3!p' | sed 1q)
-[ -n "$mirror" ] || { echo "$0: no Debian mirror in /etc/apt" >&2; exit 1; }
-cat > "$apt/sources/debian13.sources" <<END
-Types: deb
-URIs: $mirror
-Suites: trixie
-Components: main
-Architectures: amd64
-Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
-END
-cat > "$apt/apt.conf" <<END
-Dir::Etc::SourceList "/dev/null";
-Dir::Etc::SourceParts "$apt/sources";
-Dir::Etc::PreferencesParts "/dev/null";
-Dir::State::Lists "$apt/lists";
-Dir::Cache "$apt/cache";
-APT::Sandbox::User "";
-END
-export APT_CONFIG=$apt/apt.conf
-apt-get update -qq
+root=$directory/root
+mkdir -p "$root"
+other_release "$directory" trixie
 
 # The newest lld of that release, and all that the two linkers need to run.
 lld=$(apt-cache pkgnames lld- | grep -E '^lld-[0-9]+$' | sort -t- -k2 -n | while read -r name; do

@@ -6,8 +6,8 @@ measured with it alone and with all (the first-order index of Sobol, Mathematics
 where the others are held in place and not drawn again).  What executions differ by makes a correlation smaller and
 never larger, so its lower bound stands; and as factors are drawn independently of each other, what the others explain
 at least is an upper bound of what is left for one.  All bounds hold together, by Bonferroni's inequality; what layout
-adds stands beside them with the intervals that `analyse` has.  Shares need
-not add up to 100 %: where two factors matter only together, neither alone shows it.
+adds stands beside them with the intervals that `analyse` has.  Shares need not add up to 100 %: where two factors
+matter only together, neither alone shows it.
 
 A drift that both experiments went through would correlate, too, so the same is asked of what is measured relative to
 the controls of each round, and the smaller answer is taken.
@@ -89,46 +89,47 @@ def attribute(
         for factor, each in alone.items()
     }
     return tuple(
-        _attributed(
-            each, report, {factor: _same(found, each) for factor, found in reports.items()}, reports, confidence
-        )
+        _attributed(each, report, reports, confidence)
         for each in report.analyses
         if (each.is_primary or metrics) and not each.one_layout
     )
 
 
 def _attributed(
-    whole: Analysis,
-    report: AnalysisReport,
-    alone: Mapping[str, Analysis | None],
-    reports: Mapping[str, AnalysisReport | None],
-    confidence: float,
+    whole: Analysis, report: AnalysisReport, alone: Mapping[str, AnalysisReport | None], confidence: float
 ) -> Attribution:
-    single, whole_sd = 1 - (1 - confidence) / len(alone), _sd(whole)
-    parts = []
-    for factor, analysis in alone.items():
-        of_factor = reports[factor]
-        if analysis is None or of_factor is None:
-            parts.append(FactorPart(factor, "not executed"))
-            continue
-        n_seeds, shared = _shared(_sample(report, whole), _sample(of_factor, analysis), single)
-        if _is_unsteady(whole) or _is_unsteady(analysis):
-            shared = None
-        parts.append(FactorPart(factor, "cannot tell", analysis, _sd(analysis), shared, n_seeds=n_seeds))
-    lows = {part.factor: 0.0 if part.shared is None else part.shared.low for part in parts}
-    left = 1 - sum(lows.values())
-    bounded = [
+    single = 1 - (1 - confidence) / len(alone)
+    parts = _bounded([_alone(factor, whole, report, of_factor, single) for factor, of_factor in alone.items()])
+    p_values = [_p_value(part) for part in parts]
+    holm = iter(adjust([each for each in p_values if each is not None]))
+    adjusted = [None if each is None else next(holm) for each in p_values]
+    judged = (
+        replace(part, verdict=_verdict(whole, part, p, 1 - confidence)) for part, p in zip(parts, adjusted, strict=True)
+    )
+    return Attribution(whole, _sd(whole), tuple(judged), confidence)
+
+
+def _alone(
+    factor: str, whole: Analysis, report: AnalysisReport, alone: AnalysisReport | None, confidence: float
+) -> FactorPart:
+    """What was measured with the factor alone, and what that has in common with the layouts of all."""
+    analysis = _same(alone, whole)
+    if alone is None or analysis is None:
+        return FactorPart(factor, "not executed")
+    n_seeds, shared = _shared(_sample(report, whole), _sample(alone, analysis), confidence)
+    unsteady = _is_unsteady(whole) or _is_unsteady(analysis)
+    return FactorPart(factor, "cannot tell", analysis, _sd(analysis), None if unsteady else shared, n_seeds=n_seeds)
+
+
+def _bounded(parts: Sequence[FactorPart]) -> list[FactorPart]:
+    """With the bounds of their shares: what one explains at least the others cannot."""
+    left = 1 - sum(part.shared.low for part in parts if part.shared is not None)
+    return [
         part
         if part.shared is None
         else replace(part, share=(part.shared.low, max(part.shared.low, min(1.0, part.shared.low + left))))
         for part in parts
     ]
-    holm = iter(adjust([p for part in bounded if (p := _p_value(part)) is not None]))
-    known = [None if _p_value(part) is None else next(holm) for part in bounded]
-    judged = tuple(
-        replace(part, verdict=_verdict(whole, part, p, 1 - confidence)) for part, p in zip(bounded, known, strict=True)
-    )
-    return Attribution(whole, whole_sd, judged, confidence)
 
 
 def _p_value(part: FactorPart) -> float | None:
@@ -180,7 +181,7 @@ def _around(sample: Sample) -> dict[Any, float]:
     """Seed -> the mean of the controls that were executed in its round."""
     rounds: dict[int, list[float]] = {}
     for name, executions in sample.controls.items():
-        for number, each in zip(sample.rounds.get(name, ()), executions, strict=False):
+        for number, each in zip(sample.rounds[name], executions, strict=True):
             rounds.setdefault(number, []).append(fmean(each))
     return {number: fmean(values) for number, values in rounds.items()}
 

@@ -11,7 +11,13 @@ import typer
 from layoutrand.cli import options
 from layoutrand.cli.measuring_apart import measuring_apart, tell_executed
 from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
-from layoutrand.cli.suspecting import earlier_captures, explain_setup, first_new_seed, refuse_another_machine
+from layoutrand.cli.suspecting import (
+    earlier_captures,
+    explain_setup,
+    first_new_seed,
+    refuse_another_machine,
+    under_names,
+)
 from layoutrand.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -87,7 +93,7 @@ def predict(  # noqa: PLR0913 - one parameter for each option
         terminal.document(document(found, made, confidence))
     for number, each in enumerate(found):
         step = "" if isinstance(each, Unexplained) else next_step(each, LAYOUTS)  # commands take names, and no labels
-        _show(_displayed(each, selection), made.get(number), step, terminal)
+        _show(under_names(each, selection.names), made.get(number), step, terminal)
     return 1 if failed else 0
 
 
@@ -102,14 +108,6 @@ def _measured(
         made = measure_best(found, measuring, rounds=rounds, progress=advance)
     tell_executed(made.summary, selection.names, terminal)
     return made
-
-
-def _displayed(found: Predicted | Unexplained, selection: Selection) -> Predicted | Unexplained:
-    from layoutrand.explain.explain import Unexplained
-
-    if isinstance(found, Unexplained):
-        return selection.names.given(found)
-    return replace(found, subject=replace(found.subject, sample=selection.names.given(found.subject.sample)))
 
 
 def _show(found: Predicted | Unexplained, made: MeasuredBest | None, step: str, page: Terminal) -> None:

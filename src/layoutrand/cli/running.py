@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -116,25 +116,33 @@ def run(  # noqa: PLR0913 - one parameter for each option
                 break
             numbers = [*numbers, *more]
             summary, results = execute_seeds()
-        alone = [_of_one_factor(factor, execute_seeds(each), terminal, told) for factor, each in factors]
+        alone: dict[str, Summary] = {}
+        for factor, each in factors if summary.total else ():  # of what cannot be built no factor can be executed
+            alone[factor] = _of_one_factor(factor, execute_seeds(each)[0], terminal, told)
         selves = None
         if (aa or twice) and summary.total:
             selves = _with_itself(part, numbers, confidence)
-        _show_ending(summary, selves, numbers, results, confidence, terminal, told)
-        failed = any(map(_failed, [summary, *alone]))
-        if alone and not failed:
-            terminal.say("Next: layoutrand analyse --attribute")
+        _show_ending(_RunEnding(summary, selves, alone), numbers, results, confidence, terminal, told)
+        failed = any(map(_failed, [summary, *alone.values()]))
         ending.status, ending.message = "failed" if failed else "ok", run_message(summary)
         return 1 if failed else 0
 
 
-def _of_one_factor(factor: str, made: tuple[Summary, list[SystemBuild]], terminal: Terminal, told: Failures) -> Summary:
+def _of_one_factor(factor: str, summary: Summary, terminal: Terminal, told: Failures) -> Summary:
     """Show what was executed with one factor alone."""
-    summary, _ = made
     terminal.say(f"{factor} alone: {run_message(summary)}")
     building.show_failures(summary.build_failures, terminal)
     told.conclude(summary.failures, terminal)
     return summary
+
+
+@dataclass(frozen=True)
+class _RunEnding:
+    """What was executed, of each factor ``alone`` as well; ``selves`` are the rows of an A/A comparison, None for none."""
+
+    summary: Summary
+    selves: Sequence[SelfComparison] | None
+    alone: Mapping[str, Summary]
 
 
 def _failed(summary: Summary) -> bool:
@@ -149,30 +157,33 @@ def _has_failures(summary: Summary, terminal: Terminal) -> bool:
 
 
 def _show_ending(
-    summary: Summary,
-    selves: Sequence[SelfComparison] | None,
+    ended: _RunEnding,
     seeds: Sequence[int],
     results: Sequence[SystemBuild],
     confidence: float,
     terminal: Terminal,
     told: Failures,
 ) -> None:
-    """What was executed; ``selves`` are the rows of an A/A comparison, None without one."""
+    """What was executed, and what to do next."""
     from layoutrand.analysis.aa import aa_document
     from layoutrand.analysis.documents import run_document
     from layoutrand.config.seeds import format_seeds
 
+    summary, selves = ended.summary, ended.selves
     if terminal.json:
         document = run_document(summary)
-        terminal.document(
-            document if selves is None else {**document, "aa": aa_document(selves), "aa_seeds": format_seeds(seeds)}
-        )
+        if selves is not None:
+            document |= {"aa": aa_document(selves), "aa_seeds": format_seeds(seeds)}
+        if ended.alone:
+            document["alone"] = {factor: run_document(each) for factor, each in ended.alone.items()}
+        terminal.document(document)
     building.show_failures(summary.build_failures, terminal)
     warn_folded((note for result in results for note in result.notes), terminal)
     show_run(summary, terminal, told)
     if summary.total and not _failed(summary) and selves is None:
         compared = sum(result.capture is not None or bool(result.binaries) for result in results) > 1
-        terminal.say(f"Next: layoutrand {'compare' if compared else 'analyse'}")
+        step = "analyse --attribute" if ended.alone else "compare" if compared else "analyse"
+        terminal.say(f"Next: layoutrand {step}")
     if selves is not None:
         show_aa(told.names.given_each(selves), confidence, terminal, seeds=seeds)
 

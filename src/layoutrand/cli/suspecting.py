@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from layoutrand.config.config import Config
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained
+    from layoutrand.explain.predicted_layouts import Predicted
     from layoutrand.explain.suspects import Explanation
     from layoutrand.explain.treated import Treatment
     from layoutrand.model import LayoutName
 
 _SHOWN = 10
 
-_Found = TypeVar("_Found", bound="Explanation | Unexplained")
+_Found = TypeVar("_Found", bound="Explanation | Predicted | Unexplained")
 
 
 def explain(  # noqa: PLR0913 - one parameter for each option
@@ -121,7 +122,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
         if isinstance(each, Explanation):
             steps.take(len(found) - 1, each)
         else:
-            show_explanation(_displayed(each, selection.names), terminal, hint=False)
+            show_explanation(under_names(each, selection.names), terminal, hint=False)
             steps.failed = True
         terminal.line()
     if json:
@@ -151,7 +152,7 @@ class _Steps:
 
     def take(self, number: int, explanation: Explanation) -> None:
         """Show it, and try its suspects in new layouts; remedies, where they are asked for, are the answer: first."""
-        shown = _displayed(explanation, self.selection.names)
+        shown = under_names(explanation, self.selection.names)
         if self.remedying is None:
             show_explanation(shown, self.terminal, hint=self.confirm is None)
         self._confirm(number, explanation)
@@ -206,13 +207,13 @@ def first_new_seed(selection: Selection, asked: int | None) -> int:
     return first_seed([e.layout for e in selection.executions if isinstance(e.layout, int)], asked)
 
 
-def _displayed(found: _Found, names: DisplayNames) -> _Found:
+def under_names(found: _Found, names: DisplayNames) -> _Found:
     """The same under the names that people read."""
-    from layoutrand.explain.suspects import Explanation
+    from layoutrand.explain.explain import Unexplained
 
-    if isinstance(found, Explanation):
-        return replace(found, subject=replace(found.subject, sample=names.given(found.subject.sample)))
-    return names.given(found)
+    if isinstance(found, Unexplained):
+        return names.given(found)
+    return replace(found, subject=replace(found.subject, sample=names.given(found.subject.sample)))
 
 
 def refuse_another_machine(config: Config, selection: Selection, terminal: Terminal, executes: str | None) -> None:

@@ -1,8 +1,8 @@
 """Move the heap of a program, and the mappings that it makes, and prove it by what the kernel lists of them.
 
 An object that the dynamic linker loads before the program (``LD_PRELOAD``) moves the break, and takes room from where
-the next mapping would come, before any other code is executed.  It writes ``/proc/self/maps`` of every process that
-loads it into a file of the execution, and an execution where that does not show what was drawn does not count.  The
+mappings would come, before any other code is executed.  It notes what ``/proc/self/maps`` has of both in each process
+that loads it, beside the output, and an execution where that does not show what was drawn does not count.  The
 amounts are written into the execution's own copy of the object: environment and arguments are the same for all.
 
 What cannot be preloaded cannot be moved: static programs are an error before anything is executed.

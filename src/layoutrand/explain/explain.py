@@ -87,7 +87,7 @@ def explain_selection(
 def _explain(
     sample: Sample, selection: Selection, setup: ExplainSetup, most_functions: int, level: float
 ) -> Explanation:
-    subject, profile = examined(sample, selection, setup)
+    subject, profile = examined(sample, selection, setup, enough_means)
     words = setup.profiling.profiler.words
     return explain(
         subject,
@@ -100,11 +100,13 @@ def _explain(
     )
 
 
-def examined(sample: Sample, selection: Selection, setup: ExplainSetup) -> tuple[Subject, Profile]:
+def examined(
+    sample: Sample, selection: Selection, setup: ExplainSetup, check: Callable[[Subject], object]
+) -> tuple[Subject, Profile]:
     """The binaries that a sample was measured of, as they are built now, and a profile of identity's.
 
-    Raises `AnalysisError` for a prebuilt system, too few binaries, or binaries that are others by now, and
-    `BuildFailed` where there is no identity.
+    ``check`` raises for a subject of which no profile is wanted, as that takes long.  Raises `AnalysisError` for a
+    prebuilt system and binaries that are others by now, and `BuildFailed` where there is no identity.
     """
     config = setup.config
     if config.systems[sample.system].prebuilt is not None:
@@ -127,7 +129,7 @@ def examined(sample: Sample, selection: Selection, setup: ExplainSetup) -> tuple
         identity=binaries[IDENTITY],
         binaries=_measured(sample, selection, binaries),
     )
-    enough_means(subject)  # known before the profile, which takes long
+    check(subject)
     profiled = _of_one_case(config, benchmark, case) if case else config
     request = _request(setup, profiled, built, benchmark.name, [1])
     return subject, profile_of(request, sample.system, benchmark.name, setup.profiling, case)

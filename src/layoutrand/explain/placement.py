@@ -18,7 +18,7 @@ from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.linkers.known import linker
-from layoutrand.model import IDENTITY, LayoutName
+from layoutrand.model import LayoutName
 from layoutrand.objects.kinds import family, is_code
 
 _AT_ONCE: Final = 200
@@ -86,8 +86,3 @@ class CodePlacement:
         result = np.full((len(layouts), len(self._size)), -1, np.int64)
         np.put_along_axis(result, order, at, axis=1)
         return result[:, list(wanted)]
-
-
-def identity_matches(placement: CodePlacement, identity: Addresses, wanted: Sequence[int]) -> None:
-    """Raise `FeatureUnsupported` unless identity's layout lies where sizes and alignments put it."""
-    placement.check([IDENTITY], identity[None, list(wanted)], wanted)

@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from layoutrand.analysis.analyse import choose_metrics
+from layoutrand.analysis.analyse import analyse, choose_metrics
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.build.build import SystemBuild
@@ -32,7 +32,7 @@ from layoutrand.explain.hotness import Hotness, hot_functions
 from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.placement import CodePlacement
 from layoutrand.explain.suspects import Subject, addresses, hot_starts, means_of
-from layoutrand.instruments.profile import Profile
+from layoutrand.explain.treated import of_system
 from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import IDENTITY, STOCK, LayoutName
 from layoutrand.results import file
@@ -120,15 +120,11 @@ def predict_selection(
 
 
 def _predict(sample: Sample, selection: Selection, setup: ExplainSetup, order: PredictOrder) -> Predicted:
-    subject, profile = examined(sample, selection, setup)
+    _refuse_changing_machine(sample, selection, order.confidence)
+    subject, profile = examined(sample, selection, setup, lambda each: _refuse_few(each, selection))
     seeds, means = means_of(subject.sample, subject.binaries)
-    if len(seeds) < FEWEST:
-        raise AnalysisError(
-            f"{len(seeds)} measured layouts{_lost(sample, selection)}; at least {FEWEST} are needed to predict others, "
-            "and 60 or more to predict them well: `layoutrand run --seeds 60`"
-        )
     identity = addresses(setup.cache, subject.identity, subject.link)
-    hotness = _hotness(subject, profile, identity, order.most_functions)
+    hotness = hot_functions(profile, subject.link.sections, identity, most=order.most_functions)
     wanted = [function.section for function in hotness.functions]
     if not wanted:
         raise AnalysisError("the profile has no function of the program, so there is nothing to predict from")
@@ -155,13 +151,29 @@ def _predict(sample: Sample, selection: Selection, setup: ExplainSetup, order: P
     )
 
 
-def _lost(sample: Sample, selection: Selection) -> str:
+def _refuse_changing_machine(sample: Sample, selection: Selection, confidence: float) -> None:
+    """Raise `AnalysisError` where `analyse` says that it was the machine which made the difference."""
+    report = analyse(selection, confidence=confidence, metrics=[sample.metric])
+    own = of_system(report, sample, sample.system)
+    if own is not None and own.findings is not None and own.findings.is_machine:
+        raise AnalysisError(
+            "the machine changed its speed while layouts were measured, so no place explains what they differ by; "
+            "measure on a quieter one"
+        )
+
+
+def _refuse_few(subject: Subject, selection: Selection) -> None:
+    """Raise `AnalysisError` for too few layouts, with what became of others."""
+    sample = subject.sample
+    count = len(means_of(sample, subject.binaries)[0])
+    if count >= FEWEST:
+        return
     failed = [each for each in selection.failures if (each.system, each.benchmark) == (sample.system, sample.benchmark)]
-    return f" ({len(failed)} executions failed: {failed[0].reason})" if failed else ""
-
-
-def _hotness(subject: Subject, profile: Profile, identity: np.ndarray, most: int) -> Hotness:
-    return hot_functions(profile, subject.link.sections, identity, most=most)
+    lost = f" ({len(failed)} executions failed: {failed[0].reason})" if failed else ""
+    raise AnalysisError(
+        f"{count} measured layouts{lost}; at least {FEWEST} are needed to predict others, and 60 or more to predict "
+        "them well: `layoutrand run --seeds 60`"
+    )
 
 
 def measure_best(

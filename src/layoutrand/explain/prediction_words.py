@@ -12,6 +12,9 @@ from layoutrand.model import IDENTITY, STOCK, LayoutName
 from layoutrand.stats import Interval, decide
 from layoutrand.text.quantities import change, estimate, finite, p_words, percent
 
+_WELL = 60
+"""Layouts, from which on little is missed of what places explain."""
+
 CONTROLS: Mapping[LayoutName, str] = {STOCK: "your own build", IDENTITY: "identity"}
 
 
@@ -29,7 +32,8 @@ def answer(found: Predicted) -> str:
     if not found.holds:
         return (
             f"no prediction: of layouts it was not fitted to, where hot code lies says no more than chance would "
-            f"({p_words(found.p_value)}); more measured layouts may show it (`layoutrand run --seeds 60`)"
+            f"({p_words(found.p_value)}); more measured layouts may show it (`layoutrand run --seeds "
+            f"{max(_WELL, 2 * len(found.seeds))}`)"
         )
     share = found.adjusted.share_interval
     low, high = (f"{100 * max(end, 0.0):.0f}" for end in (share.low, share.high))

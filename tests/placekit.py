@@ -1,0 +1,53 @@
+"""Projects of programs whose measurement is a matter of their places alone, whatever the machine does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+from conflictkit import CONFIG, caller
+
+# Its time, which it prints, is that of a place: of where `work` begins in its line, or of which line that is.
+PROGRAM = """\
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+volatile unsigned sink;
+%(others)s
+__attribute__((noinline)) void work(void) { for (int k = 0; k < 20000; k++) sink += k; }
+int main(void) {
+  struct timespec now;
+  work();
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  double noise = (now.tv_nsec / 64 %% 100) * 1e-4;
+  printf("place %%.6f\\n", 1 + noise + ((uintptr_t) work & %(mask)d ? %(slower)s : 0));
+  return 0;
+}
+"""
+METRIC = "{ printed = [{ name = \"place\", regex = 'place ([0-9.]+)' }] }"
+Call = Callable[..., CompletedProcess[str]]
+
+
+def functions(count: int) -> str:
+    """So many functions, each of another size."""
+    return "\n".join(
+        f'__attribute__((noinline, used)) void f{k}(void) {{ __asm__ volatile (".fill {16 + 23 * k}, 1, 0x90"); }}'
+        for k in range(count)
+    )
+
+
+def project_of(folder: Path, program: str, more: str = "", toolchain: str = "gcc") -> Call:
+    """A project in ``folder`` with this program, which prints its metric; what calls the command line on it."""
+    project = folder / "project"
+    (project / "src").mkdir(parents=True, exist_ok=True)
+    (project / "src" / "Makefile").write_text("prog: prog.c\n\t$(CC) $(CFLAGS) -o $@ prog.c\n")
+    (project / "src" / "prog.c").write_text(program)
+    text = CONFIG.replace('"gcc"', f'"{toolchain}"') % METRIC
+    (project / "layoutrand.toml").write_text(text + more)
+    return caller(project, folder / "cache")
+
+
+def slower_by_place(mask: int, slower: float) -> str:
+    """A program that is slower where the address of its function has a bit of the mask."""
+    return PROGRAM % {"others": functions(24), "mask": mask, "slower": slower}
