@@ -12,6 +12,7 @@ from experiments import rounds, selected, write
 from fakes import make_config
 from layoutrand.analysis.attribution import MOST, Attribution, FactorPart, attribute, attribution_json
 from layoutrand.analysis.attribution_words import answer, cells, sd_words, share_words
+from layoutrand.cli.attributing import _alone
 from layoutrand.config.config import Config
 from layoutrand.stats import Interval
 
@@ -149,6 +150,41 @@ def test_effects_that_do_not_add_up_stay_within_the_bounds(project):
     assert found.parts[0].verdict == "most of it"
     assert found.parts[0].share[0] > 0.5
     assert found.parts[0].share[1] == 1
+
+
+def test_factors_that_go_along_by_chance_are_told_apart_or_not_at_all(project):
+    """In twenty seeds two effects may correlate by .7; both cannot make nine tenths."""
+    rng = np.random.default_rng(6)
+    n, common = 20, np.random.default_rng(7).normal(0, 1, 20)
+    one = 0.01 * (common + 0.7 * rng.normal(0, 1, n))
+    two = 0.04 * (common + 0.7 * rng.normal(0, 1, n))
+    whole = config()
+    for factor, of_seed in {"": one + two, "function-order": one, "data-order": two}.items():
+        policy = whole.layout.each_alone()[factor] if factor else whole.layout
+        own = whole.model_copy(update={"layout": policy})
+        values = {
+            name: {
+                seed: float(np.exp((of_seed[seed - 1] if name == "seed" else 0.0) + rng.normal(0, 0.0003)))
+                for seed in range(1, n + 1)
+            }
+            for name in ("seed", "stock", "identity")
+        }
+        write(own, project, rounds(own, project, "a", "b", dict.fromkeys(range(1, n + 1), ""), values))
+    found = found_in(project)
+    lows = [part.share[0] for part in found.parts]
+    assert sum(lows) <= 1
+    assert lows[0] < 0.06  # a seventeenth is true
+    assert all(
+        part.share[0] <= truth <= part.share[1] for part, truth in zip(found.parts, (1 / 17, 16 / 17), strict=True)
+    )
+
+
+def test_draws_of_executions_are_not_those_of_the_same_seed_in_other_experiments():
+    """An environment of one size in all of them would go along with the seed."""
+    alone = _alone(config())
+    seeds = {each.run.schedule_seed for each in (config(), *alone.values())}
+    assert len(seeds) == 3
+    assert seeds == {each.run.schedule_seed for each in (config(), *_alone(config()).values())}
 
 
 def interval(low, centre, high):

@@ -3,7 +3,8 @@
 All are layouts of the same captures, and a factor draws from a stream of its own: in the layout of one seed it does
 alone what it does among the others.  So what a factor explains is the squared correlation, over seeds, between what was
 measured with it alone and with all (the first-order index of Sobol, Mathematics and Computers in Simulation 55, 2001,
-where the others are held in place and not drawn again).  What executions differ by makes a correlation smaller and
+where the others are held in place and not drawn again); by chance factors go along with each other in few seeds, so it
+is semipartial.  What executions differ by makes a correlation smaller and
 never larger, so its lower bound stands; and as factors are drawn independently of each other, what the others explain
 at least is an upper bound of what is left for one.  All bounds hold together, by Bonferroni's inequality; what layout
 adds stands beside them with the intervals that `analyse` has.  Shares need not add up to 100 %: where two factors
@@ -20,15 +21,24 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, Final, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, analyse
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.sample import Sample, binary_mean
 from layoutrand.analysis.selection import Selection
+from layoutrand.model import BinaryName
 from layoutrand.stats import Interval, SharedVariance, adjust, shared_variance
 from layoutrand.stats.correlation import FEWEST
 from layoutrand.text.quantities import finite
 
 Verdict = Literal["most of it", "matters", "practically none", "cannot tell", "not executed"]
+
+_Shared = tuple[int, SharedVariance]
+"""In how many seeds, and what."""
+
+FloatArray = NDArray[np.float64]
 
 MOST: Final = 0.5
 """Share of the variance from which on a factor makes most of it."""
@@ -98,8 +108,14 @@ def attribute(
 def _attributed(
     whole: Analysis, report: AnalysisReport, alone: Mapping[str, AnalysisReport | None], confidence: float
 ) -> Attribution:
-    single = 1 - (1 - confidence) / len(alone)
-    parts = _bounded([_alone(factor, whole, report, of_factor, single) for factor, of_factor in alone.items()])
+    found = {factor: _same(of_factor, whole) for factor, of_factor in alone.items()}
+    samples = {
+        factor: _sample(of_factor, analysis)
+        for factor, of_factor in alone.items()
+        if of_factor is not None and (analysis := found[factor]) is not None
+    }
+    shared = _shared(_sample(report, whole), samples, 1 - (1 - confidence) / len(alone))
+    parts = _bounded([_part(factor, whole, analysis, shared.get(factor)) for factor, analysis in found.items()])
     p_values = [_p_value(part) for part in parts]
     holm = iter(adjust([each for each in p_values if each is not None]))
     adjusted = [None if each is None else next(holm) for each in p_values]
@@ -109,25 +125,25 @@ def _attributed(
     return Attribution(whole, _sd(whole), tuple(judged), confidence)
 
 
-def _alone(
-    factor: str, whole: Analysis, report: AnalysisReport, alone: AnalysisReport | None, confidence: float
-) -> FactorPart:
+def _part(factor: str, whole: Analysis, alone: Analysis | None, shared: _Shared | None) -> FactorPart:
     """What was measured with the factor alone, and what that has in common with the layouts of all."""
-    analysis = _same(alone, whole)
-    if alone is None or analysis is None:
+    if alone is None:
         return FactorPart(factor, "not executed")
-    n_seeds, shared = _shared(_sample(report, whole), _sample(alone, analysis), confidence)
-    unsteady = _is_unsteady(whole) or _is_unsteady(analysis)
-    return FactorPart(factor, "cannot tell", analysis, _sd(analysis), None if unsteady else shared, n_seeds=n_seeds)
+    n_seeds, found = shared or (0, None)
+    unsteady = _is_unsteady(whole) or _is_unsteady(alone)
+    return FactorPart(factor, "cannot tell", alone, _sd(alone), None if unsteady else found, n_seeds=n_seeds)
 
 
 def _bounded(parts: Sequence[FactorPart]) -> list[FactorPart]:
-    """With the bounds of their shares: what one explains at least the others cannot."""
+    """With the bounds of their shares: what one explains at least the others cannot.
+
+    Where they explain more than there is, chance has one of them wrong, and none is told.
+    """
     left = 1 - sum(part.shared.low for part in parts if part.shared is not None)
     return [
         part
-        if part.shared is None
-        else replace(part, share=(part.shared.low, max(part.shared.low, min(1.0, part.shared.low + left))))
+        if part.shared is None or left < 0
+        else replace(part, share=(part.shared.low, min(1.0, part.shared.low + left)))
         for part in parts
     ]
 
@@ -153,28 +169,49 @@ def _verdict(whole: Analysis, part: FactorPart, p_value: float | None, level: fl
     return "practically none" if small else "cannot tell"
 
 
-def _shared(whole: Sample, alone: Sample, confidence: float) -> tuple[int, SharedVariance | None]:
-    """What both have in common, in so many seeds: the less of what plain values say, and those relative to controls."""
-    tables = []
-    for sample in (whole, alone):
-        own = freed(sample).sample
-        plain = {name: binary_mean(executions) for name, executions in own.binaries}
-        around = _around(own)
-        relative = {name: value / around[name] for name, value in plain.items() if around.get(name)}
-        tables.append((plain, relative))
-    found = []
-    for one, other in zip(*tables, strict=True):
-        seeds = sorted(one.keys() & other.keys(), key=str)
-        if len(seeds) >= FEWEST:
-            values = [one[seed] for seed in seeds], [other[seed] for seed in seeds]
-            found.append((len(seeds), shared_variance(*values, confidence=confidence)))
-    if not found:
-        return 0, None
+def _shared(whole: Sample, alone: Mapping[str, Sample], confidence: float) -> dict[str, _Shared]:
+    """What each factor has in common with all of them: the less of what plain values say, and relative ones.
+
+    Factors are drawn independently of each other, but in few seeds they go along by chance: what the others say of a
+    seed is taken out of what one says.
+    """
+    tables = {name: _tables(sample) for name, sample in {"": whole, **alone}.items()}
+    found: dict[str, list[_Shared]] = {}
+    for kind in range(2):
+        seeds = sorted(set.intersection(*(set(each[kind]) for each in tables.values())), key=str)
+        values = {name: np.array([each[kind][seed] for seed in seeds]) for name, each in tables.items()}
+        if len(seeds) < FEWEST + len(alone):
+            continue
+        for factor in alone:
+            others = [values[name] - values[name].mean() for name in alone if name != factor]
+            own = _without(values[factor] - values[factor].mean(), others)
+            each = shared_variance(values[""].tolist(), own.tolist(), confidence=confidence)
+            found.setdefault(factor, []).append((len(seeds), each))
+    return {factor: _less(each) for factor, each in found.items()}
+
+
+def _less(found: Sequence[_Shared]) -> _Shared:
     return found[0][0], SharedVariance(
         share=found[0][1].share,
         low=min(each.low for _, each in found),
         p_value=max(each.p_value for _, each in found),
     )
+
+
+def _without(values: FloatArray, others: Sequence[FloatArray]) -> FloatArray:
+    """What is left of values beside what a regression on the others explains; all have a mean of 0."""
+    if not others:
+        return values
+    table = np.stack(others, axis=1)
+    return np.asarray(values - table @ np.linalg.lstsq(table, values, rcond=None)[0])
+
+
+def _tables(sample: Sample) -> tuple[dict[BinaryName, float], dict[BinaryName, float]]:
+    """Seed -> the mean of its binary, and that over the mean of the controls that were executed in its round."""
+    own = freed(sample).sample
+    plain = {name: binary_mean(executions) for name, executions in own.binaries}
+    around = _around(own)
+    return plain, {name: value / around[name] for name, value in plain.items() if around.get(name)}
 
 
 def _around(sample: Sample) -> dict[Any, float]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from layoutrand.analysis.attribution import Attribution
     from layoutrand.analysis.selection import Selection
     from layoutrand.config.config import Config
+    from layoutrand.config.layout_policy import LayoutPolicy
 
 
 def each_factor(part: ProjectPart) -> Iterator[tuple[str, ProjectPart]]:
@@ -34,7 +35,16 @@ def _alone(config: Config) -> dict[str, Config]:
             f"--attribute compares factors of the layout, and {', '.join(config.layout.drawn)} is all that "
             'layout.factors draws; add some, as in factors = ["function-order", "data-order", "text-offset"]'
         )
-    return {factor: config.model_copy(update={"layout": policy}) for factor, policy in policies.items()}
+    return {factor: _with_draws_of_its_own(config, factor, policy) for factor, policy in policies.items()}
+
+
+def _with_draws_of_its_own(config: Config, factor: str, policy: LayoutPolicy) -> Config:
+    """Environment sizes and offsets are drawn anew: of one seed they would be the same in all, and go along."""
+    from layoutrand.layout.keyed import keyed_uniform
+
+    own = keyed_uniform(config.run.schedule_seed, "attribute", factor.encode(), 2**64)
+    run = config.run.model_copy(update={"schedule_seed": own})
+    return config.model_copy(update={"layout": policy, "run": run})
 
 
 def show_attribution(

@@ -138,7 +138,7 @@ def _of_one_factor(factor: str, summary: Summary, terminal: Terminal, told: Fail
 
 @dataclass(frozen=True)
 class _RunEnding:
-    """What was executed, of each factor ``alone`` as well; ``selves`` are the rows of an A/A comparison, None for none."""
+    """What was executed, of each factor ``alone`` as well; ``selves`` are the rows of an A/A comparison, if any."""
 
     summary: Summary
     selves: Sequence[SelfComparison] | None
