@@ -3,12 +3,11 @@
 All are layouts of the same captures, and a factor draws from a stream of its own: in the layout of one seed it does
 alone what it does among the others.  So what a factor explains is the squared correlation, over seeds, between what was
 measured with it alone and with all (the first-order index of Sobol, Mathematics and Computers in Simulation 55, 2001,
-where the others are held in place and not drawn again); by chance factors go along with each other in few seeds, so it
-is semipartial.  What executions differ by makes a correlation smaller and
-never larger, so its lower bound stands; and as factors are drawn independently of each other, what the others explain
-at least is an upper bound of what is left for one.  All bounds hold together, by Bonferroni's inequality; what layout
-adds stands beside them with the intervals that `analyse` has.  Shares need not add up to 100 %: where two factors
-matter only together, neither alone shows it.
+where the others are held in place and not drawn again), or the semipartial one where that is less.  What executions
+differ by makes a correlation smaller and never larger, so its lower bound stands; and as factors are drawn
+independently of each other, what the others explain at least is an upper bound of what is left for one.  All bounds
+hold together, by Bonferroni's inequality; what layout adds stands beside them with the intervals that `analyse` has.
+Shares need not add up to 100 %: where two factors matter only together, neither alone shows it.
 
 A drift that both experiments went through would correlate, too, so the same is asked of what is measured relative to
 the controls of each round, and the smaller answer is taken.
@@ -172,8 +171,8 @@ def _verdict(whole: Analysis, part: FactorPart, p_value: float | None, level: fl
 def _shared(whole: Sample, alone: Mapping[str, Sample], confidence: float) -> dict[str, _Shared]:
     """What each factor has in common with all of them: the less of what plain values say, and relative ones.
 
-    Factors are drawn independently of each other, but in few seeds they go along by chance: what the others say of a
-    seed is taken out of what one says.
+    Factors are drawn independently of each other, but in few seeds they go along, or against each other, by chance.  The
+    one makes a correlation too large, the other one that of what is left beside the others: the less of both counts.
     """
     tables = {name: _tables(sample) for name, sample in {"": whole, **alone}.items()}
     found: dict[str, list[_Shared]] = {}
@@ -184,15 +183,16 @@ def _shared(whole: Sample, alone: Mapping[str, Sample], confidence: float) -> di
             continue
         for factor in alone:
             others = [values[name] - values[name].mean() for name in alone if name != factor]
-            own = _without(values[factor] - values[factor].mean(), others)
-            each = shared_variance(values[""].tolist(), own.tolist(), confidence=confidence)
-            found.setdefault(factor, []).append((len(seeds), each))
+            own = values[factor] - values[factor].mean()
+            for each in (own, _without(own, others)):
+                judged = shared_variance(values[""].tolist(), each.tolist(), confidence=confidence)
+                found.setdefault(factor, []).append((len(seeds), judged))
     return {factor: _less(each) for factor, each in found.items()}
 
 
 def _less(found: Sequence[_Shared]) -> _Shared:
     return found[0][0], SharedVariance(
-        share=found[0][1].share,
+        share=min(each.share for _, each in found),
         low=min(each.low for _, each in found),
         p_value=max(each.p_value for _, each in found),
     )
