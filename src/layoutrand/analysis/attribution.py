@@ -172,7 +172,7 @@ def _shared(whole: Sample, alone: Mapping[str, Sample], confidence: float) -> di
     """What each factor has in common with all of them: the less of what plain values say, and relative ones.
 
     Factors are drawn independently of each other, but in few seeds they go along, or against each other, by chance.
-    The one makes a correlation too large, the other one that of what is left beside the others: the less of both counts.
+    The one makes a correlation too large, the other one that of what is left beside the others: the less counts.
     """
     tables = {name: _tables(sample) for name, sample in {"": whole, **alone}.items()}
     found: dict[str, list[_Shared]] = {}
