@@ -20,7 +20,7 @@ from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.go_records import build_records
 from layoutrand.capture.libraries import unlisted_libraries
-from layoutrand.capture.linked_files import first_bytes, give_names, left_in, several, unsupported
+from layoutrand.capture.linked_files import first_bytes, give_names, left_in, of_another_machine, several
 from layoutrand.capture.origin import Origin, Say
 from layoutrand.capture.records import read_records
 from layoutrand.capture.which_link import captured_link
@@ -220,10 +220,10 @@ def built(
 
 
 def _refuse_machine(order: BuildOrder, tree: Path) -> None:
-    """Raise `OtherMachine` for an artefact that is for another machine than can be done."""
+    """Raise `OtherMachine` for an artefact that is for another machine than the toolchain builds for."""
     for artefact in order.recipe.build.artefacts:
-        if machine := elf.other_machine(first_bytes(tree / artefact)):
-            raise OtherMachine(unsupported(artefact, machine))
+        if why := of_another_machine(artefact, first_bytes(tree / artefact), order.toolbox.toolchain):
+            raise OtherMachine(why)
 
 
 def _refuse_unheard(order: BuildOrder, space: Workspace, log: Path) -> None:
