@@ -250,7 +250,8 @@ class _AArch64(Processor):
         shift = (kind - _LOW) % _OF_GOT
         if kind >= _LOW + _OF_GOT:
             valid = (word & np.uint64(0xFFC00000)) == (0xF9400000 if shift else 0x91000000)
-        return Read(field(word, 10, 12).view(np.int64) << shift, valid, _PAGE_SIZE - 1)
+        low = field(word, 10, 12).view(np.int64) << shift
+        return Read(low, valid & (low < _PAGE_SIZE), _PAGE_SIZE - 1)
 
     def through(self, code: bytes, address: int) -> int | None:
         """See `Processor`: the long branches of GNU ld, gold and lld, by the registers that calls may destroy."""
@@ -317,8 +318,8 @@ def _pair(one: Words, two: Words, address: Numbers, second_address: Numbers) -> 
     register, base = field(two, 0, 5), field(two, 5, 5)
     adds = (two & np.uint64(0xFFC00000)) == 0x91000000
     loads = (two & np.uint64(0xFFC00000)) == 0xF9400000
-    is_long = is_page & (adds | loads) & (base == field(one, 0, 5))
     low = field(two, 10, 12).view(np.int64) << np.where(loads, 3, 0)
+    is_long = is_page & (adds | loads) & (base == field(one, 0, 5)) & (low < _PAGE_SIZE)
     is_short = (one == _NOP) & ((two & np.uint64(0x9F000000)) == 0x10000000)
     value = np.where(is_short, second_address + _distance(two), page + low)
     form = (
