@@ -1,0 +1,136 @@
+"""Programs for other processors, built by cross compilers, placed, verified, and executed under qemu.
+
+On such a machine itself they are executed as they are, with the compilers that are there.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import zoo
+from layoutrand.linkers import toolbox as toolboxes
+from layoutrand.model import IDENTITY, STOCK
+from layoutrand.objects import elf
+from workshop import FILLER, Workshop, in_order, programs_of, require, whole
+
+TOOLCHAINS = ("gcc-aarch64", "clang-aarch64", "gcc-riscv64", "clang-riscv64")
+MACHINES = {"aarch64": "EM_AARCH64", "riscv64": "EM_RISCV"}
+FACTORS = {
+    "order": ["function-order", "data-order"],
+    "gaps": ["function-order", "padding", "text-offset"],
+    "modules": ["module-order"],
+}
+MODES = {"pie": ("-fPIE", "-pie"), "no-pie": ("-fno-pie", "-no-pie"), "static": ("-fno-pie", "-no-pie -static")}
+CASES = [
+    *((toolchain, "pie", "order") for toolchain in TOOLCHAINS),
+    *(
+        pytest.param(toolchain, mode, factors, marks=pytest.mark.slow)
+        for toolchain in TOOLCHAINS
+        for mode in MODES
+        for factors in FACTORS
+        if (mode, factors) != ("pie", "order")
+    ),
+]
+
+
+def machine_of(toolchain: str) -> str:
+    return toolchain.rpartition("-")[2]
+
+
+def needed(toolchain: str) -> None:
+    """Skip where the toolchain's programs, or what executes its programs, are not there."""
+    machine = machine_of(toolchain)
+    require(f"{machine}-linux-gnu-g++", f"g++-{machine}-linux-gnu")  # clang takes its headers and libraries
+    programs_of(toolchain)
+    if os.uname().machine != machine:
+        require(f"qemu-{machine}", "qemu-user")
+
+
+def answer(toolchain: str, program: Path, *args: str) -> bytes:
+    """What a program prints, which must succeed."""
+    machine = machine_of(toolchain)
+    emulated = [] if os.uname().machine == machine else [f"qemu-{machine}", "-L", f"/usr/{machine}-linux-gnu"]
+    done = subprocess.run([*emulated, str(program), *args], capture_output=True, timeout=60)
+    assert done.returncode == 0, f"{program}: {done.returncode}: {done.stderr!r}"
+    return done.stdout
+
+
+@pytest.mark.parametrize(("toolchain", "mode", "factors"), CASES)
+def test_one_of_everything_is_placed_verified_and_executed(
+    tmp_path: Path, toolchain: str, mode: str, factors: str
+) -> None:
+    """All layouts answer as stock does, and no two seeds have one order."""
+    needed(toolchain)
+    shop = Workshop(tmp_path / "project", tmp_path / "cache")
+    shop.write_named(zoo.sources())
+    flags, link = MODES[mode]
+    config = shop.config(
+        zoo.commands(flags, link), system={"toolchain": toolchain}, layout={"factors": FACTORS[factors]}
+    )
+    built = whole(shop.build(config, seeds=[1, 2, 3]))
+    answers = {name: answer(toolchain, binary.path) for name, binary in built.by_layout.items()}
+    assert len(answers[STOCK]) > 100
+    assert answers == dict.fromkeys(answers, answers[STOCK])
+    machines = {elf.read(each.path.read_bytes(), name="").machine for each in built.by_layout.values()}
+    assert machines == {MACHINES[machine_of(toolchain)]}
+    orders = {tuple(in_order(built.path(name), zoo.FUNCTIONS)) for name in (IDENTITY, 1, 2, 3)}
+    assert len(orders) > 2
+
+
+def test_tools_that_a_build_executes_are_the_hosts(tmp_path: Path) -> None:
+    """A generator compiled with plain gcc runs here, and its link is no layout's."""
+    needed("gcc-aarch64")
+    shop = Workshop(tmp_path / "project", tmp_path / "cache")
+    shop.write(
+        tool__c='#include <stdio.h>\nint main(void) { puts("int made(void) { return 42; }"); return 0; }\n',
+        main__c="#include <stdio.h>\nint made(void); int twice(int x) { return 2 * x; }\n"
+        'int main(void) { printf("%d\\n", twice(made())); return 0; }\n' + FILLER,
+    )
+    built = whole(
+        shop.build(
+            "gcc -o tool tool.c && ./tool > made.c && $CC -o prog main.c made.c",
+            seeds=[1],
+            system={"toolchain": "gcc-aarch64"},
+        )
+    )
+    assert answer("gcc-aarch64", built.path(1)) == b"84\n"
+
+
+def test_a_program_of_the_host_is_not_what_a_cross_compiler_was_asked_for(tmp_path: Path) -> None:
+    needed("gcc-riscv64")
+    shop = Workshop(tmp_path / "project", tmp_path / "cache")
+    shop.write(main__c="int main(void) { return 0; }\n")
+    result = shop.build("gcc -o prog main.c", seeds=[1], system={"toolchain": "gcc-riscv64"})
+    (error,) = {failure.error for failure in result.failures}
+    assert "prog is for x86-64, and toolchain 'gcc-riscv64' builds for RISC-V (64 bits): does the build use" in error
+    assert "there are toolchains gcc, clang" in error
+
+
+def test_assembled_code_is_for_the_same_processor(tmp_path: Path) -> None:
+    """clang assembles for the machine that it is told, which the build's own words do not say."""
+    needed("clang-aarch64")
+    shop = Workshop(tmp_path / "project", tmp_path / "cache")
+    shop.write_named(
+        {
+            "half.s": '.section .text.half,"ax"\n.globl half\n.type half,%function\nhalf: lsr w0, w0, #1\nret\n'
+            '.size half,.-half\n.section .note.GNU-stack,"",%progbits\n',
+            "main.c": "#include <stdio.h>\nint half(int); int more(int x) { return half(x) + 1; }\n"
+            'int main(void) { printf("%d\\n", more(80)); return 0; }\n',
+        }
+    )
+    built = whole(
+        shop.build("$CC -c half.s && $CC -o prog main.c half.o", seeds=[1], system={"toolchain": "clang-aarch64"})
+    )
+    assert answer("clang-aarch64", built.path(1)) == b"41\n"
+
+
+@pytest.mark.parametrize("name", TOOLCHAINS)
+def test_toolchain_files_say_their_machine(name: str) -> None:
+    found = toolboxes.declared(name, Path())
+    assert found.machine == machine_of(name)
+    assert toolboxes.builds_for(found) == found.machine
+    assert toolboxes.builds_for(toolboxes.declared("gcc", Path())) == os.uname().machine
