@@ -23,15 +23,23 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Laid:
-    """The artefacts of one layout, where the program's own source is, and a directory to work in."""
+    """The artefacts of one layout, where the program's own source is, and a directory to work in.
+
+    ``under`` is what programs of another processor are executed by.
+    """
 
     files: Mapping[str, Path]
     source: Path
     scratch: Path
+    under: tuple[str, ...] = ()
+
+    def command(self, artefact, *args):
+        """The words that execute an artefact."""
+        return [*self.under, str(self.files[artefact]), *map(str, args)]
 
     def run(self, artefact, *args, stdin=b"", cwd=None, env=None):
         """The standard output of an artefact that must succeed."""
-        command = [str(self.files[artefact]), *map(str, args)]
+        command = self.command(artefact, *args)
         done = subprocess.run(command, input=stdin, capture_output=True, timeout=300, cwd=cwd or self.scratch, env=env)
         assert done.returncode == 0, f"{command}: {done.returncode}: {done.stderr[-500:]!r}"
         return done.stdout
@@ -49,6 +57,7 @@ class Program:
     ask: Callable[[Laid], bytes]
     needs: Mapping[str, str] = field(default_factory=dict)  # program or path -> its package
     cflags: str = "-O2"
+    cross: tuple[str, ...] = ()  # the commands with a cross compiler, of which makefiles must be told; {machine} is its
 
 
 def _text(source):
@@ -62,7 +71,7 @@ def _bzip2(laid):
     packed = laid.run("bzip2", "-9", stdin=text)
     assert packed == bz2.compress(text, 9)
     assert laid.run("bzip2", "-d", "-s", stdin=packed) == text
-    broken = subprocess.run([laid.files["bzip2"], "-t"], input=packed[:-9], capture_output=True)
+    broken = subprocess.run(laid.command("bzip2", "-t"), input=packed[:-9], capture_output=True)
     assert broken.returncode == 2
     return packed + laid.run("bzip2", "-1", "-s", stdin=text)
 
@@ -169,7 +178,7 @@ def _zstd(laid):
     packed = [laid.run(program, f"-{level}", "-c", "--single-thread", stdin=text) for level in (1, 9, 16)]
     assert all(laid.run(program, "-d", "-c", stdin=data) == text for data in packed)
     assert len(packed[2]) < len(packed[0]) < len(text) // 3
-    broken = subprocess.run([laid.files[program], "-t"], input=packed[1][:-9], capture_output=True)
+    broken = subprocess.run(laid.command(program, "-t"), input=packed[1][:-9], capture_output=True)
     assert broken.returncode == 1
     return b"".join(packed)
 
@@ -234,8 +243,24 @@ def _flac(laid):
 
 
 PROGRAMS = {
-    "bzip2": Program("bzip2", "C", "make", ("make -j{jobs} bzip2",), ("bzip2",), _bzip2),
-    "lua": Program("lua5.4", "C", "make", ("make -C src -j{jobs} linux",), ("src/lua",), _lua),
+    "bzip2": Program(
+        "bzip2",
+        "C",
+        "make",
+        ("make -j{jobs} bzip2",),
+        ("bzip2",),
+        _bzip2,
+        cross=("make -j{jobs} bzip2 CC=$CC AR=$AR RANLIB=true",),
+    ),
+    "lua": Program(
+        "lua5.4",
+        "C",
+        "make",
+        ("make -C src -j{jobs} linux",),
+        ("src/lua",),
+        _lua,
+        cross=('make -C src -j{jobs} posix CC="$CC -std=gnu99" AR="$AR rc" RANLIB=true',),
+    ),
     "sqlite3": Program(
         "sqlite3",
         "C",
@@ -248,6 +273,11 @@ PROGRAMS = {
         ("sqlite3",),
         _sqlite3,
         {"tclsh": "tcl", "/usr/include/zlib.h": "zlib1g-dev"},
+        cross=(
+            "./configure --host={machine}-linux-gnu --disable-tcl --disable-amalgamation --disable-readline --disable-shared",
+            "make -j{jobs} libsqlite3.la shell.c",
+            "$CC -I. -DSQLITE_THREADSAFE=1 shell.c .libs/libsqlite3.a -lm -o sqlite3",
+        ),
     ),
     "zstd": Program(
         "libzstd",
@@ -257,6 +287,11 @@ PROGRAMS = {
         ("out/programs/zstd",),
         _zstd,
         {"cmake": "cmake", "ninja": "ninja-build"},
+        cross=(
+            "cmake -S build/cmake -B out -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_SYSTEM_NAME=Linux "
+            "-DCMAKE_SYSTEM_PROCESSOR={machine}",
+            "cmake --build out --target zstd -j{jobs}",
+        ),
     ),
     "Crypto++": Program(
         "libcrypto++",

@@ -63,7 +63,7 @@ VERSION = {"cc": "clang-19", "ld": "ld.lld-19"}
 def of_one_version(base: str, folder: Path) -> str:
     """What systems.*.toolchain must say for a toolchain of LLVM's with the programs of `VERSION`; others as they are."""
     roles = {"gcc-lld": ("ld",), "clang": ("cc",), "clang-lld": ("cc", "ld")}
-    roles |= dict.fromkeys(("clang-lto", "clang-thinlto"), roles["clang-lld"])
+    roles |= dict.fromkeys(("clang-lto", "clang-thinlto", "clang-aarch64", "clang-riscv64"), roles["clang-lld"])
     if base not in roles:
         return base
     tools = {role: VERSION[role] for role in roles[base]}

@@ -23,7 +23,7 @@ from debian_sources import source_tree, unavailable
 from layoutrand.linkers import toolbox as toolboxes
 from matrix_table import CANNOT, FACTORS, FAILED, NOTHING, UNKNOWN, VERIFIED
 from real_programs import PROGRAMS, Laid
-from workshop import not_installed, of_one_version, programs_of
+from workshop import not_installed, of_one_version, programs_of, require
 
 pytestmark = pytest.mark.slow
 MODE = os.environ.get("LAYOUTRAND_MATRIX", "")
@@ -39,6 +39,10 @@ TOOLCHAINS = (
     "clang-lld",
     "clang-lto",
     "clang-thinlto",
+    "gcc-aarch64",
+    "clang-aarch64",
+    "gcc-riscv64",
+    "clang-riscv64",
 )
 LINKERS = {"gnu": "GNU ld", "lld": "lld", "gold": "gold", "mold": "mold"}
 NOTHING_TO_ORDER = ("there is only one layout", "too few placeable sections", "so none can be moved")
@@ -47,12 +51,29 @@ REFUSALS = (
     r"'{factor}' needs modules, which link-time optimisation mixes ",
     r"'{factor}' moves objects on the link line, but with link-time optimisation these hold no code",
 )
+
+
+def machine_of(toolchain):
+    """The machine that a cross compiler builds for, in the words of ``uname -m``; "" for others."""
+    return toolchain.rpartition("-")[2] if toolchain.endswith(("-aarch64", "-riscv64")) else ""
+
+
 CELLS = [
     pytest.param(program, toolchain, id=f"{program}-{toolchain}", marks=[pytest.mark.long] * (program == "Crypto++"))
     for program in PROGRAMS
     for toolchain in TOOLCHAINS
-    if toolchain in toolboxes.shipped() and (MODE or program == "lua" or toolchain == "gcc")
+    if toolchain in toolboxes.shipped()
+    and (not machine_of(toolchain) or PROGRAMS[program].cross)
+    and (MODE or program == "lua" or toolchain == "gcc")
 ]
+
+
+def under(toolchain):
+    """What programs of the toolchain are executed by; nothing for this machine's own."""
+    machine = machine_of(toolchain)
+    if not machine or machine == os.uname().machine:
+        return ()
+    return require(f"qemu-{machine}", "qemu-user"), "-L", f"/usr/{machine}-linux-gnu"
 
 
 def _write(program, toolchain, row, folder):
@@ -136,7 +157,7 @@ def _cell(subject, toolchain, factor, tree, folder, *, able):
     assert not failures, failures
     assert returncode == 0, stderr
     _check_binaries(subject, factor, document["binaries"])
-    _check_answers(subject, document["binaries"], tree, folder / factor)
+    _check_answers(subject, document["binaries"], tree, folder / factor, under(toolchain))
     return VERIFIED
 
 
@@ -144,7 +165,9 @@ def _build(subject, toolchain, factor, tree, folder):
     """`layoutrand build` of one factor: exit status, standard output, standard error."""
     project = folder / f"project-{factor}"
     project.mkdir()
-    artefacts, commands = json.dumps(subject.artefacts), json.dumps(subject.commands, ensure_ascii=False)
+    machine = machine_of(toolchain)
+    said = [each.replace("{machine}", machine) for each in (subject.cross if machine else subject.commands)]
+    artefacts, commands = json.dumps(subject.artefacts), json.dumps(said, ensure_ascii=False)
     (project / "layoutrand.toml").write_text(
         f'[project]\nname = "matrix"\n[build]\nsource = "{tree}"\ncommands = {commands}\nartefacts = {artefacts}\ntimeout_s = 1500\n'
         f'[layout]\nfactors = ["{factor}"]\n'
@@ -168,13 +191,13 @@ def _check_binaries(subject, factor, binaries):
             assert len({binary["text_sha256"] for binary in (of["identity"], *seeds)}) == SEEDS + 1
 
 
-def _check_answers(subject, binaries, tree, folder):
+def _check_answers(subject, binaries, tree, folder, launched):
     """All layouts give the reference output, which is also stock's."""
     answers = {}
     for layout in ("stock", "identity", *range(1, SEEDS + 1)):
         scratch = folder / str(layout)
         scratch.mkdir(parents=True)
         files = {binary["artefact"]: binary["path"] for binary in binaries if binary["seed"] == layout}
-        answers[layout] = subject.ask(Laid(files, tree, scratch))
+        answers[layout] = subject.ask(Laid(files, tree, scratch, launched))
     assert answers["stock"]
     assert [layout for layout, answer in answers.items() if answer != answers["stock"]] == []
