@@ -30,7 +30,7 @@ from layoutrand.build.coincidence import CoincidingSystems, recorded_coincidence
 from layoutrand.config.config import Config, choose
 from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.config.execution_warnings import DisturbedExecutions, MachineWarning, mixed_settings
-from layoutrand.config.mixed_conditions import mixed_cpus, mixed_isolation, mixed_program_files
+from layoutrand.config.mixed_conditions import launched_executions, mixed_cpus, mixed_isolation, mixed_program_files
 from layoutrand.config.twice import second_of
 from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
@@ -214,7 +214,8 @@ def _of_host(kept: list[Execution], config: Config) -> list[MachineWarning]:
     """What disturbed the executions, which are in the samples all the same unless they failed, and how they differ."""
     real = [execution for execution in kept if execution.instrument not in simulated()]
     disturbed = [DisturbedExecutions(row, config.run.disturbance.repeat > 0) for row in summary(kept, simulated())]
-    return [*disturbed, *mixed_settings(real), *mixed_cpus(real), *mixed_isolation(real), *mixed_program_files(real)]
+    mixed = [each for find in (mixed_settings, mixed_cpus, mixed_isolation, mixed_program_files) for each in find(real)]
+    return [*disturbed, *mixed, *launched_executions(real)]
 
 
 def _confounding(config: Config, systems: list[str]) -> list[ExecutedInSequence]:

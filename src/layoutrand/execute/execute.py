@@ -211,6 +211,7 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
             **command.conditions.facts(),
             "program_file": workplace.manner(),
             **outcome.isolation,
+            **plan.launching.facts(plan.binary(slot)),
             **({FAILED_CASES: dict(judgement.failed_cases)} if judgement.failed_cases else {}),
         },
         host_state=seen.state,

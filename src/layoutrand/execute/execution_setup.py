@@ -140,6 +140,7 @@ def _places(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> commands.Places:
         tmp=str(sandbox.tmp),
         prebuilt=_home(plan, slot, sandbox),
         args=plan.args(slot, str(sandbox.bin / OWN_FILE)),
+        launcher=plan.launching.words,
     )
 
 

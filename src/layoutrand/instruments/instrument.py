@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from layoutrand.config.metric import Metric
 from layoutrand.config.warmup_choices import InForce
@@ -70,6 +70,9 @@ class Starter(ABC):
 
     slowdown: ClassVar[int] = 1
     """How many times as long as by itself a program may take; ``timeout_s`` is meant for the program as it is."""
+
+    behind: ClassVar[Literal["anything", "a starter", "nothing"]] = "nothing"
+    """What may stand between it and the program: any launcher; one that has this processor execute it; or nothing."""
 
     def find(self) -> str:
         """The absolute path of its program, "" where it needs none; raises `ToolNotFound` that says what to do."""

@@ -20,6 +20,7 @@ class _Perf(Instrument):
     name = "perf"
     program = "perf"
     settings = "metric.counters"
+    behind = "a starter"
     described = " ".join(("perf", *perf_stat.OPTIONS))
 
     def is_asked(self, metric: Metric) -> bool:
