@@ -34,6 +34,11 @@ class Launching:
         """Those that stand in commands."""
         return () if self.launcher is None or self.launcher.by_kernel else self.launcher.words
 
+    @property
+    def qemu(self) -> str:
+        """The absolute path of the qemu that executes the programs, "" for none."""
+        return "" if self.launcher is None else self.launcher.qemu or ""
+
     def facts(self, binary: Binary) -> dict[str, object]:
         """What is recorded with an execution of the binary."""
         emulates = (binary.system, binary.artefact) in self.others
@@ -47,7 +52,7 @@ class Launching:
         if instrument.behind == "nothing" or (instrument.behind == "a starter" and emulates):
             what = f"{instrument.name} would measure {Path(self.launcher.words[0]).name}, which starts the program"
             raise FeatureUnsupported(
-                f'{what}, and not the program: metric.instruments = ["qemu-insn"] counts the instructions of what '
+                f'{what}, and not the program: metric.instruments = ["qemu"] counts the instructions of what '
                 "qemu executes; or leave run.launcher out"
             )
 

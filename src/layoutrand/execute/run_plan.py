@@ -253,7 +253,7 @@ def _programs(benchmarks: Mapping[str, Benchmark], slots: Iterable[Slot], launch
         if metrics := [benchmarks[benchmark].metric for name, benchmark in used if name == each.name]:
             launching.check(each)
             found[each.name] = each.find()
-            each.check(found[each.name], metrics)
+            each.check(found[each.name], metrics, launching.qemu)
     return found
 
 
