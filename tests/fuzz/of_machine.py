@@ -28,6 +28,9 @@ PROCESS = "7 (a name) ) S 1 1 1 0 -1 4194560 0 0 0 0 100 0 3 0 20 0 1 0 555 0 0\
 VMSTAT = "pswpin 5\npswpout 7\nnr_free_pages 1\n"
 PRESSURE = "some avg10=0.00 avg60=0.00 avg300=0.00 total=123456\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n"
 MEMINFO = "MemTotal: 8000 kB\nMemFree: 100 kB\nMemAvailable: 50 kB\nSwapTotal: 100 kB\nSwapFree: 50 kB\n"
+ARM = (
+    "processor : 0\nCPU implementer : 0x41\nCPU variant : 0x3\nCPU part : 0xd0c\nCPU revision : 1\n\nModel : A board\n"
+)
 CPUINFO = "processor\t: 0\nmodel name\t: A processor\nflags\t\t: fpu hypervisor\n"
 SEVERAL = (
     PROC_STAT,
@@ -36,6 +39,7 @@ SEVERAL = (
     PRESSURE,
     MEMINFO,
     CPUINFO,
+    ARM,
     "0-1\n",
     "1500000\n",
     "coretemp\n",
@@ -66,6 +70,13 @@ READ = (
     "sys/class/hwmon/hwmon0/temp1_input",
     "sys/class/power_supply/BAT/type",
     "sys/class/power_supply/BAT/status",
+    "sys/devices/system/cpu/cpu0/cache/index0/level",
+    "sys/devices/system/cpu/cpu0/cache/index0/type",
+    "sys/devices/system/cpu/cpu0/cache/index0/number_of_sets",
+    "sys/devices/cpu_core/cpus",
+    "sys/devices/cpu_atom/cpus",
+    "sys/firmware/devicetree/base/model",
+    "sys/class/dmi/id/sys_vendor",
     "etc/os-release",
 )
 OS_RELEASE = 'ID=debian\nVERSION_CODENAME=bookworm\nPRETTY_NAME="Debian \\"12\\""\n'
