@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from layoutrand.config.topology import fastest, parse_cpus
 from layoutrand.engines.known import engines
-from layoutrand.host.caches import code_caches
+from layoutrand.host.code_caches import code_caches
 from layoutrand.host.cores import kinds_of_cores, model
 from layoutrand.host.pinning import read_topology
 from layoutrand.host.virtual import is_virtual
