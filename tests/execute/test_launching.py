@@ -15,7 +15,8 @@ import pytest
 from executekit import Project
 from fakes import FakeExecutor, make_binary, make_config, shell_binaries
 from layoutrand.analysis import evidence as evidences
-from layoutrand.errors import ConfigError, FeatureUnsupported, ToolNotFound
+from layoutrand.cluster.inputs import inputs_of
+from layoutrand.errors import ConfigError, FeatureUnsupported, ToolNotFound, UsageError
 from layoutrand.execute import launching
 from layoutrand.execute.experiment import current_experiment, launched_by
 from layoutrand.execute.measure import measure
@@ -108,6 +109,15 @@ def test_the_same_commands_work_without_one(project):
     binaries = shell_binaries(project.root / "c", "exit 0", systems=("a",), layouts=(1,))
     assert project.run(config, binaries, measure).failures == ()
     assert "launcher" not in project.executions(config)[0].conditions
+
+
+def test_nodes_are_sent_what_it_names_of_the_project(project):
+    (project.path / "sim").write_text("#!/bin/sh\n")
+    config = config_of("{project}/sim", "--model={project}/none")
+    with pytest.raises(UsageError, match="run.launcher: nobody can tell what '--model={project}/none' reads"):
+        inputs_of(config, config.benchmarks, project.path)
+    config = config_of("{project}/sim")
+    assert inputs_of(config, config.benchmarks, project.path) == ["sim"]
 
 
 def test_it_may_lie_in_the_project(project):
@@ -281,6 +291,23 @@ def test_qemu_is_known_wherever_it_stands(tmp_path, monkeypatch, words, qemu):
     assert str(found) == shlex.join(words)
 
 
+@pytest.mark.parametrize(
+    ("words", "prefix"),
+    [
+        (["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu/"], "/usr/aarch64-linux-gnu"),
+        (["env", "qemu-aarch64", "-L", "/a", "-L", "/b"], "/b"),
+        (["qemu-aarch64", "-L"], ""),
+        (["qemu-aarch64"], ""),
+        (["env", "-L", "/a"], ""),
+    ],
+)
+def test_where_qemu_looks_for_files(tmp_path, monkeypatch, words, prefix):
+    (tmp_path / "qemu-aarch64").write_text("#!/bin/sh\n")
+    (tmp_path / "qemu-aarch64").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert find_launcher(words, tmp_path).prefix == prefix
+
+
 def test_a_handler_that_is_a_link_to_qemu(tmp_path):
     (tmp_path / "qemu-aarch64").write_text("#!/bin/sh\n")
     (tmp_path / "qemu-aarch64").chmod(0o755)
@@ -312,3 +339,7 @@ def test_programs_of_other_machines_are_executed_and_judged(project, tmp_path, m
     found = project.executions(config)
     assert Counter((each.benchmark, each.status) for each in found) == {("b", "ok"): 1, ("c", "wrong-output"): 1}
     assert all(each.conditions["emulated"] is True for each in found)
+    for each in found:
+        read = each.host_state["start_files"]
+        assert any(path.startswith(f"/usr/{machine}-linux-gnu/lib/ld-linux-") for path in read)
+        assert f"/usr/{machine}-linux-gnu/lib/libc.so.6" in read

@@ -39,6 +39,11 @@ class Launching:
         """The absolute path of the qemu that executes the programs, "" for none."""
         return "" if self.launcher is None else self.launcher.qemu or ""
 
+    @property
+    def prefix(self) -> str:
+        """As `Launcher.prefix`."""
+        return "" if self.launcher is None else self.launcher.prefix
+
     def facts(self, binary: Binary) -> dict[str, object]:
         """What is recorded with an execution of the binary."""
         emulates = (binary.system, binary.artefact) in self.others

@@ -40,6 +40,12 @@ class Launcher:
         found = (shutil.which(word) for word in self.words if not word.startswith("-"))
         return next((p for p in found if p and os.path.basename(os.path.realpath(p)).startswith(_QEMU)), None)
 
+    @property
+    def prefix(self) -> str:
+        """The directory where qemu looks for the files that a program opens first, libraries above all; "" for none."""
+        options = [place for place, word in enumerate(self.words[:-1]) if word == "-L"]
+        return self.words[options[-1] + 1].rstrip("/") if self.is_qemu and options else ""
+
     def facts(self, *, emulates: bool) -> dict[str, Any]:
         """What is recorded with an execution, as JSON values."""
         facts: dict[str, Any] = {"launcher": list(self.words), "launcher_sha256": self.sha256}

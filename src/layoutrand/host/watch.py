@@ -90,9 +90,9 @@ class HostWatch:
             self._processes.look()
         return self._read(cpus)
 
-    def start_files(self, programs: Iterable[Path]) -> dict[str, Any]:
+    def start_files(self, programs: Iterable[Path], prefix: str = "") -> dict[str, Any]:
         """``start_files``, as `StartFiles.read` has them; nothing where they are not known."""
-        found = self._start_files.read(programs)
+        found = self._start_files.read(programs, prefix)
         return {} if found is None else {"start_files": found}
 
     def state(self, before: Reading, cpus: Sequence[int] | None = None, *, unseen_cpu_s: float = 0.0) -> dict[str, Any]:
