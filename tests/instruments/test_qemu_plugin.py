@@ -145,6 +145,36 @@ def test_it_counts_the_same_every_time_and_what_is_more(emulated):
     assert emulated("3000") - few == 2 * more
 
 
+SOMEWHERE = """\
+.globl _start
+_start: mov $1000, %ecx
+        jmp again
+        .skip {room}
+again:  add $1000000, %rdx
+        movabs $0x1122334455667788, %rax
+        sub $1, %ecx
+        jnz again
+        mov $60, %eax
+        xor %edi, %edi
+        syscall
+"""
+
+
+def test_where_code_lies_makes_no_difference(tmp_path):
+    """An instruction that lies on two pages is one, whichever block lists it."""
+    qemu = require("qemu-x86_64", "qemu-user")
+    (tmp_path / "plugin.so").write_bytes(plugin_for(qemu))
+    counts = set()
+    for room in range(4050, 4096, 3):
+        (tmp_path / "a.s").write_text(SOMEWHERE.format(room=room))
+        subprocess.run(["gcc", "-nostdlib", "-static", "-o", tmp_path / "a", tmp_path / "a.s"], check=True)
+        record = tmp_path / f"record{room}"
+        env = {**os.environ, "QEMU_PLUGIN": words_for(tmp_path / "plugin.so", record)}
+        subprocess.run([qemu, tmp_path / "a"], env=env, check=True)
+        counts.add(instructions(record.read_text()))
+    assert counts == {4 * 1000 + 5}
+
+
 def test_a_process_that_it_starts_counts_too(emulated):
     assert emulated("1000", "f") > emulated("1000", "-") + 100_000
 

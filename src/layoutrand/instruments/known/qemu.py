@@ -1,7 +1,8 @@
 """Instructions that qemu executes for a program, counted by a plugin: the same in every execution, without valgrind.
 
-Counted is each translated block with all its instructions when it begins, of all processes that qemu emulates.  What
-other programs execute beside them, such as a shell that starts qemu, is not.
+Counted is each translated block with all its instructions when it begins, of all processes that qemu emulates: one that
+is left in its middle, by a signal, counts as a whole.  What other programs execute beside them, such as a shell that
+starts qemu, is not counted.
 """
 
 from __future__ import annotations
