@@ -25,7 +25,7 @@ class FakeWatch(HostWatch):
     def before(self, cpus=None):
         return None
 
-    def start_files(self, programs):
+    def start_files(self, programs, prefix=""):
         return {}
 
     def state(self, before, cpus=None, *, unseen_cpu_s=0.0):

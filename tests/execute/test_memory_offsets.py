@@ -11,10 +11,10 @@ import pytest
 
 from executekit import Project
 from fakes import make_binary, make_config
-from layoutrand.config.conditions import HEAP_STEP, MAX_MEMORY_OFFSET, PAGE
+from layoutrand.config.conditions import HEAP_STEP, MAX_MEMORY_OFFSET, PAGE, Conditions
 from layoutrand.errors import FeatureUnsupported, ToolNotFound
 from layoutrand.execute.measure import measure
-from layoutrand.execute.memory_offsets import draw_heap_offset, draw_mmap_offset
+from layoutrand.execute.memory_offsets import MemoryRecord, draw_heap_offset, draw_mmap_offset
 from layoutrand.platform.disk import sha256_file
 from workshop import not_installed
 
@@ -78,6 +78,7 @@ def test_offsets_are_multiples_below_a_huge_page():
     mappings = [draw_mmap_offset(1, str(n).encode()) for n in range(20_000)]
     assert all(offset % HEAP_STEP == 0 and 0 <= offset < MAX_MEMORY_OFFSET for offset in heaps)
     assert set(mappings) == set(range(0, MAX_MEMORY_OFFSET, PAGE))
+    assert {draw_mmap_offset(1, str(n).encode(), 16384) for n in range(5000)} == set(range(0, MAX_MEMORY_OFFSET, 16384))
     within_a_page = {offset % PAGE for offset in heaps}
     assert within_a_page == set(range(0, PAGE, HEAP_STEP))
 
@@ -261,3 +262,11 @@ def test_a_path_at_which_the_dynamic_linker_would_take_names_apart_is_an_error(t
     project = Project(tmp_path / name)
     with pytest.raises(FeatureUnsupported, match="the path of the project has '[ :]'"):
         project.run(make_config(WALL, systems=("a",), run=BOTH), compiled(project, SHOWS_ADDRESSES))
+
+
+def test_a_heap_ends_with_a_page_whatever_that_is():
+    lines = ((0x20000, 0x28000, "rw-p", "[heap]"),)
+    record = MemoryRecord(7, (0x20000, 0x24010), (0, 0), 0, 0, "/bin/a", lines)
+    conditions = Conditions(heap_offset=0x4010)
+    assert record.unproved(conditions, 16384) == ""
+    assert record.unproved(conditions, 4096) == "its heap was in use before it could be moved"

@@ -102,5 +102,5 @@ def test_words_for_people():
 
     assert words["line:f"] == "start of f within its 64-byte line"
     assert words["sets:f:g"] == "L1I sets shared by f and g"
-    assert words["overfull"] == "hot lines in L1I sets with more than 8 of them"
+    assert words["overfull"] == "hot lines in L1I sets with more of them than ways"
     assert len(words) == 2 * 5 + 4 + 2

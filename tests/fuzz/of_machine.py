@@ -12,8 +12,9 @@ from layoutrand.config.conditions import Conditions
 from layoutrand.engines.slurm_tokens import TokenJournal
 from layoutrand.engines.squeue import advice, parse_queue
 from layoutrand.execute.memory_offsets import is_static, read_records
-from layoutrand.host import facts
+from layoutrand.host import binfmt, facts
 from layoutrand.host.pinning import read_topology
+from layoutrand.host.processors import foreign
 from layoutrand.host.undo_record import find_record
 from layoutrand.host.watch import HostWatch
 from layoutrand.jvm.start import jvm_facts
@@ -27,6 +28,9 @@ PROCESS = "7 (a name) ) S 1 1 1 0 -1 4194560 0 0 0 0 100 0 3 0 20 0 1 0 555 0 0\
 VMSTAT = "pswpin 5\npswpout 7\nnr_free_pages 1\n"
 PRESSURE = "some avg10=0.00 avg60=0.00 avg300=0.00 total=123456\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n"
 MEMINFO = "MemTotal: 8000 kB\nMemFree: 100 kB\nMemAvailable: 50 kB\nSwapTotal: 100 kB\nSwapFree: 50 kB\n"
+ARM = (
+    "processor : 0\nCPU implementer : 0x41\nCPU variant : 0x3\nCPU part : 0xd0c\nCPU revision : 1\n\nModel : A board\n"
+)
 CPUINFO = "processor\t: 0\nmodel name\t: A processor\nflags\t\t: fpu hypervisor\n"
 SEVERAL = (
     PROC_STAT,
@@ -35,6 +39,7 @@ SEVERAL = (
     PRESSURE,
     MEMINFO,
     CPUINFO,
+    ARM,
     "0-1\n",
     "1500000\n",
     "coretemp\n",
@@ -65,6 +70,13 @@ READ = (
     "sys/class/hwmon/hwmon0/temp1_input",
     "sys/class/power_supply/BAT/type",
     "sys/class/power_supply/BAT/status",
+    "sys/devices/system/cpu/cpu0/cache/index0/level",
+    "sys/devices/system/cpu/cpu0/cache/index0/type",
+    "sys/devices/system/cpu/cpu0/cache/index0/number_of_sets",
+    "sys/devices/cpu_core/cpus",
+    "sys/devices/cpu_atom/cpus",
+    "sys/firmware/devicetree/base/model",
+    "sys/class/dmi/id/sys_vendor",
     "etc/os-release",
 )
 OS_RELEASE = 'ID=debian\nVERSION_CODENAME=bookworm\nPRETTY_NAME="Debian \\"12\\""\n'
@@ -149,6 +161,14 @@ def _memory(data: bytes) -> None:
         record.unproved(Conditions(heap_offset=4096, mmap_offset=4096))
 
 
+def _handler(data: bytes, place: Path) -> None:
+    folder = place / "proc/sys/fs/binfmt_misc"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "status").write_text("enabled\n")
+    (folder / "one").write_bytes(data)
+    binfmt.handler(OTHER, place)
+
+
 def _static(data: bytes, place: Path) -> None:
     file = place / "program"
     file.write_bytes(data)
@@ -156,6 +176,8 @@ def _static(data: bytes, place: Path) -> None:
 
 
 PROGRAM = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\2\0\x3e\0" + bytes(44)
+OTHER = PROGRAM[:18] + b"\xb7\0" + PROGRAM[20:]
+HANDLER = "enabled\ninterpreter /usr/bin/qemu\nflags: OC\noffset 0\nmagic 7f454c46\nmask ffffffff\n"
 MAPS = b"55d0-55d1 rw-p 00000000 00:00 0    [heap]\n7f00-7f10 ---p 00000000 00:00 0\n7f10-7f20 r-xp 0 fe:00 5  /lib/a b.so\n"
 MEMORY = (
     b"".join(b"%016x\0" % number for number in (7, 0x55D0, 0x65D0, 0x8000, 0x7000, 0x7F00, 0))
@@ -169,6 +191,8 @@ TARGETS = (
     Target("undo record", _undo, lambda: (_given("x"),), "json", cost=2),
     Target("where memory was moved", of_bytes(_memory), fixed(MEMORY)),
     Target("a program that may be static", _static, fixed(PROGRAM), cost=2),
+    Target("a program of another machine", of_bytes(lambda data: foreign(data, "riscv64")), fixed(PROGRAM, OTHER)),
+    Target("handler of binfmt_misc", _handler, fixed(HANDLER), cost=2),
     Target("squeue", of_text(_queue), fixed(SQUEUE)),
     Target("token of a job", _token, fixed("4711\n"), cost=2),
     Target("JVM's log", of_text(lambda text: jvm_facts(text, "   bool StressLCM = true\n" + text)), fixed(JVM_LOG)),

@@ -46,6 +46,19 @@ def test_a_dynamic_program_is_started_with_loader_libc_and_cache(programs, root)
     assert StartFiles(root).read([programs / "static", programs / "dynamic"]) == found
 
 
+def test_an_emulator_looks_for_them_in_a_directory_of_its_own_first(programs, root):
+    for path, content in (("lib/libc.so.6", "libc 2"), ("lib/ld.so", "loader 2")):
+        file = root / "sysroot" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+    found = StartFiles(root).read([programs / "dynamic"], "/sysroot")
+    assert set(found) == {LOADER, LIBC, CACHE}, "what is not there is the machine's"
+    (root / "sysroot/lib64").mkdir()
+    (root / "sysroot" / LOADER[1:]).symlink_to("../lib/ld.so")
+    found = StartFiles(root).read([programs / "dynamic"], "/sysroot")
+    assert set(found) == {f"/sysroot{LOADER}", "/sysroot/lib/libc.so.6", CACHE}
+
+
 @pytest.mark.parametrize("path", [LIBC, "/usr/lib/ours/ld.so", CACHE, PRELOAD])
 @pytest.mark.parametrize("how", ["in place", "replaced"])
 def test_each_file_is_read_again_once_it_is_changed(programs, root, path, how):

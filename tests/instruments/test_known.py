@@ -20,6 +20,7 @@ WRITTEN = {
         "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw Bc Bcm Bi Bim\n"
         "summary: 1000 20 3 400 50 6 70 8 9 100 11 12 13\n"
     ),
+    "qemu": "begin 7 0\nend 7 4711\n",
     "perf": "5;;page-faults;1203945;100.00;;\n3.5;msec;task-clock;1203945;100.00;;\n",
 }
 ASKING = {
@@ -75,8 +76,13 @@ def files(tmp_path):
 
 def test_results_know_it_by_a_name_that_never_changes():
     """Another name would have everything executed anew, and another order would be another schedule."""
-    kept = {"native", "cachegrind", "perf", "perf-record", "callgrind"}
-    assert [each.name for each in known.instruments() if each.name in kept] == ["native", "cachegrind", "perf"]
+    kept = {"native", "cachegrind", "perf", "qemu", "perf-record", "callgrind"}
+    assert [each.name for each in known.instruments() if each.name in kept] == [
+        "native",
+        "cachegrind",
+        "perf",
+        "qemu",
+    ]
     assert [each.name for each in known.profilers() if each.name in kept] == ["perf-record", "callgrind"]
 
 

@@ -12,6 +12,7 @@ from layoutrand.analysis.sample import ROUND
 from layoutrand.analysis.selection import Selection
 from layoutrand.build.coincidence import QUESTION, CoincidingSystems
 from layoutrand.config.seeds import format_seeds
+from layoutrand.execute.experiment import launched_by
 from layoutrand.model import IDENTITY, STOCK, BinaryName, Execution
 from layoutrand.warning import sentences_of
 
@@ -170,10 +171,12 @@ def sentences(of: Evidence) -> list[str]:
         source = f"; {row.source}" if row.source else ""
         lines.append(f"{row.system}: {names}, {row.n_executions:,} executions{of_controls}, {failed}{unbuilt}{source}")
     if of.policy is not None:
-        randomised = f"randomised per execution: {_words(of.randomise)}"
+        drawn, launcher = launched_by(of.randomise) if isinstance(of.randomise, list) else (of.randomise, "")
+        randomised = f"randomised per execution: {_words(drawn)}"
         has_layouts = not of.systems or not all(row.one_layout for row in of.systems)
         lines.append(f"layout policy: {policy_words(of.policy)}; {randomised}" if has_layouts else randomised)
         where = f"nodes {node_words(of.nodes)} ({of.host})" if of.nodes else f"host {of.host}"
+        where += f", under {launcher}" if launcher else ""
         lines.append(f"{where}, project {of.project}; left out: {left_out_words(of)}")
     elif of.left_out:
         lines.append(f"left out: {left_out_words(of)}")

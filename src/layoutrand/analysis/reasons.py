@@ -211,6 +211,8 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     executions.MixedCpus: Meaning("unlike conditions", "doubts"),
     executions.MixedProgramFiles: Meaning("unlike conditions", "doubts"),
     executions.MixedIsolation: Meaning("unlike conditions", "doubts"),
+    executions.MixedLaunchers: Meaning("unlike conditions", "doubts"),
+    executions.EmulatedExecutions: Meaning("machine", "doubts"),
     nodes.InseparableNodes: Meaning("nodes", "doubts"),
     nodes.OneRoundEach: Meaning("nodes", "doubts", "more layouts"),
     nodes.UnlikeNodes: Meaning("nodes", "doubts"),

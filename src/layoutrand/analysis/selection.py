@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from layoutrand.analysis.analysis_warnings import (
     EarlierDefinition,
@@ -30,7 +31,7 @@ from layoutrand.build.coincidence import CoincidingSystems, recorded_coincidence
 from layoutrand.config.config import Config, choose
 from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.config.execution_warnings import DisturbedExecutions, MachineWarning, mixed_settings
-from layoutrand.config.mixed_conditions import mixed_cpus, mixed_isolation, mixed_program_files
+from layoutrand.config.mixed_conditions import launched_executions, mixed_cpus, mixed_isolation, mixed_program_files
 from layoutrand.config.twice import second_of
 from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
@@ -88,7 +89,7 @@ class Selection:
     those of a cluster that it was executed on; empty where it was executed here.  ``programs`` says what tells the
     systems' programs apart beside their files, ``made`` of which commit or files each system was built, in words.
     ``names`` are the labels of systems and benchmarks (`analysis/display_names.py`), ``coinciding`` what of reconciled
-    layouts lies at the same addresses.
+    layouts lies at the same addresses, ``host_facts`` what was recorded of the machine last.
     """
 
     experiment: Experiment
@@ -103,6 +104,7 @@ class Selection:
     made: Mapping[str, str] = field(default_factory=dict)
     names: DisplayNames = field(default_factory=DisplayNames)
     coinciding: tuple[CoincidingSystems, ...] = ()
+    host_facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def at_random(self) -> bool:
@@ -188,6 +190,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
         made={system: source_of(made, system, capture) for system, capture in captures.items()},
         names=DisplayNames.of(config),
         coinciding=_coinciding(contexts, captures.values()),
+        host_facts=contexts[-1].host_facts if contexts else {},
     )
 
 
@@ -214,7 +217,8 @@ def _of_host(kept: list[Execution], config: Config) -> list[MachineWarning]:
     """What disturbed the executions, which are in the samples all the same unless they failed, and how they differ."""
     real = [execution for execution in kept if execution.instrument not in simulated()]
     disturbed = [DisturbedExecutions(row, config.run.disturbance.repeat > 0) for row in summary(kept, simulated())]
-    return [*disturbed, *mixed_settings(real), *mixed_cpus(real), *mixed_isolation(real), *mixed_program_files(real)]
+    mixed = [each for find in (mixed_settings, mixed_cpus, mixed_isolation, mixed_program_files) for each in find(real)]
+    return [*disturbed, *mixed, *launched_executions(real)]
 
 
 def _confounding(config: Config, systems: list[str]) -> list[ExecutedInSequence]:

@@ -51,6 +51,7 @@ def build(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.build.build_document import build_document
     from layoutrand.config.seeds import parse_seeds
     from layoutrand.errors import ToolNotFound
+    from layoutrand.host.launcher import find_launcher
     from layoutrand.instruments.asked_for import check_programs
 
     terminal = options.terminal(json=json, quiet=quiet)
@@ -63,6 +64,7 @@ def build(  # noqa: PLR0913 - one parameter for each option
         return explaining.explain_build(config, directory, systems, layouts, terminal)
     try:  # what is built can be executed elsewhere, or later
         check_programs(config, [])
+        find_launcher(config.run.launcher, directory)
     except ToolNotFound as error:
         terminal.warn(f"`layoutrand run` will need more than this: {error}")
     part = options.ProjectPart(config, directory, systems, jobs=options.count_jobs(jobs))

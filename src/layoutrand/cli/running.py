@@ -265,6 +265,7 @@ def build_and_execute(
     from layoutrand.execute.isolated import isolated
     from layoutrand.execute.run_progress import Summary
     from layoutrand.execute.run_request import make_request
+    from layoutrand.host.launcher import find_launcher
     from layoutrand.host.tune import settle, tuned
     from layoutrand.host.tuning import Tuning
     from layoutrand.instruments.asked_for import check_programs
@@ -277,6 +278,8 @@ def build_and_execute(
     if config.remote is not None:  # nothing is built for what cannot be carried to nodes
         inputs_of(config, [each for each in config.benchmarks if not benchmarks or each.name in benchmarks], directory)
     check_programs(config, benchmarks)
+    if config.remote is None:  # nodes look for theirs
+        find_launcher(config.run.launcher, directory)
     check_usable(results_path(directory))
     settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
     seeds = [*choices.seeds, *(map(second_seed, choices.seeds) if choices.twice else ())]

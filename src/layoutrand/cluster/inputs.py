@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +24,7 @@ def inputs_of(config: Config, benchmarks: Sequence[Benchmark], project: Path) ->
     """
     names = [name for b in benchmarks for name in (b.stdin, b.expect_stdout, *b.files) if name is not None]
     names += [name for benchmark in benchmarks for name in _named(benchmark, project)]
+    names += _read_by("run.launcher", config.run.launcher, project)
     names += [system.prebuilt for system in config.systems.values() if system.prebuilt is not None]
     if config.build.image is not None:
         names.append(config.build.image.template)
@@ -58,13 +59,17 @@ def missing_in_directory(config: Config, project: Path) -> list[str]:
 
 def _named(benchmark: Benchmark, project: Path) -> Iterator[str]:
     """What the words of a command name within the project."""
-    for word in (*benchmark.command, *benchmark.env.values()):
+    yield from _read_by(f"benchmark {benchmark.name!r}", (*benchmark.command, *benchmark.env.values()), project)
+
+
+def _read_by(whose: str, words: Iterable[str], project: Path) -> Iterator[str]:
+    for word in words:
         if _PROJECT not in word:
             continue
         named = _PLACE.findall(word)
         if len(named) < word.count(_PROJECT) or not all(name and os.path.lexists(project / name) for name in named):
             raise UsageError(
-                f"benchmark {benchmark.name!r}: nobody can tell what {word!r} reads from the project's directory, "
+                f"{whose}: nobody can tell what {word!r} reads from the project's directory, "
                 "which nodes do not have: name a file or directory that exists, as in {project}/inputs/a.txt, or list "
                 "what is read in `files`, of which each execution has copies in its working directory"
             )

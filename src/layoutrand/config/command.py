@@ -7,6 +7,7 @@ the size of the environment moves the stack and has made one binary look faster 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +16,8 @@ from layoutrand.layout.keyed import keyed_uniform
 
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ARGS: Final = "{args}"
+LAUNCHER: Final = "{launcher}"
+PLACEHOLDERS: Final = frozenset({"args", "artefact", "artefact_dir", "home", "launcher", "project"})
 PADDING_VARIABLE: Final = "LAYOUTRAND_PAD"
 MAX_PADDING: Final = 4096
 _ALONE: Final = re.compile(r"(?<!\{)\{([A-Za-z_]+)\}(?!\})")
@@ -26,8 +29,8 @@ _PLACEHOLDER: Final = re.compile(r"\{\{([A-Za-z_]+)\}\}|\{([A-Za-z_]+)\}")
 class Places:
     """Where one execution happens, absolute paths: what the placeholders and the environment stand for.
 
-    ``home`` is the user's home directory, ``prebuilt`` the directory of a prebuilt system or "", and ``args`` the
-    system's own words.
+    ``home`` is the user's home directory, ``prebuilt`` the directory of a prebuilt system or "", ``args`` the system's
+    own words, and ``launcher`` those of ``run.launcher``.
     """
 
     artefact: str
@@ -37,6 +40,7 @@ class Places:
     tmp: str
     prebuilt: str = ""
     args: tuple[str, ...] = ()
+    launcher: tuple[str, ...] = ()
 
 
 def placeholders_in(word: str) -> list[str]:
@@ -50,11 +54,15 @@ def literally(word: str) -> str:
 
 
 def fill_in(word: str, places: Places) -> str:
-    """Replace ``{artefact}``, ``{artefact_dir}``, ``{home}`` and ``{project}``; ``{{name}}`` is ``{name}`` itself."""
+    """Replace ``{artefact}``, ``{artefact_dir}``, ``{home}``, ``{project}`` and, quoted for a shell, ``{launcher}``.
+
+    ``{{name}}`` is ``{name}`` itself.
+    """
     values = {
         "artefact": places.artefact,
         "artefact_dir": places.artefact_dir,
         "home": places.prebuilt,
+        "launcher": shlex.join(places.launcher),
         "project": places.project,
     }
 
@@ -66,11 +74,25 @@ def fill_in(word: str, places: Places) -> str:
 
 
 def arguments(command: Sequence[str], places: Places) -> tuple[str, ...]:
-    """The argument vector of one execution; the word ``{args}`` becomes as many as the system has."""
-    words: list[str] = []
+    """The argument vector of one execution: ``{args}`` and ``{launcher}`` as words become as many as there are.
+
+    A launcher that the command does not place itself stands before all of it.
+    """
+    words = [] if places_launcher(command) else [*places.launcher]
+    several = {ARGS: places.args, LAUNCHER: places.launcher}
     for word in command:
-        words += places.args if word == ARGS else [fill_in(word, places)]
+        words += several[word] if word in several else [fill_in(word, places)]
     return tuple(words)
+
+
+def places_launcher(command: Sequence[str]) -> bool:
+    """Whether a command says itself where ``run.launcher`` stands."""
+    return any("launcher" in placeholders_in(word) for word in command)
+
+
+def begins_with_program(command: Sequence[str]) -> bool:
+    """Whether the first word names a file of the system that is executed, and not what starts it."""
+    return bool({"artefact", "artefact_dir", "home"} & set(placeholders_in(command[0])))
 
 
 def environment(own: Mapping[str, str], places: Places, padding: int | None) -> dict[str, str]:

@@ -29,7 +29,7 @@ HEAP_STEP: Final = 16
 """Bytes: the alignment of what malloc(3) gives, which any finer offset would be rounded to."""
 
 PAGE: Final = 4096
-"""Bytes: where a mapping begins is a multiple of it."""
+"""Bytes: where a mapping begins is a multiple of it, or of more where pages are larger (Apple's: 16 KiB)."""
 
 MAX_MEMORY_OFFSET: Final = 2 << 20
 """Bytes, exclusive: the size of a huge page, within which a heap or a mapping may come to lie anywhere."""

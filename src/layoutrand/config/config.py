@@ -24,7 +24,7 @@ from pydantic import (
 
 from layoutrand.config import matrix
 from layoutrand.config.cluster import Cluster, Local, tables
-from layoutrand.config.command import ARGS, placeholders_in
+from layoutrand.config.command import ARGS, PLACEHOLDERS, placeholders_in
 from layoutrand.config.conditions import Isolation, size_in_bytes
 from layoutrand.config.cross_checks import across, table_at
 from layoutrand.config.dacapo_settings import DacapoSuite
@@ -32,6 +32,7 @@ from layoutrand.config.disturbance import Disturbance
 from layoutrand.config.harness_keys import with_reading
 from layoutrand.config.image import Image
 from layoutrand.config.jdk import factors_of_a_jdk
+from layoutrand.config.launcher_words import LauncherWords
 from layoutrand.config.layout_policy import Factor, LayoutPolicy
 from layoutrand.config.metric import Metric
 from layoutrand.config.problems import explain, key_path, suggest
@@ -58,8 +59,6 @@ PROFILE_SETTINGS = (
     "rpath",
 )
 """What a profile of Cargo consists of, as ``[profile.release]`` in Cargo.toml."""
-
-PLACEHOLDERS = frozenset({"args", "artefact", "artefact_dir", "home", "project"})
 
 
 def _splittable(flags: str) -> str:
@@ -273,6 +272,7 @@ class Run(_Table):
     cpu: Annotated[CpuWish, BeforeValidator(checked_wish), WithJsonSchema(WISH_SCHEMA)] = "any"
     priority: Annotated[int, Field(ge=-20, le=19)] | None = None
     isolation: Isolation = "auto"
+    launcher: LauncherWords = []
     controls: list[Literal["stock", "identity"]] = ["stock", "identity"]
     redact: list[VariableName] = []
     disturbance: Disturbance = Disturbance()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from layoutrand.config.command import ARGS
+from layoutrand.config.command import ARGS, begins_with_program, places_launcher
 from layoutrand.config.jdk import factors_of_a_jdk
 from layoutrand.config.problems import suggest
 
@@ -22,6 +22,7 @@ def across(table: Mapping[str, Any]) -> Iterator[str]:
     yield from _incomplete(table)
     yield from _coupled(table)
     yield from _of_a_jdk(table)
+    yield from _launched(table)
     yield from _labels(table)
     if "repo" in build:
         if build.get("source", ".") != ".":
@@ -117,6 +118,31 @@ def _of_a_jdk(table: Mapping[str, Any]) -> Iterator[str]:
             yield f"benchmarks[{number}].command: has no word {ARGS}, behind java, for the options of {asked[0]}"
         if any("{artefact" in word for word in words):
             yield f"benchmarks[{number}].command: with {asked[0]} a layout has no artefact of its own; use {{home}}"
+
+
+def _launched(table: Mapping[str, Any]) -> Iterator[str]:
+    """What cannot go with ``run.launcher``, and commands of which nobody can tell where it stands."""
+    launcher, build, suite = table_at(table, "run").get("launcher"), table_at(table, "build"), table_at(table, "suite")
+    if not isinstance(launcher, list) or not launcher:
+        return
+    factors = table_at(table, "layout").get("factors")
+    if suite:
+        yield "run.launcher: cannot go with [suite], whose harness starts programs itself"
+    if "image" in build:
+        yield "run.launcher: cannot go with build.image, whose set-up and check would be executed without it"
+    if isinstance(factors, list) and (asked := factors_of_a_jdk(factors)):
+        yield f"run.launcher: cannot go with {asked[0]}, whose JVM would be looked into without it"
+    if isinstance(randomise := table_at(table, "run").get("randomise"), list) and "stack-offset" in randomise:
+        yield 'run.launcher: cannot go with run.randomise = ["stack-offset"], which would move the launcher\'s stack'
+    benchmarks = table.get("benchmarks")
+    for number, benchmark in enumerate(benchmarks if isinstance(benchmarks, list) else ()):
+        command = benchmark.get("command") if isinstance(benchmark, dict) else None
+        words = command if isinstance(command, list) and all(isinstance(word, str) for word in command) else []
+        if words and not places_launcher(words) and not begins_with_program(words):
+            yield (
+                f"benchmarks[{number}].command: begins with {words[0]!r}, so it must say where run.launcher stands: "
+                "{launcher} as a word of its own, or before {artefact} in the text that a shell is given"
+            )
 
 
 def _incomplete(table: Mapping[str, Any]) -> Iterator[str]:

@@ -113,6 +113,42 @@ class MixedProgramFiles(MachineWarning):
 
 
 @dataclass(frozen=True)
+class MixedLaunchers(MachineWarning):
+    """Executions that were not all started by the same file."""
+
+    counts: Counts
+
+    def __str__(self) -> str:
+        listed = ", ".join(f"{which} {count}" for which, count in self.counts)
+        return (
+            f"the executions were not all started by the same launcher ({listed}), as when it was upgraded; a "
+            "difference between systems or layouts may come from that"
+        )
+
+    def brief(self) -> str:
+        """What was found."""
+        return "the executions were not all started by the same launcher"
+
+
+@dataclass(frozen=True)
+class EmulatedExecutions(MachineWarning):
+    """Executions of which an emulator was the processor."""
+
+    counts: Counts
+
+    def __str__(self) -> str:
+        listed = ", ".join(f"{name} {count}" for name, count in self.counts)
+        return (
+            f"an emulator executed the programs ({listed}): times are those of its translation, and say nothing of "
+            "what a processor makes of where code lies"
+        )
+
+    def brief(self) -> str:
+        """What was found."""
+        return "an emulator executed the programs"
+
+
+@dataclass(frozen=True)
 class NothingButWarmup(AnyWarning):
     """Executions, ``most`` iterations long at most, that a ``setting`` leaves nothing of."""
 

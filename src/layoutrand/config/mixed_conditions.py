@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+from typing import Any
 
 from layoutrand.config.conditions import PROCESS_GROUP
-from layoutrand.config.execution_warnings import MachineWarning, MixedCpus, MixedIsolation, MixedProgramFiles
+from layoutrand.config.execution_warnings import (
+    EmulatedExecutions,
+    MachineWarning,
+    MixedCpus,
+    MixedIsolation,
+    MixedLaunchers,
+    MixedProgramFiles,
+)
 from layoutrand.config.topology import format_cpus
 from layoutrand.model import Execution
 
@@ -27,3 +36,25 @@ def mixed_isolation(executions: Iterable[Execution]) -> list[MachineWarning]:
     """A warning where some executions were held by a control group and others, as all once were, by a process group."""
     counts = Counter(str(e.conditions.get("isolation", PROCESS_GROUP)) for e in executions)
     return [MixedIsolation(tuple(counts.most_common()))] if len(counts) > 1 else []
+
+
+def launched_executions(executions: Iterable[Execution]) -> list[MachineWarning]:
+    """That an emulator executed the programs, and where not the same launcher started all of them."""
+    launched = [e.conditions for e in executions]
+    found: list[MachineWarning] = []
+    emulators = Counter(_name(c["launcher"]) for c in launched if c.get("emulated") and c.get("launcher"))
+    if emulators:
+        found.append(EmulatedExecutions(tuple(emulators.most_common())))
+    counts = Counter(_which(c.get("launcher", ()), c.get("launcher_sha256", "")) for c in launched)
+    if len(counts) > 1:
+        found.append(MixedLaunchers(tuple(counts.most_common())))
+    return found
+
+
+def _name(words: Sequence[Any]) -> str:
+    return PurePosixPath(str(words[0])).name
+
+
+def _which(words: Sequence[Any], digest: str) -> str:
+    """A launcher by its path and its content."""
+    return f"{words[0]} ({digest[:8]})" if words else "none"

@@ -121,6 +121,13 @@ def _placement(cpus: Sequence[int], topology: Topology) -> Placement:
     return Placement(tuple(sorted(cpus)), tuple(sorted(shared & topology.online)))
 
 
+def fastest(topology: Topology) -> int:
+    """The first CPU of the fastest type of core, whoever may use it."""
+    best = max(topology.speed.values(), default=0)
+    same = [cpu for cpu in topology.online if topology.speed.get(cpu, 0) >= SAME_TYPE * best]
+    return min(same or topology.online, default=0)
+
+
 def _best(topology: Topology) -> int:
     """Isolated before others, then the fastest type of core, then away from CPU 0, then the highest number.
 

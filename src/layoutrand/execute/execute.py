@@ -45,8 +45,8 @@ from layoutrand.results.experiments import Records
 from layoutrand.results.file import exclusive_use
 from layoutrand.suites.known import by_reading
 
-_Observe = Callable[[Command, Slot, Sequence[Path]], "Observed"]
-"""Executes a slot's command and watches; the paths are of the programs that it starts."""
+_Observe = Callable[[Command, Slot, Sequence[Path], str], "Observed"]
+"""Executes a slot's command and watches; the paths are of the programs that it starts, and of where their files are."""
 
 
 def execute(
@@ -145,12 +145,12 @@ def _machine(
 
 
 def _observe(
-    observer: Observer, executor: Executor, command: Command, slot: Slot, programs: Sequence[Path]
+    observer: Observer, executor: Executor, command: Command, slot: Slot, programs: Sequence[Path], prefix: str
 ) -> Observed:
     placement = command.conditions.placement
     cpus = None if placement is None else placement.cpus
     return observer.watch(
-        lambda: executor(command), cpus=cpus, immune=slot.instrument in simulated(), programs=programs
+        lambda: executor(command), cpus=cpus, immune=slot.instrument in simulated(), programs=programs, prefix=prefix
     )
 
 
@@ -165,7 +165,7 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
         padding = commands.padding_size(run.schedule_seed, slot.identity)
     command = setup.memory.given(command_of(plan, slot, sandbox, padding), sandbox)
     guard = guard_of(plan, slot, sandbox, setup)
-    seen = observe(command, slot, programs_of(plan, slot, sandbox))
+    seen = observe(command, slot, programs_of(plan, slot, sandbox), plan.launching.prefix)
     alteration = guard.alteration()
     outcome = of_the_program(seen.outcome, command, slot.instrument, workplace)
     judgement = judge(
@@ -211,6 +211,7 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
             **command.conditions.facts(),
             "program_file": workplace.manner(),
             **outcome.isolation,
+            **plan.launching.facts(plan.binary(slot)),
             **({FAILED_CASES: dict(judgement.failed_cases)} if judgement.failed_cases else {}),
         },
         host_state=seen.state,
@@ -254,14 +255,15 @@ class Observer:
         cpus: Sequence[int] | None = None,
         immune: bool = False,
         programs: Sequence[Path] = (),
+        prefix: str = "",
     ) -> Observed:
         """Call ``execute`` between two readings.
 
         ``cpus`` are those that the program may use, None for all of ours.  ``immune`` says that nothing which happens
         on the host can change what is measured, as with a simulated processor: then nothing disturbs it.  What starting
-        ``programs`` reads is recorded.
+        ``programs`` reads is recorded, below ``prefix`` where that has it.
         """
-        start_files = self._watch.start_files(programs) if programs else {}
+        start_files = self._watch.start_files(programs, prefix) if programs else {}
         before = self._watch.before(cpus)
         outcome = execute()
         state = {**self._watch.state(before, cpus, unseen_cpu_s=outcome.unseen_cpu_s), **start_files}

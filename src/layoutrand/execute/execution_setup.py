@@ -51,11 +51,11 @@ def command_of(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | None)
     """What starts the slot's program in the sandbox under its instrument; ``padding`` as in `program_command`."""
     metric, under = plan.benchmarks[slot.benchmark].metric, instrument(slot.instrument)
     plain = program_command(plan, slot, sandbox, padding)
-    under.prepare(sandbox.instrument)
+    under.prepare(sandbox.instrument, plan.launching.qemu)
     return replace(
         plain,
         argv=under.prefix(plan.programs[slot.instrument], metric, sandbox.instrument) + plain.argv,
-        env={**plain.env, **under.environment(metric)},
+        env={**plain.env, **under.environment(metric, sandbox.instrument)},
         timeout_s=plain.timeout_s * under.slowdown,
     )
 
@@ -140,6 +140,7 @@ def _places(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> commands.Places:
         tmp=str(sandbox.tmp),
         prebuilt=_home(plan, slot, sandbox),
         args=plan.args(slot, str(sandbox.bin / OWN_FILE)),
+        launcher=plan.launching.words,
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -37,6 +38,7 @@ report of the end, stdin from a file.
 """
 
 _POOL: Final = "pool-"
+_LAUNCHER: Final = "launcher "
 
 # Another limit or another name for nothing changes no measurement.
 _NO_PART_OF_THE_DEFINITION: Final = {"timeout_s", "memory_limit", "output_limit", "process_limit", "label"}
@@ -89,7 +91,16 @@ def _unusual(config: Config) -> list[str]:
         unusual.append(f"cpu-{run.cpu if isinstance(run.cpu, str) else format_cpus(run.cpu)}")
     if run.priority is not None:
         unusual.append(f"priority{run.priority:+d}")
+    if run.launcher:
+        unusual.append(redaction_of(config, os.environ).text(f"{_LAUNCHER}{shlex.join(run.launcher)}"))
     return unusual
+
+
+def launched_by(randomise: object) -> tuple[list[str], str]:
+    """What `Experiment.randomise` lists, without its launcher, and the words of that ("" for none)."""
+    listed = [str(each) for each in randomise] if isinstance(randomise, list) else []
+    words = [each.removeprefix(_LAUNCHER) for each in listed if each.startswith(_LAUNCHER)]
+    return [each for each in listed if not each.startswith(_LAUNCHER)], "".join(words)
 
 
 def current_context(

@@ -64,9 +64,14 @@ def draw_heap_offset(schedule_seed: int, slot_identity: bytes) -> int:
     return HEAP_STEP * keyed_uniform(schedule_seed, HEAP_OFFSET, slot_identity, MAX_MEMORY_OFFSET // HEAP_STEP)
 
 
-def draw_mmap_offset(schedule_seed: int, slot_identity: bytes) -> int:
-    """Bytes by which the mappings of this slot lie lower, in every run of the schedule; a multiple of a page."""
-    return PAGE * keyed_uniform(schedule_seed, MMAP_OFFSET, slot_identity, MAX_MEMORY_OFFSET // PAGE)
+def draw_mmap_offset(schedule_seed: int, slot_identity: bytes, page: int = PAGE) -> int:
+    """Bytes by which the mappings of this slot lie lower, in every run of the schedule; a multiple of a ``page``."""
+    return page * keyed_uniform(schedule_seed, MMAP_OFFSET, slot_identity, MAX_MEMORY_OFFSET // page)
+
+
+def page_bytes() -> int:
+    """The size of this machine's pages."""
+    return os.sysconf("SC_PAGESIZE")
 
 
 def wishes(config: Config) -> tuple[str, ...]:
@@ -123,14 +128,14 @@ class MemoryRecord:
     program: str
     maps: tuple[tuple[int, int, str, str], ...]
 
-    def unproved(self, conditions: Conditions) -> str:
-        """What of the wishes its list of mappings does not show, or ""."""
+    def unproved(self, conditions: Conditions, page: int = PAGE) -> str:
+        """What of the wishes its list of mappings does not show, or ""; the machine has pages of ``page`` bytes."""
         if (heap := conditions.heap_offset) is not None:
             begin, end = self.heap
             lines = [(low, high) for low, high, _, name in self.maps if name == "[heap]"]
             if end - begin != heap:
                 return f"its heap was moved by {end - begin} bytes and not by {heap}"
-            if heap and (begin % PAGE or lines != [(begin, -(-end // PAGE) * PAGE)]):
+            if heap and (begin % page or lines != [(begin, -(-end // page) * page)]):
                 return "its heap was in use before it could be moved"
         if (size := conditions.mmap_offset) is not None:
             moved = self.probe[0] - self.probe[1]
@@ -205,7 +210,7 @@ class MemoryOffsets:
                 f"command may take {PRELOAD} away from it (env -i), or not execute it at all"
             )
         for record in records:
-            if problem := record.unproved(conditions):
+            if problem := record.unproved(conditions, page_bytes()):
                 return f"{what}: process {record.pid} ({record.program}): {problem}"
         return ""
 

@@ -20,6 +20,7 @@ from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.iterations import warmups_of
+from layoutrand.execute.launching import Launching, checked_launching
 from layoutrand.execute.memory_offsets import check_memory
 from layoutrand.execute.working_conditions import check_stacks, checked_placement
 from layoutrand.execute.workplace import Workplace, read_input
@@ -126,7 +127,7 @@ class RunPlan:
 
     ``programs`` has the absolute path of each instrument's program, by the instrument's name; ``libraries`` are the
     directories of artefacts that other artefacts need, relative to where all are placed; ``hostname`` is the name of
-    this machine.
+    this machine; ``launching`` is what stands before programs here.
     """
 
     request: RunRequest
@@ -140,6 +141,7 @@ class RunPlan:
     placement: Placement | None
     libraries: tuple[str, ...]
     hostname: str
+    launching: Launching = field(default_factory=Launching)
 
     @property
     def systems(self) -> list[str]:
@@ -210,7 +212,11 @@ def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
     )
     if not startable and not request.built.failures:  # failures are recorded and told like any other
         raise UsageError("nothing to execute: no seed has a binary; build some with `layoutrand build --seeds 30`")
+    launching = Launching()
     if here:
+        launching = checked_launching(
+            request.config, benchmarks.values(), request.built.binaries, request.project.resolve()
+        )
         artefacts = {binary.artefact: binary.path for binary in request.built.binaries}
         check_memory(request.config, benchmarks.values(), artefacts, request.project.resolve())
         check_stacks(
@@ -231,21 +237,23 @@ def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
             for name, benchmark in benchmarks.items()
             if benchmark.expect_stdout is not None
         },
-        programs=_programs(benchmarks, startable) if here else {},
+        programs=_programs(benchmarks, startable, launching) if here else {},
         placement=checked_placement(request.config) if here else None,
         libraries=search_path(_one_layout_each(startable, binaries)) if here else (),
         hostname=request.experiment().hostname,
+        launching=launching,
     )
 
 
-def _programs(benchmarks: Mapping[str, Benchmark], slots: Iterable[Slot]) -> dict[str, str]:
+def _programs(benchmarks: Mapping[str, Benchmark], slots: Iterable[Slot], launching: Launching) -> dict[str, str]:
     """The program of each instrument that the slots ask for, which measures here what they ask it for."""
     used = dict.fromkeys((slot.instrument, slot.benchmark) for slot in slots)
     found = {}
     for each in instruments():
         if metrics := [benchmarks[benchmark].metric for name, benchmark in used if name == each.name]:
+            launching.check(each)
             found[each.name] = each.find()
-            each.check(found[each.name], metrics)
+            each.check(found[each.name], metrics, launching.qemu)
     return found
 
 

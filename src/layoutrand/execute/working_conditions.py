@@ -12,7 +12,14 @@ from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.schedule import Slot
 from layoutrand.config.topology import Placement
 from layoutrand.errors import FeatureUnsupported, UsageError
-from layoutrand.execute.memory_offsets import HEAP_OFFSET, MMAP_OFFSET, draw_heap_offset, draw_mmap_offset, wishes
+from layoutrand.execute.memory_offsets import (
+    HEAP_OFFSET,
+    MMAP_OFFSET,
+    draw_heap_offset,
+    draw_mmap_offset,
+    page_bytes,
+    wishes,
+)
 from layoutrand.host import pinning, stack
 from layoutrand.instruments.known import starter, starters
 from layoutrand.layout.keyed import keyed_uniform
@@ -64,7 +71,7 @@ def conditions_of(config: Config, placement: Placement | None, slot: Slot, bench
         priority=config.run.priority,
         stack_offset=draw_stack_offset(seed, identity) if moved else None,
         heap_offset=draw_heap_offset(seed, identity) if HEAP_OFFSET in wanted else None,
-        mmap_offset=draw_mmap_offset(seed, identity) if MMAP_OFFSET in wanted else None,
+        mmap_offset=draw_mmap_offset(seed, identity, page_bytes()) if MMAP_OFFSET in wanted else None,
         memory_limit=None if under.simulated else benchmark.memory_limit,
         output_limit=benchmark.output_limit,
         process_limit=benchmark.process_limit,

@@ -3,11 +3,11 @@
 Each mechanism says of every offset how much of something the function's hottest code meets there, and so puts offsets
 into classes that must be alike if it is the one:
 
-- *line*, *window*, *fetch*: how many 64-byte lines, 32-byte windows (as caches of decoded instructions hold code) and
+- *line*, *window*, *fetch*: how many cache lines, 32-byte windows (as caches of decoded instructions hold code) and
   16-byte blocks (in which it is fetched and decoded) its hottest instructions lie on;
-- *page*: how many 4 KiB pages they lie on;
-- *sets*: how many of its hot lines lie in sets of a first-level instruction cache of 64 sets and 8 ways that hold more
-  hot lines than they have ways.
+- *page*: how many pages they lie on;
+- *sets*: how many of its hot lines lie in sets of the first-level instruction cache that hold more hot lines than they
+  have ways.
 
 A mechanism is out where it is the same at all offsets, where more of it is not worse, and where offsets of one class
 differ (`layoutrand.stats.dose_fit`) and it leaves more than a fifth of what offsets do.  One that is left alone, and
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.errors import AnalysisError
-from layoutrand.explain.features import LINE, PAGE, SETS, WAYS
+from layoutrand.explain.caches import USUAL, CodeCaches
 from layoutrand.explain.hotness import MOST_OFTEN, OFTEN
 from layoutrand.instruments.known import simulated
 from layoutrand.stats import DoseFit, dose_fit
@@ -46,11 +46,13 @@ _JUMP: Final = 2
 class SweptCode:
     """What of the swept function is executed how often, by offset from its begin, and which lines others are hot on.
 
-    ``executed`` is ascending; ``others`` are numbers of lines, in the binaries of the sweep.
+    ``executed`` is ascending; ``others`` are numbers of lines, in the binaries of the sweep; ``caches`` are those of
+    the machine that executes it.
     """
 
     executed: tuple[tuple[int, float], ...]
     others: tuple[int, ...]
+    caches: CodeCaches = USUAL
 
 
 @dataclass(frozen=True)
@@ -87,12 +89,13 @@ def levels(code: SweptCode, starts: Sequence[int]) -> dict[str, tuple[float, ...
     """Of each mechanism how much the function meets of it where it begins at each of these addresses."""
     hottest = _bytes(code.executed, MOST_OFTEN)
     hot = _bytes(code.executed, OFTEN)
+    line, page = code.caches.line, code.caches.page
     found = {
         name: tuple(float(len(np.unique((at + hottest) // unit))) for at in starts)
-        for name, unit in (("line", LINE), ("window", WINDOW), ("fetch", FETCH), ("page", PAGE))
+        for name, unit in (("line", line), ("window", WINDOW), ("fetch", FETCH), ("page", page))
     }
     others = np.unique(np.array(code.others, np.int64))
-    conflicts = np.array([_conflicts(np.unique((at + hot) // LINE), others) for at in starts], float)
+    conflicts = np.array([_conflicts(np.unique((at + hot) // line), others, code.caches) for at in starts], float)
     most = conflicts.max(initial=0.0)
     # None, some and many: each count by itself would be a class of one offset, which nothing can speak against.
     found["sets"] = tuple(np.ceil(2 * conflicts / most).tolist()) if most else tuple(conflicts.tolist())
@@ -128,11 +131,13 @@ def _candidate(
     return Mechanism(name, classes, fit, out)
 
 
-def swept_code(executed: Sequence[tuple[int, float]], others: Sequence[int], name: str) -> SweptCode:
+def swept_code(
+    executed: Sequence[tuple[int, float]], others: Sequence[int], name: str, caches: CodeCaches = USUAL
+) -> SweptCode:
     """Raises `AnalysisError` for a function that is not executed."""
     if not executed:
         raise AnalysisError(f"{name} is not executed, or not for long enough to be seen in a profile")
-    return SweptCode(tuple(sorted(executed)), tuple(others))
+    return SweptCode(tuple(sorted(executed)), tuple(others), caches)
 
 
 def _bytes(executed: Sequence[tuple[int, float]], part: float) -> NDArray[np.int64]:
@@ -147,8 +152,8 @@ def _bytes(executed: Sequence[tuple[int, float]], part: float) -> NDArray[np.int
     return np.array(found, np.int64)
 
 
-def _conflicts(lines: NDArray[np.int64], others: NDArray[np.int64]) -> int:
+def _conflicts(lines: NDArray[np.int64], others: NDArray[np.int64], caches: CodeCaches) -> int:
     """How many of the lines lie in sets that hold more hot lines than they have ways."""
     everything = np.union1d(lines, others)
-    held = np.bincount(everything % SETS, minlength=SETS)
-    return int((held[lines % SETS] > WAYS).sum())
+    held = np.bincount(everything % caches.sets, minlength=caches.sets)
+    return int((held[lines % caches.sets] > caches.ways).sum())

@@ -20,6 +20,7 @@ from layoutrand.execute import experiment as experiments
 from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
+from layoutrand.explain.caches import caches_of
 from layoutrand.explain.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
 from layoutrand.explain.own_results import execute_apart
@@ -128,6 +129,7 @@ def examined(
         link=built.capture.link(artefact),
         identity=binaries[IDENTITY],
         binaries=_measured(sample, selection, binaries),
+        caches=caches_of(selection.host_facts, sample.instrument),
     )
     check(subject)
     profiled = _of_one_case(config, benchmark, case) if case else config

@@ -2,8 +2,8 @@
 
 Of each hot function:
 
-- *line*: its start within a 64-byte line, and so within the 32- and 16-byte blocks that code is fetched and decoded in;
-- *page*: its start within a 4 KiB page, which decides its sets in a first-level instruction cache of 64 sets;
+- *line*: its start within a cache line, and so within the 32- and 16-byte blocks that code is fetched and decoded in;
+- *page*: its start within a page, which decides its sets in many first-level instruction caches;
 - *stride*: its start modulo 16 KiB, as tables of branch predictors are indexed by low bits of addresses;
 - *loop*: how many lines its hottest instructions lie on, as a rule an inner loop: a small one is faster on one line;
 - *pages*: how many pages its hot part lies on.
@@ -16,8 +16,8 @@ Of each hot function with its hottest callees, and of the hottest functions with
 - *offset*: the distance modulo 16 KiB, as branches at such distances share entries of predictor tables.
 
 Of all of them together: *all pages*, how many pages hold hot code, and *overfull*, how many hot lines lie in sets with
-more than 8 of them.  "Hot" are the instructions that are executed often (`layoutrand.explain.hotness`), not whole
-functions.
+more of them than ways.  Lines, pages, sets and ways are those of the machine (`layoutrand.explain.caches`).  "Hot" are
+the instructions that are executed often (`layoutrand.explain.hotness`), not whole functions.
 """
 
 from __future__ import annotations
@@ -30,14 +30,11 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.explain.caches import CodeCaches
 from layoutrand.explain.hotness import Hotness
 
-LINE: Final = 64
 BLOCK: Final = 16
-PAGE: Final = 4096
 STRIDE: Final = 16384
-SETS: Final = 64
-WAYS: Final = 8
 CALLEES: Final = 2
 """Of each hot function so many of its hottest callees are looked at."""
 
@@ -73,12 +70,12 @@ class Feature:
     @property
     def words(self) -> str:
         """What it is, for people."""
-        return _WORDS[self.kind].format(*self.functions)
+        return _WORDS[self.kind].format(*self.functions, bytes=self.period, kib=self.period >> 10)
 
 
 _WORDS: Final = {
-    "line": "start of {0} within its 64-byte line",
-    "page": "start of {0} within its 4 KiB page",
+    "line": "start of {0} within its {bytes}-byte line",
+    "page": "start of {0} within its {kib} KiB page",
     "stride": "start of {0} modulo 16 KiB",
     "loop": "lines under the hottest instructions of {0}",
     "pages": "pages that the hot part of {0} lies on",
@@ -87,7 +84,7 @@ _WORDS: Final = {
     "near": "hot code of {0} and {1} on one page",
     "offset": "distance from {0} to {1} modulo 16 KiB",
     "all pages": "pages that hold hot code",
-    "overfull": "hot lines in L1I sets with more than 8 of them",
+    "overfull": "hot lines in L1I sets with more of them than ways",
 }
 
 
@@ -117,17 +114,18 @@ def all_features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
     names = [function.name for function in hotness.functions]
     hot = [np.array(function.hot, np.int64) for function in hotness.functions]
     hottest = [np.array(function.hottest, np.int64) for function in hotness.functions]
-    lines = [[np.unique((row[f] + hot[f]) // LINE) for f in range(len(names))] for row in starts]
-    on_pages = [[np.unique(line * LINE // PAGE) for line in row] for row in lines]
-    in_sets = [[np.unique(line % SETS) for line in row] for row in lines]
+    line, page = hotness.caches.line, hotness.caches.page
+    lines = [[np.unique((row[f] + hot[f]) // line) for f in range(len(names))] for row in starts]
+    on_pages = [[np.unique(of_one * line // page) for of_one in row] for row in lines]
+    in_sets = [[np.unique(of_one % hotness.caches.sets) for of_one in row] for row in lines]
     found = []
     for f, name in enumerate(names):
         start = starts[:, f]
         found += [
-            Feature("line", (name,), "classes", LINE, (start % LINE).astype(float)),
-            Feature("page", (name,), "circle", PAGE, (start % PAGE).astype(float)),
+            Feature("line", (name,), "classes", line, (start % line).astype(float)),
+            Feature("page", (name,), "circle", page, (start % page).astype(float)),
             Feature("stride", (name,), "circle", STRIDE, (start % STRIDE).astype(float)),
-            Feature("loop", (name,), "number", 0, _counts([np.unique((at + hottest[f]) // LINE) for at in start])),
+            Feature("loop", (name,), "number", 0, _counts([np.unique((at + hottest[f]) // line) for at in start])),
             Feature("pages", (name,), "number", 0, np.array([float(len(row[f])) for row in on_pages])),
         ]
     for f, g in pairs(hotness):
@@ -142,8 +140,8 @@ def all_features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
     if names:
         everywhere = [np.unique(np.concatenate(row)) for row in lines]
         found += [
-            Feature("all pages", (), "number", 0, _counts([np.unique(row * LINE // PAGE) for row in everywhere])),
-            Feature("overfull", (), "number", 0, np.array([_overfull(row) for row in everywhere])),
+            Feature("all pages", (), "number", 0, _counts([np.unique(row * line // page) for row in everywhere])),
+            Feature("overfull", (), "number", 0, np.array([_overfull(row, hotness.caches) for row in everywhere])),
         ]
     return found
 
@@ -165,7 +163,7 @@ def table_of(hotness: Hotness, starts: NDArray[np.int64]) -> tuple[Values, Value
 
 
 def _smooth(feature: Feature) -> Values:
-    """As `design`, but of places within a line their 16-byte block and their angle: without alignment there are 64."""
+    """As `design`, but of places within a line their 16-byte block and their angle: without alignment they are many."""
     if feature.scale != "classes":
         return design(feature)
     block = replace(feature, values=feature.values // BLOCK)
@@ -205,6 +203,6 @@ def _counts(sets: Sequence[NDArray[np.int64]]) -> Values:
     return np.array([float(len(row)) for row in sets])
 
 
-def _overfull(lines: NDArray[np.int64]) -> float:
-    held = np.bincount(lines % SETS, minlength=SETS)
-    return float(held[held > WAYS].sum())
+def _overfull(lines: NDArray[np.int64], caches: CodeCaches) -> float:
+    held = np.bincount(lines % caches.sets, minlength=caches.sets)
+    return float(held[held > caches.ways].sum())

@@ -76,6 +76,7 @@ def profile_of(request: RunRequest, system: str, benchmark: str, profiling: Prof
         choices=replace(request.choices, benchmarks=[benchmark], seeds=[1]),
     )
     plan = make_plan(request)
+    plan.launching.check(profiling.profiler.kind)
     reading = plan.benchmarks[benchmark].metric.suite
     if reading is not None and reading.by_tools:
         raise FeatureUnsupported(

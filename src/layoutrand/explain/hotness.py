@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.explain.caches import USUAL, CodeCaches
 from layoutrand.instruments.profile import Profile, Segment
 from layoutrand.model import Section
 from layoutrand.objects import elf
@@ -53,13 +54,14 @@ class Hotness:
     """The hot functions, hottest first; ``calls`` maps pairs of their positions to how often one calls the other.
 
     ``in_artefact`` is the share of the cost inside the artefact, ``covered`` that inside the hot functions; the rest
-    lies in shared libraries and in functions that were left out.
+    lies in shared libraries and in functions that were left out.  ``caches`` are those of the machine where it is hot.
     """
 
     functions: tuple[HotFunction, ...]
     calls: Mapping[tuple[int, int], int] = field(default_factory=dict)
     in_artefact: float = 1.0
     covered: float = 1.0
+    caches: CodeCaches = USUAL
 
 
 def segments(file: elf.Elf) -> tuple[Segment, ...]:

@@ -125,6 +125,7 @@ def _predict(sample: Sample, selection: Selection, setup: ExplainSetup, order: P
     seeds, means = means_of(subject.sample, subject.binaries)
     identity = addresses(setup.cache, subject.identity, subject.link)
     hotness = hot_functions(profile, subject.link.sections, identity, most=order.most_functions)
+    hotness = replace(hotness, caches=subject.caches)
     wanted = [function.section for function in hotness.functions]
     if not wanted:
         raise AnalysisError("the profile has no function of the program, so there is nothing to predict from")

@@ -25,6 +25,7 @@ from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.cache.store import Cache
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError, FeatureUnsupported
+from layoutrand.explain.caches import USUAL, CodeCaches
 from layoutrand.explain.explain_warnings import CostOutside, FewLayouts, NoCalls, NothingDiffers
 from layoutrand.explain.features import Feature, design, features
 from layoutrand.explain.hotness import Hotness, function_names, hot_functions, mangled, renamed
@@ -65,7 +66,8 @@ SIDE: Final = 3
 class Subject:
     """One benchmark of one system: what was measured of it, and where its code lies.
 
-    ``binaries`` maps each seed to the binary that was measured, ``identity`` is the one that was profiled.
+    ``binaries`` maps each seed to the binary that was measured, ``identity`` is the one that was profiled, ``caches``
+    are those of the machine that measured.
     """
 
     sample: Sample
@@ -73,6 +75,7 @@ class Subject:
     link: CapturedLink
     identity: Binary
     binaries: Mapping[int, Binary]
+    caches: CodeCaches = USUAL
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,7 @@ def explain(
     response = np.log(means) * sign  # large is bad
     address = addresses(cache, subject.identity, subject.link)
     hotness = hot_functions(profile, subject.link.sections, address, most=most_functions)
+    hotness = replace(hotness, caches=subject.caches)
     hot = [subject.link.sections[function.section] for function in hotness.functions]
     hotness = renamed(hotness, function_names(hot, readable(mangled(hot))))
     starts = hot_starts(cache, subject.link, hotness, [subject.binaries[seed] for seed in seeds])

@@ -32,14 +32,15 @@ from layoutrand.execute.measure import Executor
 from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
+from layoutrand.explain.caches import USUAL, CodeCaches, caches_of
 from layoutrand.explain.causes import Cause, SweptCode, cause, levels, swept_code
 from layoutrand.explain.explain_warnings import RoundsLeftOut
-from layoutrand.explain.features import LINE
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
 from layoutrand.explain.hotness import hot_functions
 from layoutrand.explain.offsets import Offsets, checked_offsets
 from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.suspects import addresses
+from layoutrand.host.facts import host_facts
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import IDENTITY, LayoutName
@@ -108,6 +109,7 @@ class Sweep:
     summary: Summary
     hostname: str
     cause: Cause | None
+    caches: CodeCaches = USUAL
 
     @property
     def warnings(self) -> tuple[AnyWarning, ...]:
@@ -144,10 +146,11 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
     response = dose_response(
         np.log(means), offsets, period=order.offsets.period, confidence=order.confidence, seed=config.run.schedule_seed
     )
-    found = None
+    found, caches = None, caches_of(host_facts(), sample.instrument)
     if setup.profiling is not None and response.matters:
         sign = 1 if sample.better == "less" else -1
-        met = levels(_code(order, setup, config, function, made), [made.hole.window + offset for offset in offsets])
+        code = _code(order, setup, config, function, made, caches)
+        met = levels(code, [made.hole.window + offset for offset in offsets])
         level = 1 - order.confidence
         found = cause(sign * np.log(means), met, sample.instrument, level=level, seed=config.run.schedule_seed)
     return Sweep(
@@ -166,11 +169,17 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
         summary=summary,
         hostname=hostname,
         cause=found,
+        caches=caches,
     )
 
 
 def _code(
-    order: SweepOrder, setup: SweepSetup, config: Config, function: SweptFunction, made: SweptBinaries
+    order: SweepOrder,
+    setup: SweepSetup,
+    config: Config,
+    function: SweptFunction,
+    made: SweptBinaries,
+    caches: CodeCaches,
 ) -> SweptCode:
     """What of the function is hot, by a profile of the identity binary, and which lines others are hot on."""
     assert setup.profiling is not None
@@ -189,8 +198,8 @@ def _code(
         if hot.section != function.section:
             at = int(places[hot.section])
             at += made.hole.shift if at > made.hole.begin else 0
-            lines.update((at + offset) // LINE for offset in hot.hot)
-    return swept_code(executed, sorted(lines), order.function)
+            lines.update((at + offset) // caches.line for offset in hot.hot)
+    return swept_code(executed, sorted(lines), order.function, caches)
 
 
 def in_rounds(config: Config) -> Config:

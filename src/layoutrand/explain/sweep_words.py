@@ -13,13 +13,18 @@ from layoutrand.text.quantities import SECONDS, digits_of, percent
 _LOOSE: Final = 5.0
 """Percent: where more is left open, it is said how less can be."""
 
-MECHANISMS: Final = {
-    "line": "instruction line straddle (64-byte lines under its hottest instructions)",
+_MECHANISMS: Final = {
+    "line": "instruction line straddle ({line}-byte lines under its hottest instructions)",
     "window": "32-byte window (as caches of decoded instructions hold them, under its hottest instructions)",
     "fetch": "loop alignment (16-byte blocks that its hottest instructions are fetched in)",
-    "page": "instruction page straddle (4 KiB pages under its hottest instructions)",
-    "sets": "instruction cache set conflict (its hot lines in sets that hold more than 8 hot ones)",
+    "page": "instruction page straddle ({kib} KiB pages under its hottest instructions)",
+    "sets": "instruction cache set conflict (its hot lines in sets that hold more than {ways} hot ones)",
 }
+
+
+def _mechanism(name: str, found: Sweep) -> str:
+    caches = found.caches
+    return _MECHANISMS[name].format(line=caches.line, kib=caches.page >> 10, ways=caches.ways)
 
 
 def verdict(found: Sweep) -> str:
@@ -82,8 +87,8 @@ def why(found: Sweep) -> str:
         (only,) = left
         assert only.fit is not None
         return (
-            f"cause: {MECHANISMS[only.mechanism]}, which explains {percent(only.fit.share, 0)} of what offsets do; "
-            f"no other mechanism that was looked at is left"
+            f"cause: {_mechanism(only.mechanism, found)}, which explains {percent(only.fit.share, 0)} of what offsets "
+            "do; no other mechanism that was looked at is left"
         )
     if not left:
         tried = [(each.fit.share, each) for each in found.cause.candidates if each.fit is not None and each.fit.rises]
@@ -92,14 +97,14 @@ def why(found: Sweep) -> str:
         share, closest = max(tried, key=lambda pair: pair[0])
         return (
             f"cause: cannot tell: none of the mechanisms that were looked at is enough; closest is "
-            f"{MECHANISMS[closest.mechanism]} with {percent(share, 0)} of what offsets do, but {closest.out}"
+            f"{_mechanism(closest.mechanism, found)} with {percent(share, 0)} of what offsets do, but {closest.out}"
         )
     if len(left) == 1 and left[0].fit is not None:
         return (
-            f"cause: cannot tell: only {MECHANISMS[left[0].mechanism]} is left, and explains no more than "
+            f"cause: cannot tell: only {_mechanism(left[0].mechanism, found)} is left, and explains no more than "
             f"{percent(left[0].fit.share, 0)} of what offsets do; a larger --rounds helps"
         )
-    names = " and ".join(MECHANISMS[each.mechanism] for each in left)
+    names = " and ".join(_mechanism(each.mechanism, found) for each in left)
     return (
         f"cause: cannot tell between {names}: these offsets do not tell them apart; a smaller --step, a larger "
         "range of --offset or a larger --rounds may"
@@ -110,7 +115,7 @@ def not_seen(found: Sweep) -> str:
     """Which mechanisms the metric has nothing of; "" where it has of all."""
     if found.cause is None or not found.cause.unseen:
         return ""
-    names = ", ".join(MECHANISMS[name].partition(" (")[0] for name in found.cause.unseen)
+    names = ", ".join(_MECHANISMS[name].partition(" (")[0] for name in found.cause.unseen)
     return f"{found.sample.metric} is simulated, and has nothing of {names}: only times can show these"
 
 

@@ -16,8 +16,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from layoutrand.config.topology import parse_cpus
+from layoutrand.config.topology import fastest, parse_cpus
 from layoutrand.engines.known import engines
+from layoutrand.host.code_caches import code_caches
+from layoutrand.host.cores import kinds_of_cores, model
+from layoutrand.host.pinning import read_topology
+from layoutrand.host.virtual import is_virtual
 from layoutrand.platform.proc_files import CPUS, load1, number, text, told_by_psutil
 
 ROOT: Final = Path("/")
@@ -30,7 +34,8 @@ def host_facts(root: Path = ROOT) -> dict[str, Any]:
         "hostname": uname.node,
         "machine": uname.machine,
         "kernel": f"{uname.system} {uname.release}",
-        "cpu_model": _cpu_model(root),
+        "cpu_model": model(root) or platform.processor() or None,
+        "cores": [f"{kind}: CPU {cpus}" for kind, cpus in kinds_of_cores(root).items()],
         "cpus": os.cpu_count(),
         "cpus_allowed": len(os.sched_getaffinity(0)),
         "memory_bytes": told_by_psutil(ROOT, lambda psutil: psutil.virtual_memory().total),
@@ -41,6 +46,7 @@ def host_facts(root: Path = ROOT) -> dict[str, Any]:
         "frequency_driver": text(root / CPUS / "cpu0/cpufreq/scaling_driver"),
         "smt": _smt(root),
         "clocksource": text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        **code_caches(root, fastest(read_topology(root / CPUS))),
         "isolated_cpus": sorted(parse_cpus(text(root / CPUS / "isolated") or "")),
     }
 
@@ -57,12 +63,14 @@ def node_name() -> str:
 def host_settings(root: Path = ROOT) -> dict[str, Any]:
     """What doctor looks at beyond the facts: settings and standing conditions that can be mended or must be known."""
     return {
-        "virtual": " hypervisor" in (text(root / "proc/cpuinfo") or ""),
+        "virtual": is_virtual(root),
         "governors": _governors(root),
+        "boost_of_policies": not (root / CPUS / "cpufreq/boost").exists()
+        and any((root / CPUS).glob("cpufreq/policy*/boost")),
         "swap_used_bytes": told_by_psutil(root, lambda psutil: psutil.swap_memory().used) or 0,
         "perf_event_paranoid": number(root / "proc/sys/kernel/perf_event_paranoid"),
         "nmi_watchdog": number(root / "proc/sys/kernel/nmi_watchdog"),
-        "hardware_counters": (root / "sys/bus/event_source/devices/cpu").exists(),
+        "hardware_counters": bool(counting_units(root)),
         "on_battery": _on_battery(root),
         "steal_share": told_by_psutil(root, _steal_share),
     }
@@ -103,22 +111,24 @@ def turbo(root: Path = ROOT) -> bool | None:
     no_turbo = number(root / CPUS / "intel_pstate/no_turbo")
     if no_turbo is not None:
         return no_turbo == 0
-    boost = number(root / CPUS / "cpufreq/boost")
-    return None if boost is None else boost == 1
-
-
-def _cpu_model(root: Path) -> str | None:
-    for line in (text(root / "proc/cpuinfo") or "").splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() in {"model name", "Model", "cpu"}:  # x86, ARM boards, POWER
-            return value.strip()
-    return platform.processor() or None
+    boosts = [number(root / CPUS / "cpufreq/boost"), *map(number, (root / CPUS).glob("cpufreq/policy*/boost"))]
+    known = [boost == 1 for boost in boosts if boost is not None]
+    return any(known) if known else None
 
 
 def _smt(root: Path) -> bool | None:
     """Whether some CPUs are halves of one core."""
     active = number(root / CPUS / "smt/active")
     return None if active is None else active == 1
+
+
+def counting_units(root: Path) -> list[str]:
+    """What counts events of cores: ``cpu``, or one for each kind of core, as ``apple_firestorm_pmu``, with its CPUs.
+
+    What counts events of other parts, such as memory controllers, has none, or a mask of who is to ask it.
+    """
+    units = (root / "sys/bus/event_source/devices").glob("*")
+    return sorted(unit.name for unit in units if unit.name == "cpu" or (unit / "cpus").exists())
 
 
 def _governors(root: Path) -> list[str]:

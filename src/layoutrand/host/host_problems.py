@@ -15,6 +15,7 @@ TUNE: Final = "or let `layoutrand run --tune` do it while it measures"
 _WAIT: Final = "wait until other work has ended, such as an installation or a backup"
 _CPUS: Final = "/sys/devices/system/cpu"
 _SLOW_CLOCKS: Final = {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"}
+_CLOCKS: Final = {"x86_64": "tsc", "aarch64": "arch_sys_counter", "riscv64": "riscv_clocksource"}
 _WORTH_ISOLATING: Final = 4
 _MUCH_STEAL: Final = 0.005
 
@@ -53,9 +54,8 @@ def _clock(facts: _Values, settings: _Values, _state: _Values) -> Iterator[HostP
         )
     if facts.get("turbo"):
         intel = str(facts.get("frequency_driver") or "intel_pstate").startswith("intel")
-        command = (
-            f"echo 1 | sudo tee {_CPUS}/intel_pstate/no_turbo" if intel else f"echo 0 | sudo tee {_CPUS}/cpufreq/boost"
-        )
+        files = f"{_CPUS}/cpufreq/policy*/boost" if settings.get("boost_of_policies") else f"{_CPUS}/cpufreq/boost"
+        command = f"echo 1 | sudo tee {_CPUS}/intel_pstate/no_turbo" if intel else f"echo 0 | sudo tee {files}"
         yield HostProblem(
             "note", "turbo is on: clocks depend on temperature and on what other cores do", f"{command}; {TUNE}"
         )
@@ -69,8 +69,9 @@ def _clock(facts: _Values, settings: _Values, _state: _Values) -> Iterator[HostP
         yield HostProblem(
             "warning",
             f"the clock is {source}, which takes microseconds to read: programs that read it often suffer",
-            "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource "
-            "(where the kernel found tsc unstable, it has its reasons: see dmesg)",
+            f"echo {_CLOCKS.get(str(facts.get('machine')), 'ONE_OF_available_clocksource')} | sudo tee "
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource "
+            "(where the kernel found it unstable, it has its reasons: see dmesg)",
         )
     if settings.get("on_battery"):
         yield HostProblem("warning", "the machine runs on battery, so its clocks are limited", "plug it in")
@@ -137,6 +138,12 @@ def _cores(facts: _Values, _settings: _Values, _state: _Values) -> Iterator[Host
             "SMT is on: two CPUs share one core, and slow each other down",
             'cpu = "auto" under [run] takes a core by itself, and others are kept off it by '
             f"echo off | sudo tee {_CPUS}/smt/control",
+        )
+    if len(kinds := facts.get("cores") or []) > 1:
+        yield HostProblem(
+            "warning",
+            f"the cores are of {len(kinds)} kinds ({'; '.join(kinds)}): the scheduler chooses anew in each execution",
+            'cpu = "auto" under [run] takes one of the fastest',
         )
     if (facts.get("cpus") or 0) >= _WORTH_ISOLATING and not facts.get("isolated_cpus"):
         last = facts["cpus"] - 1

@@ -28,10 +28,11 @@ GOVERNOR: Final = KnownSetting(
     "performance",
 )
 NO_TURBO: Final = KnownSetting(re.compile(rf"{_CPUS}intel_pstate/no_turbo"), re.compile("[01]"), "1")
+POLICY_BOOST: Final = KnownSetting(re.compile(rf"{_CPUS}cpufreq/policy[0-9]{{1,5}}/boost"), re.compile("[01]"), "0")
 BOOST: Final = KnownSetting(re.compile(rf"{_CPUS}cpufreq/boost"), re.compile("[01]"), "0")
 PARANOID: Final = KnownSetting(re.compile("proc/sys/kernel/perf_event_paranoid"), re.compile("-?[0-9]{1,2}"), "2")
 WATCHDOG: Final = KnownSetting(re.compile("proc/sys/kernel/nmi_watchdog"), re.compile("[01]"), "0")
-_ALL: Final = (GOVERNOR, NO_TURBO, BOOST, PARANOID, WATCHDOG)
+_ALL: Final = (GOVERNOR, NO_TURBO, BOOST, POLICY_BOOST, PARANOID, WATCHDOG)
 
 
 def is_known_change(path: str, before: str, after: str) -> bool:

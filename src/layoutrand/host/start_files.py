@@ -47,9 +47,10 @@ class StartFiles:
         self._known: dict[str, tuple[_Inode, str]] = {}
         self._libc: dict[str, tuple[str, str]] = {}  # loader -> (its digest, the libc beside it)
 
-    def read(self, programs: Iterable[Path]) -> dict[str, str] | None:
+    def read(self, programs: Iterable[Path], prefix: str = "") -> dict[str, str] | None:
         """Path -> the first 16 digits of the SHA-256 of its content, of what starting these programs reads.
 
+        ``prefix`` is the directory where an emulator looks for files first (qemu's ``-L``).
         Nothing for static programs.  None where it is not known: a program cannot be read or is none of 64 bits, or its
         loader is not there.
         """
@@ -58,6 +59,8 @@ class StartFiles:
             loader = self._loader(os.fspath(program))
             if loader is None:
                 return None
+            if loader and prefix and os.path.exists(f"{self._root}{prefix}{loader}"):
+                loader = prefix + loader
             if not loader or loader in found:
                 continue
             digest = self._digest(loader)

@@ -175,6 +175,9 @@ def _wanted(root: Path) -> Iterable[tuple[Path, str]]:
             yield policy / "scaling_governor", known_settings.GOVERNOR.after
     yield cpus / "intel_pstate/no_turbo", known_settings.NO_TURBO.after
     yield cpus / "cpufreq/boost", known_settings.BOOST.after
+    if not (cpus / "cpufreq/boost").exists():  # else it is the same switch, for all at once
+        for policy in sorted((cpus / "cpufreq").glob("policy*")):
+            yield policy / "boost", known_settings.POLICY_BOOST.after
     paranoid = root / "proc/sys/kernel/perf_event_paranoid"
     if (proc_files.number(paranoid) or 0) > int(known_settings.PARANOID.after):
         yield paranoid, known_settings.PARANOID.after

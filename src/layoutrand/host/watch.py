@@ -18,6 +18,7 @@ does not know the others.
 from __future__ import annotations
 
 import os
+import re
 import resource
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,7 +37,11 @@ MOST_CPUS: Final = 32
 SCAN_EVERY_S: Final = 5.0
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 _USER, _NICE, _SYSTEM, _IRQ, _SOFTIRQ, _STEAL = 0, 1, 2, 5, 6, 7  # columns of /proc/stat; idle and iowait are not busy
-_SENSORS: Final = {"coretemp", "k10temp", "zenpower", "cpu_thermal", "x86_pkg_temp", "cpu-thermal", "soc_thermal"}
+_SENSORS: Final = re.compile(
+    r"coretemp|k10temp|zenpower|x86_pkg_temp|apm_xgene|sfctemp"
+    r"|(cpu|soc|package|cluster|bigcore|littlecore|center)[0-9]*([-_][a-z0-9]+)*[-_]thermal"
+)
+"""Drivers of x86 and of Arm servers, and what device trees call zones of a processor, such as ``bigcore0-thermal``."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +90,9 @@ class HostWatch:
             self._processes.look()
         return self._read(cpus)
 
-    def start_files(self, programs: Iterable[Path]) -> dict[str, Any]:
+    def start_files(self, programs: Iterable[Path], prefix: str = "") -> dict[str, Any]:
         """``start_files``, as `StartFiles.read` has them; nothing where they are not known."""
-        found = self._start_files.read(programs)
+        found = self._start_files.read(programs, prefix)
         return {} if found is None else {"start_files": found}
 
     def state(self, before: Reading, cpus: Sequence[int] | None = None, *, unseen_cpu_s: float = 0.0) -> dict[str, Any]:
@@ -217,9 +222,12 @@ def _used(before: Reading, after: Reading) -> tuple[int, ...]:
 def _sensor(root: Path) -> Path | None:
     """The temperature of the processor in thousandths of a degree Celsius; other sensors may be slow to read."""
     for place in sorted((root / "sys/class/hwmon").glob("hwmon*")):
-        if proc_files.text(place / "name") in _SENSORS and proc_files.number(place / "temp1_input") is not None:
+        if (
+            _SENSORS.fullmatch(proc_files.text(place / "name") or "")
+            and proc_files.number(place / "temp1_input") is not None
+        ):
             return place / "temp1_input"
     for place in sorted((root / "sys/class/thermal").glob("thermal_zone*")):
-        if proc_files.text(place / "type") in _SENSORS and proc_files.number(place / "temp") is not None:
+        if _SENSORS.fullmatch(proc_files.text(place / "type") or "") and proc_files.number(place / "temp") is not None:
             return place / "temp"
     return None

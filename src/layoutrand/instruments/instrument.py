@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from layoutrand.config.metric import Metric
 from layoutrand.config.warmup_choices import InForce
@@ -71,6 +71,9 @@ class Starter(ABC):
     slowdown: ClassVar[int] = 1
     """How many times as long as by itself a program may take; ``timeout_s`` is meant for the program as it is."""
 
+    behind: ClassVar[Literal["anything", "a starter", "nothing"]] = "nothing"
+    """What may stand between it and the program: any launcher; one that has this processor execute it; or nothing."""
+
     def find(self) -> str:
         """The absolute path of its program, "" where it needs none; raises `ToolNotFound` that says what to do."""
         if not self.program:
@@ -88,9 +91,9 @@ class Starter(ABC):
         """The command that installs its program."""
         return install([self.program])
 
-    def prepare(self, files: InstrumentFiles) -> None:
-        """Make what it needs there before an execution, such as a FIFO."""
-        del files
+    def prepare(self, files: InstrumentFiles, qemu: str = "") -> None:
+        """Make what it needs there before an execution, such as a FIFO; ``qemu`` as in `Instrument.check`."""
+        del files, qemu
 
 
 class Instrument(Starter):
@@ -141,18 +144,21 @@ class Instrument(Starter):
         """See `Starter`."""
         return f"a benchmark asks for {self.settings}, but {super().absent()}"
 
-    def check(self, program: str, metrics: Sequence[Metric]) -> None:
-        """Raise `FeatureUnsupported` where it cannot measure here what these ask for; before anything is executed."""
-        del program, metrics
+    def check(self, program: str, metrics: Sequence[Metric], qemu: str = "") -> None:
+        """Raise `FeatureUnsupported` where it cannot measure here what these ask for; before anything is executed.
+
+        ``qemu`` is the absolute path of the qemu that executes programs here, "" for none.
+        """
+        del program, metrics, qemu
 
     def prefix(self, program: str, metric: Metric, files: InstrumentFiles) -> tuple[str, ...]:
         """The words before a benchmark's command; ``program`` is what `find` found."""
         del program, metric, files
         return ()
 
-    def environment(self, metric: Metric) -> dict[str, str]:
+    def environment(self, metric: Metric, files: InstrumentFiles) -> dict[str, str]:
         """Variables that the execution has because of it, the same in every execution of a benchmark."""
-        del metric
+        del metric, files
         return {}
 
     def fatal_signal(self, messages: Callable[[], bytes], argv: Sequence[str]) -> int | None:

@@ -47,7 +47,8 @@ def parse_counts(text: str, events: Sequence[str]) -> dict[str, tuple[float, str
             others = ", ".join(found) or "nothing"
             raise NoMeasurement(
                 f"perf stat did not count {event!r} as such, but {others}. Where a processor has cores of two types, "
-                "name the one to count on, as in cpu_core/instructions/, and pin to such a core with run.cpu"
+                "name the one to count on, as in cpu_core/instructions/ or apple_firestorm_pmu/instructions/, and pin "
+                "to such a core with run.cpu"
             )
         value, unit, share = found[event]
         if value.startswith("<"):

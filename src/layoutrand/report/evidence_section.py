@@ -21,6 +21,7 @@ from layoutrand.analysis.evidence import (
 )
 from layoutrand.analysis.selection import Selection
 from layoutrand.config.disturbance import explanations, summary, whereabouts
+from layoutrand.execute.experiment import launched_by
 from layoutrand.instruments.known import simulated
 from layoutrand.model import BinaryName, Context
 from layoutrand.text.document import Chapter, Table
@@ -67,6 +68,7 @@ def head(
         ("Disturbed executions", f"{n_disturbed} ({where})" if n_disturbed else "0"),
         ("Binaries not built", str(len(selection.build_failures))),
         ("Randomised per execution", experiment_words(experiment.randomise)),
+        *([("Executed under", launcher)] if (launcher := launched_by(json.loads(experiment.randomise))[1]) else []),
         ("layoutrand", ", ".join(dict.fromkeys(context.version for context in contexts)) or "version not recorded"),
     ]
 
@@ -207,7 +209,7 @@ def _listed(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]])
 
 def experiment_words(text: str) -> str:
     """The canonical JSON of what each execution had drawn or set, for people."""
-    return ", ".join(map(str, json.loads(text))) or "nothing"
+    return ", ".join(launched_by(json.loads(text))[0]) or "nothing"
 
 
 def _moment(started_at: float) -> str:

@@ -128,7 +128,15 @@ _EXECUTION: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     **dict.fromkeys(("started_at", "wall_s"), _real),
     "rusage": _json(_table_of(_is_number)),
     "argv": _json(_list_of(_is_text)),
-    "conditions": _json(_table_with(cpus=_list_of(_is_number), siblings=_list_of(_is_number), program_file=_is_text)),
+    "conditions": _json(
+        _table_with(
+            cpus=_list_of(_is_number),
+            siblings=_list_of(_is_number),
+            program_file=_is_text,
+            launcher=_list_of(_is_text),
+            launcher_sha256=_is_text,
+        )
+    ),
     "host_state": _json(
         _table_with(
             governor=_is_word, turbo=_is_word, start_files=lambda value: value is None or _table_of(_is_text)(value)

@@ -21,6 +21,7 @@ class _Native(Instrument):
     reads_output = True
     counts = False
     elapsed = WALL_METRIC
+    behind = "anything"
 
     def is_asked(self, metric: Metric) -> bool:
         """See `Instrument`."""

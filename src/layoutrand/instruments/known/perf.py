@@ -20,6 +20,7 @@ class _Perf(Instrument):
     name = "perf"
     program = "perf"
     settings = "metric.counters"
+    behind = "a starter"
     described = " ".join(("perf", *perf_stat.OPTIONS))
 
     def is_asked(self, metric: Metric) -> bool:
@@ -38,8 +39,9 @@ class _Perf(Instrument):
         """See `Starter`."""
         return f"{super().absent()}, or leave counters out"
 
-    def check(self, program: str, metrics: Sequence[Metric]) -> None:
+    def check(self, program: str, metrics: Sequence[Metric], qemu: str = "") -> None:
         """See `Instrument`; perf is executed for each set of events, since only that tells."""
+        del qemu
         for events in dict.fromkeys(tuple(metric.counters) for metric in metrics):
             counters.check_events(program, events)
 
@@ -48,8 +50,9 @@ class _Perf(Instrument):
         counts, control = files.output / _COUNTS, files.scratch / _CONTROL
         return perf_stat.command_prefix(program, metric.counters, str(counts), str(control))
 
-    def prepare(self, files: InstrumentFiles) -> None:
+    def prepare(self, files: InstrumentFiles, qemu: str = "") -> None:
         """See `Starter`."""
+        del qemu
         counters.make_fifo(files.scratch / _CONTROL)
 
     def fatal_signal(self, messages: Callable[[], bytes], argv: Sequence[str]) -> int | None:

@@ -1,4 +1,4 @@
-"""RISC-V with 64 bits: which bits of which instructions a linker may write.
+"""RISC-V (64 bits): which bits of which instructions a linker may write.
 
 Numbers and fields are those of the "RISC-V ELF Specification" (riscv-elf-psabi-doc), chapter Relocations.  Linker
 relaxation, which makes code shorter where addresses allow it, so that its size would depend on the layout, has to be

@@ -1,0 +1,117 @@
+"""What executions are launched by: checked before the first one is made, together with what goes with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from layoutrand.config.command import begins_with_program
+from layoutrand.config.config import Benchmark, Config
+from layoutrand.errors import FeatureUnsupported
+from layoutrand.execute.memory_offsets import wishes
+from layoutrand.host import binfmt
+from layoutrand.host.launcher import Launcher, find_launcher, kernels_launcher
+from layoutrand.host.processors import HEADER, ForeignProcessor, foreign
+from layoutrand.instruments.instrument import Starter
+from layoutrand.model import Binary
+from layoutrand.platform.regular_file import ANY, open_regular
+
+_Artefact = tuple[str, str]
+"""System and artefact."""
+
+
+@dataclass(frozen=True)
+class Launching:
+    """The launcher, None for none, and the artefacts that are for another processor than this machine's."""
+
+    launcher: Launcher | None = None
+    others: Mapping[_Artefact, ForeignProcessor] = field(default_factory=dict)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Those that stand in commands."""
+        return () if self.launcher is None or self.launcher.by_kernel else self.launcher.words
+
+    @property
+    def qemu(self) -> str:
+        """The absolute path of the qemu that executes the programs, "" for none."""
+        return "" if self.launcher is None else self.launcher.qemu or ""
+
+    @property
+    def prefix(self) -> str:
+        """As `Launcher.prefix`."""
+        return "" if self.launcher is None else self.launcher.prefix
+
+    def facts(self, binary: Binary) -> dict[str, object]:
+        """What is recorded with an execution of the binary."""
+        emulates = (binary.system, binary.artefact) in self.others
+        return {} if self.launcher is None else self.launcher.facts(emulates=emulates)
+
+    def check(self, instrument: Starter) -> None:
+        """Raise `FeatureUnsupported` where the instrument would measure the launcher in place of the program."""
+        if self.launcher is None:
+            return
+        emulates = bool(self.others) or self.launcher.is_qemu
+        if instrument.behind == "nothing" or (instrument.behind == "a starter" and emulates):
+            what = f"{instrument.name} would measure {Path(self.launcher.words[0]).name}, which starts the program"
+            raise FeatureUnsupported(
+                f'{what}, and not the program: metric.instruments = ["qemu"] counts the instructions of what '
+                "qemu executes; or leave run.launcher out"
+            )
+
+
+def checked_launching(
+    config: Config, benchmarks: Iterable[Benchmark], binaries: Sequence[Binary], project: Path
+) -> Launching:
+    """How executions are launched here.
+
+    Raises `ToolNotFound` without the launcher, and `FeatureUnsupported` for a program of another machine that nothing
+    is there to execute, or that nothing can be preloaded into.
+    """
+    launcher = find_launcher(config.run.launcher, project)
+    others, interpreters = dict[_Artefact, ForeignProcessor](), dict[str, None]()
+    for benchmark in benchmarks:
+        name = benchmark.artefact or next(iter(config.build.artefacts), "")
+        if not begins_with_program(benchmark.command) and launcher is None:
+            continue  # whatever the artefact is to that program, it is for that to know
+        for binary in {binary.system: binary for binary in binaries if binary.artefact == name}.values():
+            header = _beginning(binary.path)
+            if (processor := foreign(header)) is None:
+                continue
+            others[binary.system, name] = processor
+            if launcher is None:
+                if (interpreter := binfmt.handler(header)) is None:
+                    raise FeatureUnsupported(_not_executed(benchmark.name, name, processor))
+                interpreters[interpreter] = None
+    if others and (wanted := wishes(config)):
+        raise FeatureUnsupported(
+            f'run.randomise has "{wanted[0]}", which takes an object that is loaded before the program, and '
+            f"{next(iter(others))[1]} is for {next(iter(others.values())).words}, for which none is made here"
+        )
+    if interpreters:
+        return Launching(kernels_launcher(next(iter(interpreters))), others)
+    return Launching(launcher, others)
+
+
+def _beginning(path: Path) -> bytes:
+    """Of a file that is not there nothing: what becomes of that is told elsewhere."""
+    try:
+        with open_regular(path, largest=ANY) as file:
+            return file.read(HEADER)
+    except OSError:
+        return b""
+
+
+def _not_executed(benchmark: str, artefact: str, processor: ForeignProcessor) -> str:
+    """One line that says what to write."""
+    if not processor.qemu:
+        advice = "execute it on such a machine, or by an emulator in run.launcher"
+    else:
+        words = json.dumps([f"qemu-{processor.qemu}", "-L", f"/usr/{processor.libraries}"])
+        advice = f"write run.launcher = {words} (of Debian's qemu-user), or execute it on such a machine"
+    return (
+        f"benchmark {benchmark!r}: {artefact} is for {processor.words}, which this machine does not execute, and "
+        f"nothing was executed: {advice}"
+    )

@@ -1,0 +1,51 @@
+"""The sizes that decide where code lies beside other code: of lines, pages, and the first cache for instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from layoutrand.instruments.known import simulated
+
+_LARGEST: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class CodeCaches:
+    """Bytes of a ``line`` and of a ``page``, ``sets`` and ``ways`` of the cache.
+
+    What is not told is as simulators have it, and most processors for x86-64.
+    """
+
+    line: int = 64
+    page: int = 4096
+    sets: int = 64
+    ways: int = 8
+
+
+USUAL: Final = CodeCaches()
+
+
+def caches_of(host_facts: Mapping[str, Any], instrument: str) -> CodeCaches:
+    """Those of the machine with these facts, or of the simulated processor; what is no such size counts as not told."""
+    if instrument in simulated():
+        return USUAL
+    told = host_facts.get("l1i")
+    sizes = dict(told) if isinstance(told, Mapping) else {}
+    return CodeCaches(
+        line=_power(sizes.get("line_bytes"), USUAL.line),
+        page=_power(host_facts.get("page_bytes"), USUAL.page),
+        sets=_power(sizes.get("sets"), USUAL.sets),
+        ways=_size(sizes.get("ways"), USUAL.ways),
+    )
+
+
+def _size(value: Any, usual: int) -> int:
+    return value if type(value) is int and 0 < value <= _LARGEST else usual
+
+
+def _power(value: Any, usual: int) -> int:
+    """As `_size`, a power of two."""
+    size = _size(value, usual)
+    return size if size & (size - 1) == 0 else usual

@@ -1,0 +1,33 @@
+"""Sizes that decide where code lies beside other code: of a page, a cache line, the cache that instructions are in.
+
+Linux documentation, ABI/testing/sysfs-devices-system-cpu: index0, index1... of a CPU's caches.  Firmware that does not
+describe caches leaves files out, and virtual machines may have those of another processor.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Final
+
+from layoutrand.platform.proc_files import CPUS, number, text
+
+_FILES: Final = {
+    "line_bytes": "coherency_line_size",
+    "sets": "number_of_sets",
+    "ways": "ways_of_associativity",
+}
+
+
+def code_caches(root: Path, cpu: int = 0) -> dict[str, Any]:
+    """``page_bytes``, and of the first-level cache for instructions of this CPU what is told of `_FILES`, or None."""
+    return {"page_bytes": os.sysconf("SC_PAGESIZE"), "l1i": _first_level(root / CPUS / f"cpu{cpu}/cache")}
+
+
+def _first_level(place: Path) -> dict[str, int] | None:
+    for index in sorted(place.glob("index*")):
+        if number(index / "level") == 1 and text(index / "type") in {"Instruction", "Unified"}:
+            told = {name: number(index / file) for name, file in _FILES.items()}
+            found = {name: value for name, value in told.items() if value is not None and value > 0}
+            return found or None
+    return None
