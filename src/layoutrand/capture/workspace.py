@@ -38,6 +38,7 @@ from layoutrand.text import render
 
 # Makefiles do not quote: a directory we choose must need no quoting.
 _SAFE = re.compile(r"[A-Za-z0-9/._+-]+")
+_NAME = re.compile(r"b[0-9a-f]{8}-[0-9]{7,}-[A-Za-z0-9_]{8}")
 _KERNEL = "kernel"
 _WHILE_S = 60.0  # between making a directory and saying whose it is pass microseconds
 _TOOLEXEC = "go-toolexec"
@@ -87,8 +88,8 @@ class Workspace:
 
 
 @contextmanager
-def workspace(cache: Cache, key: str, *, keep: bool = False) -> Iterator[Workspace]:
-    """A fresh workspace, removed at the end.
+def workspace(cache: Cache, key: str, *, keep: bool = False, at: Path | None = None) -> Iterator[Workspace]:
+    """A fresh workspace, removed at the end; with ``at`` an empty one where an earlier one was (`could_be_at`).
 
     It lies in the cache, or in the system's temporary directory where the cache's path has characters that
     makefiles would have to quote. The path has the same length for every build, so that nothing that embeds it
@@ -97,13 +98,17 @@ def workspace(cache: Cache, key: str, *, keep: bool = False) -> Iterator[Workspa
     root = _root(cache)
     with cache_errors("make a directory to build in below", root):
         # The process number tells `cache gc` that this one is in use.
-        base = Path(tempfile.mkdtemp(prefix=f"b{key[:8]}-{os.getpid():07d}-", dir=root))
+        base = at or Path(tempfile.mkdtemp(prefix=f"b{key[:8]}-{os.getpid():07d}-", dir=root))
+        if at is not None:
+            if os.path.lexists(at):  # of a killed layoutrand: nobody else may put anything there
+                remove_tree(at)
+            at.mkdir(0o700)
     space = Workspace(base)
     holder = _hold(base)
     try:
         with cache_errors("make", base):
             (base / _KERNEL).write_text(_kernel(), "utf-8")
-            for path in (space.wrappers, space.temporary, space.records):
+            for path in (space.wrappers, space.temporary, space.records) if at is None else ():
                 path.mkdir()
         yield space
     except BaseException:  # nothing of a build that did not succeed runs on, also what has left its process group
@@ -114,6 +119,11 @@ def workspace(cache: Cache, key: str, *, keep: bool = False) -> Iterator[Workspa
             _remove(base)
         if holder is not None:
             os.close(holder)
+
+
+def could_be_at(cache: Cache, base: Path) -> bool:
+    """Whether the path is one that a workspace in this cache may have had."""
+    return base.parent == _root(cache) and _NAME.fullmatch(base.name) is not None
 
 
 def end_abandoned_builds(cache: Cache) -> int:
