@@ -3,11 +3,14 @@
 import json
 import os
 import re
+import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+import gokit
 from layoutrand.build.build import all_layouts
 from layoutrand.build.build_setup import BuildProgress, BuildSetup
 from layoutrand.build.reuse import explain_reuse
@@ -18,7 +21,7 @@ from layoutrand.cache.upkeep import collect, collect_builds, entries
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.platform.disk import sha256_file
 from overwrite import overwrite
-from workshop import FILLER, Workshop, main_calling, many_functions, only_error, whole
+from workshop import FILLER, Workshop, main_calling, many_functions, only_error, programs_of, require, whole
 
 COUNT = "echo built >> {log}; "
 TWO = "$CC -c main.c pad.c && $CC -o prog main.o pad.o && $CC -o other pad.o main.o"
@@ -205,6 +208,71 @@ def test_a_program_with_the_path_of_its_build_is_what_that_build_left(gnu, tmp_p
     assert taken.links[0].original_sha256 == sha256_file(out / "here")
 
 
+OTHERS = {
+    "gcc-lto": (
+        {"main.c": main_calling("pad0", "pad1"), "pad.c": FILLER, "more.c": main_calling("pad2")},
+        "$CC -O2 -c main.c pad.c more.c && $CC -O2 -o one main.o pad.o && $CC -O2 -o two more.o pad.o",
+        ("one", "two"),
+    ),
+    "go": (
+        {
+            "go.mod": "module two\n\ngo 1.21\n",
+            "cmd/one/main.go": gokit.MAIN,
+            "cmd/two/main.go": gokit.MAIN.replace("as planned", "otherwise"),
+        },
+        "go build -o . ./cmd/...",
+        ("one", "two"),
+    ),
+    "rust": (
+        {
+            "Cargo.toml": '[package]\nname = "two"\nversion = "0.1.0"\nedition = "2021"\n',
+            "src/main.rs": 'fn main() { println!("{:?}", std::env::args().map(|s| s.len()).sum::<usize>()); }',
+            "src/bin/other.rs": 'fn main() { println!("{:?}", std::env::args().rev().collect::<Vec<_>>()); }',
+        },
+        "cargo build --release",
+        ("target/release/two", "target/release/other"),
+    ),
+}
+OTHERS["clang-lto"] = OTHERS["clang-thinlto"] = OTHERS["gcc-lto"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("toolchain", OTHERS)
+def test_builds_of_other_compilers_are_kept_as_well(tmp_path, toolchain, monkeypatch):
+    """What link-time optimisation made, what go was given, what cargo said: all is there when it is put back."""
+    if toolchain == "go":
+        gokit.go()
+        for name, value in gokit.offline(tmp_path).items():
+            monkeypatch.setenv(name, value)
+    elif toolchain == "rust":
+        require("cargo", "cargo")
+    else:
+        programs_of(toolchain)
+    files, command, artefacts = OTHERS[toolchain]
+    shop = Workshop(tmp_path / "project", tmp_path / "cache", chosen=toolchain)
+    shop.write_named(files)
+    factor = "linker-shuffle" if toolchain == "go" else "function-order"
+    changes = {
+        "command": command,
+        "system": {"cflags": ""},
+        "layouts": [STOCK, IDENTITY],
+        "layout": {"factors": [factor]},
+    }
+    fresh = build(shop, artefacts[0], **changes)
+    assert not fresh.failures, only_error(fresh)
+    before = contents(shop, fresh.capture, but_paths=False)
+    shutil.rmtree(shop.cache / "binaries")
+    Cache(shop.cache).drop_capture(fresh.capture.id)
+    taken = build(shop, artefacts[0], **changes)
+    other = build(shop, artefacts[1], **changes)
+
+    assert builds(shop) == 2
+    assert not other.failures, only_error(other)
+    assert taken.capture.id == fresh.capture.id != other.capture.id
+    assert contents(shop, taken.capture, but_paths=False) == before
+    assert [binary.sha256 for binary in taken.binaries] == [binary.sha256 for binary in fresh.binaries]
+
+
 def test_nothing_that_is_done_with_a_build_that_is_put_back_reaches_what_is_kept(made):
     folders = kept(made)
     before = {path: path.read_bytes() for folder in folders for path in folder.iterdir()}
@@ -338,6 +406,18 @@ def test_explain_says_it_beforehand(made):
     one = explained("other")
     assert (one.capture.state, one.stock.state) == ("to build", "to build")
     assert one.capture.reason.endswith("; the earlier build is not in the cache any more")
+    assert builds(made) == 2
+
+
+def test_several_may_want_a_build_at_the_same_time(made):
+    """It is put back at one place, by one after the other."""
+    wanted = [("other",), ("prog", "other"), ("other", "prog")]
+    with ThreadPoolExecutor(len(wanted)) as pool:
+        shops = [Workshop(made.project, made.cache) for _ in wanted]
+        results = list(pool.map(lambda shop, names: build(shop, *names, layouts=[STOCK, IDENTITY]), shops, wanted))
+
+    assert not [failure.error for result in results for failure in result.failures]
+    assert [tuple(link.artefact for link in result.capture.links) for result in results] == wanted
     assert builds(made) == 2
 
 
