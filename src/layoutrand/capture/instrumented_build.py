@@ -21,7 +21,7 @@ from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.go_records import build_records
 from layoutrand.capture.libraries import unlisted_libraries
-from layoutrand.capture.linked_files import first_bytes, give_names, left_in, several, unsupported
+from layoutrand.capture.linked_files import first_bytes, give_names, left_in, likeliest_first, several, unsupported
 from layoutrand.capture.origin import Say
 from layoutrand.capture.records import read_records
 from layoutrand.capture.which_link import captured_link
@@ -282,7 +282,7 @@ def artefact_of(tree: Path, artefact: str, log: Path, outputs: Sequence[str], *,
     """
     path = tree / artefact
     if not path.is_file():
-        there = left_in(outputs, tree)
+        there = likeliest_first(left_in(outputs, tree), artefact)
         linked = f" It linked: {several(there)}" if there else ""
         raise WrongArtefact(f"the build succeeded, but made no {artefact}; is build.artefacts right?{linked}", log=log)
     data = content_of_regular(path, largest=PROGRAM)
