@@ -421,6 +421,31 @@ def test_several_may_want_a_build_at_the_same_time(made):
     assert builds(made) == 2
 
 
+@pytest.mark.parametrize("cflags", ["", "-O2"], ids=["no sections", "flags unheard"])
+def test_who_has_mended_what_no_key_knows_of_gets_another_build(gnu, cflags):
+    """What failed for a compiler past the wrappers is not told for ever of the build that was made then."""
+    gnu.write(main__c=main_calling("pad0", "pad1"), pad__c=FILLER)
+    how = gnu.project / "how"
+    command = f". {how} && $COMPILE -c main.c pad.c && $CC -o prog main.o pad.o && $CC -o other pad.o main.o"
+    changes = {"command": command, "system": {"cflags": cflags}}
+    how.write_text("COMPILE=/usr/bin/gcc\n")
+    failed = build(gnu, **changes)
+    before = builds(gnu)
+    other = build(gnu, "other", **changes)
+    assert failed.failures and other.failures
+    assert builds(gnu) == before == 2
+    how.write_text("COMPILE=$CC\n")
+    whole(build(gnu, **changes))
+
+    assert builds(gnu) == (4 if cflags else 3)  # the stock build was as it should
+    assert any("the earlier build was compiled past the wrappers" in text for text in said_again(gnu))
+
+
+def test_what_is_kept_is_for_its_owner_alone(made):
+    """A build writes into its tree what its environment told it."""
+    assert [folder.stat().st_mode & 0o077 for folder in kept(made)] == [0, 0]
+
+
 def test_a_damaged_capture_is_captured_again_without_a_build(made):
     [result] = [whole(build(made)).result]
     next((Cache(made.cache).capture_path(result.capture.id) / "0/root").rglob("*.o")).write_bytes(b"x")

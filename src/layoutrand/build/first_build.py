@@ -154,7 +154,9 @@ class FirstBuild:
     @contextmanager
     def _made(self, order: BuildOrder) -> Iterator[InstrumentedBuild]:
         try:
-            with obtained(order, self.cache, self.runner, jobs=self.jobs, say=self.say) as made:
+            with obtained(
+                order, self.cache, self.runner, jobs=self.jobs, say=self.say, building=self._tell_again
+            ) as made:
                 yield made
         except BuildFailed as error:
             if not self.found.exclude:
@@ -165,6 +167,10 @@ class FirstBuild:
                 log=error.log,
                 cause=error.cause,
             ) from error
+
+    def _tell_again(self, why: str) -> None:
+        if why:
+            self.say(f"{self.system.name}: built again: {why}")
 
     def _attempt(self, toolchain: str, way: Way, order: BuildOrder) -> Learned | _Nothing:
         """One build; again with the toolchain of the linker that it turns out to use."""

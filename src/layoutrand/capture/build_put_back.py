@@ -39,7 +39,7 @@ from layoutrand.config.build_recipe import built_facts
 from layoutrand.errors import CacheError
 from layoutrand.linkers import linkline
 from layoutrand.objects import elf
-from layoutrand.platform.disk import cache_errors, remove_tree
+from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.masked_files import mask_file
 
 _LOG: Final = "log"
@@ -98,6 +98,8 @@ def find_kept(order: BuildOrder, cache: Cache) -> tuple[WholeBuild | None, str]:
         return None, ""
     if known.get("why"):
         return None, f"the earlier build is not kept: {known['why']}"
+    if order.key in known.get("past", []):
+        return None, "the earlier build was compiled past the wrappers"
     folder = kept_folder(cache, key)
     if not folder.exists():
         return None, "the earlier build is not in the cache any more"
@@ -117,10 +119,14 @@ def find_kept(order: BuildOrder, cache: Cache) -> tuple[WholeBuild | None, str]:
     return whole, ""
 
 
-def forget_kept(order: BuildOrder, cache: Cache) -> None:
-    """Keep it no longer: only another build can be better."""
+def doubt_kept(order: BuildOrder, cache: Cache) -> None:
+    """An artefact was compiled past the wrappers: who asks for it again has changed what no key knows of.
+
+    Other artefacts of the same build may be as they should.
+    """
     if order.kept_key:
-        remove_tree(kept_folder(cache, order.kept_key))
+        known = cache.recall(kept_name(order.kept_key)) or {}
+        cache.remember(kept_name(order.kept_key), {**known, "past": [*known.get("past", []), order.key]})
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from layoutrand.cache.keys import captured_id
 from layoutrand.cache.store import Cache
 from layoutrand.capture import source
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
-from layoutrand.capture.build_put_back import find_kept, forget_kept, keep_build, put_back
+from layoutrand.capture.build_put_back import doubt_kept, find_kept, keep_build, put_back
 from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.go_records import build_records
@@ -83,33 +83,36 @@ def capture(
 
     The build is an earlier one that is kept, or is made now.
     """
-    try:
-        with obtained(order, cache, runner, jobs=jobs, say=say, building=building) as made:
-            return keep(order, made, cache, runner, say)
-    except NotCompiledHere:
-        forget_kept(order, cache)
-        raise
+    with obtained(order, cache, runner, jobs=jobs, say=say, building=building) as made:
+        return keep(order, made, cache, runner, say)
 
 
 @contextmanager
 def obtained(
     order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: Say, building: Building = _no_matter
 ) -> Iterator[InstrumentedBuild]:
-    """The build: an earlier one that is kept and put back, or made now, of which ``building`` is told beforehand."""
-    whole, why = find_kept(order, cache)
-    if whole is None:
-        building(why)
-        with built(order, cache, runner, jobs=jobs, say=say) as made:
-            yield InstrumentedBuild(*made)
-        return
-    stock = "stock " if order.recipe.variant == "stock" else ""
-    say(
-        f"{order.recipe.system}: no {stock}build is needed: that of {whole.build.when} is kept (`layoutrand cache gc "
-        "--builds` forgets it)"
-    )
-    with put_back(order, whole, _log(order, cache), cache) as back:
-        _check(order, back.space, back.tree, back.log)
-        yield back
+    """The build: an earlier one that is kept and put back, or made now, of which ``building`` is told beforehand.
+
+    One in which an artefact was compiled past the wrappers is not put back for that artefact again.
+    """
+    try:
+        whole, why = find_kept(order, cache)
+        if whole is None:
+            building(why)
+            with built(order, cache, runner, jobs=jobs, say=say) as made:
+                yield InstrumentedBuild(*made)
+            return
+        stock = "stock " if order.recipe.variant == "stock" else ""
+        say(
+            f"{order.recipe.system}: no {stock}build is needed: that of {whole.build.when} is kept (`layoutrand cache "
+            "gc --builds` forgets it)"
+        )
+        with put_back(order, whole, _log(order, cache), cache) as back:
+            _check(order, back.space, back.tree, back.log)
+            yield back
+    except NotCompiledHere:
+        doubt_kept(order, cache)
+        raise
 
 
 def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runner, say: Say) -> Capture:
