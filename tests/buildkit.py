@@ -98,13 +98,36 @@ def text_lines(order):
     return [("text", f"*({edit.section_name(index)})") for index in order]
 
 
+CROSS = {
+    "aarch64": {"bfd": "aarch64-linux-gnu-ld.bfd", "gold": "aarch64-linux-gnu-ld.gold"},
+    "riscv64": {"bfd": "riscv64-linux-gnu-ld.bfd"},
+}
+"""Linkers of Debian's cross compilers; lld links for every processor."""
+
+EMULATION = {"aarch64": "aarch64linux", "riscv64": "elf64lriscv"}
+
+
+def cross_linker(machine, kind):
+    """Path of a linker for the machine (in the words of ``uname -m``), or skip."""
+    if kind == "lld":
+        return linker("lld")
+    return require(CROSS[machine][kind], f"gcc-{machine}-linux-gnu")
+
+
+def cross_compiled(machine, folder, name, text, *flags):
+    """As `compiled`, for the machine."""
+    require(f"{machine}-linux-gnu-gcc", f"gcc-{machine}-linux-gnu")
+    own = ["-mno-relax"] if machine == "riscv64" else []
+    return compiled(folder, name, text, *own, *flags, driver=f"{machine}-linux-gnu-gcc")
+
+
 class Relinker:
     """Objects with every code (and data) section marked and named, linked by one linker in any order asked for."""
 
-    def __init__(self, kind, folder, paths, *flags, after=(), data=False):
+    def __init__(self, kind, folder, paths, *flags, after=(), data=False, program=None):
         self.kind, self.folder, self.flags, self.after = kind, Path(folder), list(flags), list(after)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.program = linker(kind)
+        self.program = program or linker(kind)
         files = {f"_build/{number}/{Path(path).name}": Path(path).read_bytes() for number, path in enumerate(paths)}
         self.found = objects.objects(files, [])
         self.chosen = objects.candidates(self.found, data=data)

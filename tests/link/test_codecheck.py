@@ -114,7 +114,7 @@ def test_field_bytes_are_not_compared(program, identity):
     masks = program.masks()
     binary = program.link(shuffled(program, 2))
     changes = {}
-    for at in np.flatnonzero(~masks.fixed).tolist():
+    for at in np.flatnonzero(masks.fixed == 0).tolist():
         section = int(np.searchsorted(masks.start, at, side="right")) - 1
         offset = place_of(program, binary, section, at - int(masks.start[section]))
         changes[offset] = binary.data[offset] ^ 0xFF
@@ -307,7 +307,7 @@ def test_data_in_another_order_is_the_same_data(variables, seed):
     )
 
     assert (masks.size[zero], masks.stored[zero]) == (32, 0)
-    assert masks.fixed[masks.start[moving] : masks.start[moving] + 8].tolist() == [False] * 8
+    assert masks.fixed[masks.start[moving] : masks.start[moving] + 8].tolist() == [0] * 8
     assert masks.fixed[masks.start[table] : masks.start[table] + 16].all()
     assert difference(variables, identity, binary) is None
     for kind in (elf.STT_OBJECT, elf.STT_FUNC):

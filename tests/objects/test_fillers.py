@@ -8,6 +8,7 @@ from buildkit import compiled, run, said
 from layoutrand.objects import elf
 from layoutrand.objects.edit import section_name, symbol_name
 from layoutrand.objects.fillers import ROOT, filler, filler_object
+from layoutrand.objects.known import processors
 
 FILLERS = [
     filler(7, "rodata", 40, 32),
@@ -25,7 +26,7 @@ MAIN = "int main(void) { return 0; }\n"
 def written(tmp_path):
     """The object in a file."""
     path = tmp_path / "fillers.o"
-    path.write_bytes(filler_object(FILLERS))
+    path.write_bytes(filler_object(FILLERS, processors()["EM_X86_64"]))
     return path
 
 

@@ -81,7 +81,7 @@ def test_the_formatter_lays_out_all_but_a_few_tables():
     hands_off = re.compile(r"#\s*fmt: ?(?:skip|off)")
     sources = [path for top in (SOURCE, ROOT / "tests") for path in top.rglob("*.py") if ".sources" not in path.parts]
     lines = [line for path in sources for line in path.read_text().splitlines() if hands_off.search(line)]
-    assert len(lines) <= 12
+    assert len(lines) <= 14
     assert [line for line in lines if not re.search(r"# a table: .+  # fmt[:] skip$", line)] == []
 
 

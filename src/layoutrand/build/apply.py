@@ -326,7 +326,8 @@ def _keep(folder: Path, link: CapturedLink, code: bytes, text: bytes, toolbox: T
 
 def program_digest(link: CapturedLink, code: Code) -> str:
     """What builds of one program must share: its sections, their identity order, and their code, addresses aside."""
-    arrays = {**code.arrays(), "content": np.where(code.fixed, code.content, 0).astype(np.uint8)}
+    fixed = code.fixed == 0xFF if code.whole_bytes() else code.fixed  # as digests of x86-64 have ever been made
+    arrays = {**code.arrays(), "content": code.content & code.fixed, "fixed": fixed}
     facts = {
         "sections": [list(vars(section).values()) for section in link.sections],
         "identity": list(link.identity),

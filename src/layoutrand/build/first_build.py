@@ -23,11 +23,19 @@ from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild, make_o
 from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.go_records import NOTHING_LINKED, build_records
 from layoutrand.capture.instrumented_build import keep, obtained
-from layoutrand.capture.linked_files import LinkedFile, first_bytes, is_elf_file, linked_files, several, unsupported
+from layoutrand.capture.linked_files import (
+    LinkedFile,
+    first_bytes,
+    is_elf_file,
+    linked_files,
+    of_another_machine,
+    several,
+)
 from layoutrand.capture.origin import Say
 from layoutrand.capture.recognise import Recognised, Way, safe_name
 from layoutrand.config.config import Build, Config, Project, System
 from layoutrand.config.layout_policy import Factor, LayoutPolicy
+from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import (
     BuildError,
     BuildFailed,
@@ -39,7 +47,7 @@ from layoutrand.errors import (
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.linkers.trials import is_of_a_trial
-from layoutrand.objects.elf import other_machine
+from layoutrand.objects.elf import machine_words
 from layoutrand.platform.process import Runner
 
 _FIRST: Final = ("gcc", "clang")
@@ -116,8 +124,8 @@ class FirstBuild:
                 if isinstance(made, Learned):
                     self._remember(name, made, number)
                     return made
-                if made.machine:
-                    raise OtherMachine(unsupported(several(made.new), made.machine))
+                if made.other_machine:
+                    raise OtherMachine(made.other_machine)
                 if self.found.toolchain == "go":
                     raise NothingLinked(NOTHING_LINKED, log=made.log)
                 (past_us if made.is_past_us else nothing).append(made.error())
@@ -177,7 +185,7 @@ class FirstBuild:
         with self._made(order) as made:
             linked = _linked(made)
             if not linked:
-                return _nothing(made)
+                return _nothing(made, order.toolbox.toolchain)
             first = next(self.choose.choices(made.tree, linked))
             right = self._toolchain_of(toolchain, order.toolbox, first.linker)
             if right == toolchain:
@@ -186,7 +194,7 @@ class FirstBuild:
         order = find_order(self._setup(right, way, ()), self.system.name, "capture")
         with self._made(order) as made:
             linked = _linked(made)
-            return self._kept(right, way, order, made, linked) if linked else _nothing(made)
+            return self._kept(right, way, order, made, linked) if linked else _nothing(made, order.toolbox.toolchain)
 
     def _toolchain_of(self, toolchain: str, toolbox: Toolbox, used: str) -> str:
         """The toolchain with the same compiler whose linker the build has used; the same where there is none."""
@@ -261,12 +269,12 @@ class FirstBuild:
 class _Nothing:
     """A build that succeeded without a link that was seen; ``is_past_us`` where there is a new program all the same.
 
-    ``machine`` is the processor that all of it is for, in words; "" for x86-64.
+    ``other_machine`` says where all of it is for another one than the toolchain builds for; "" where it is not.
     """
 
     new: tuple[str, ...]
     log: Path
-    machine: str
+    other_machine: str
 
     @property
     def is_past_us(self) -> bool:
@@ -294,7 +302,7 @@ def _linked(made: InstrumentedBuild) -> list[LinkedFile]:
     return linked_files(build_records(records, made.tree), made.tree, cargo_executables(records))
 
 
-def _nothing(made: InstrumentedBuild) -> _Nothing:
+def _nothing(made: InstrumentedBuild, toolchain: Toolchain) -> _Nothing:
     """What was made past the wrappers while the build lasted."""
     begun = made.space.wrappers.stat().st_mtime_ns
     new = []
@@ -304,8 +312,10 @@ def _nothing(made: InstrumentedBuild) -> _Nothing:
                 inside = str(path.relative_to(made.tree))
                 if not is_of_a_trial(str(path), str(made.tree)):
                     new.append(inside)
-    machines = {other_machine(first_bytes(made.tree / path)) for path in new}
-    return _Nothing(tuple(sorted(new)), made.log, machines.pop() if len(machines) == 1 else "")
+    begins = [first_bytes(made.tree / path) for path in new]
+    alike = len({machine_words(data) for data in begins}) == 1
+    other = of_another_machine(several(sorted(new)), begins[0], toolchain) if alike else ""
+    return _Nothing(tuple(sorted(new)), made.log, other)
 
 
 def factors_for(toolchain: str, project: Path) -> list[Factor]:

@@ -32,7 +32,7 @@ class CapturedLink:
     ``link-order`` may move them, and is empty otherwise; ``sections`` then lists those of discarded copies too.
     ``lto`` says how link-time optimisation divided the program (gcc's -flto-partition, or clang's "full" or "thin"), ""
     for a link without it.  ``archives`` is that of the layout policy, which says whether members of
-    archives that the build did not make are pinned.
+    archives that the build did not make are pinned.  ``machine`` and ``machine_flags`` are those of the objects.
     """
 
     artefact: str
@@ -56,6 +56,8 @@ class CapturedLink:
     warnings: tuple[str, ...]
     lto: str = ""
     archives: str = "built"
+    machine: str = "EM_X86_64"
+    machine_flags: int = 0
 
     def movable(self) -> int:
         """How many sections a seed may move."""
@@ -150,7 +152,8 @@ def _link(table: Mapping[str, Any]) -> CapturedLink:
     for key in ("argv", "replay_argv", "members", "identity", "warnings"):
         values[key] = tuple(table[key])
     _require(_OF_LINK, values)
-    _require({"lto": str, "archives": str}, {"lto": "", "archives": "", **values})  # not in all versions' records
+    kinds: dict[str, _Kinds] = {"lto": str, "archives": str, "machine": str, "machine_flags": int}
+    _require(kinds, {"lto": "", "archives": "", "machine": "", "machine_flags": 0, **values})  # not in all versions'
     for key, kind in _ITEMS.items():
         _require_items(key, values[key], kind)
     if any("\0" in name for key in ("files", "edited") for name in values[key]):

@@ -18,7 +18,7 @@ from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture.collect import IngestSetup, write_edited, write_tree
 from layoutrand.capture.go_records import BUILD_ID, GNU_NOTE, given_id, note, own_id
 from layoutrand.capture.identity import first_difference
-from layoutrand.capture.linked_files import unsupported
+from layoutrand.capture.linked_files import of_another_machine
 from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import CaptureFailed, FeatureUnsupported, OtherMachine, WorkedOnAfterLink
 from layoutrand.layout.order import LINKER_SHUFFLE
@@ -126,8 +126,8 @@ def _refuse(record: LinkRecord, setup: IngestSetup, built: elf.Elf) -> None:
             "uses another Go (by its path, or go.mod asks for one, which GOTOOLCHAIN=local forbids). Put that one "
             "first on PATH"
         )
-    if machine := elf.other_machine(built.data):
-        raise OtherMachine(unsupported(setup.artefact, machine))
+    if why := of_another_machine(setup.artefact, built.data, setup.toolbox.toolchain):
+        raise OtherMachine(why)
     if said.get("linkmode") == "external" or (".interp" in built.section_names and ".init" in built.section_names):
         raise FeatureUnsupported(
             f"{setup.artefact} is linked by the C compiler in the end (cgo, -linkmode=external, -race or "

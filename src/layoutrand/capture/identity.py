@@ -11,8 +11,9 @@ from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture.collect import IngestSetup
 from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, draw
-from layoutrand.link import codecheck, moved_objects
+from layoutrand.link import code_blocks, codecheck, moved_objects
 from layoutrand.link.code import Code
+from layoutrand.link.leads import learn, undone
 from layoutrand.link.relink import link_layout, verify
 from layoutrand.linkers import linkline
 from layoutrand.model import IDENTITY, Layout
@@ -117,6 +118,7 @@ def _homes(binary: elf.Elf) -> set[tuple[int, str]]:
 def _identity_code(link: CapturedLink, binary: elf.Elf, masks: codecheck.Masks) -> Code:
     """Identity's code, once it is known to be the objects'."""
     where = codecheck.placed(binary, codecheck.placed_addresses(binary), masks.size)
+    binary = undone(code_blocks.cut(masks.stored, masks.content, masks.input_fixed), binary, where, masks.size)
     linked = codecheck.section_bytes(binary, where, masks.stored)
     wrong = codecheck.changed(masks.content, linked, masks.input_fixed)
     if wrong is not None:
@@ -124,13 +126,15 @@ def _identity_code(link: CapturedLink, binary: elf.Elf, masks: codecheck.Masks) 
         section = link.sections[index]
         what = f"{section.name} of {section.object}"
         raise CodeChanged(f"{link.artefact}: the linker rewrote {what} beyond its relocations")
+    learned = learn(binary, where, masks)
     return Code(
         size=masks.size,
         stored=masks.stored,
         content=linked,
-        fixed=masks.fixed,
+        fixed=codecheck.fixed_again(masks, learned.unread, binary.machine),
         functions=codecheck.symbol_rows(binary, where, masks.size),
         variables=codecheck.symbol_rows(binary, where, masks.size, elf.STT_OBJECT),
+        leads=learned.leads,
     )
 
 

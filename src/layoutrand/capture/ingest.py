@@ -325,8 +325,11 @@ def _edit(
     # Ours stands in for the build's own script, with the order in it.
     argv = tuple(linkline.without_scripts(link.argv)) if link.users_script else link.argv
     moves = {item.name: f"{ROOT}/{item.file}" for item in found if item.ours and item.member is None}
+    of = found[chosen[0].object].elf
     return replace(
         link,
+        machine=of.machine,
+        machine_flags=of.flags,
         edited=edited,
         sections=sections,
         warnings=tuple(warnings),

@@ -15,19 +15,26 @@ from layoutrand.cache.capture_record import Capture, CapturedLink, identity_fact
 from layoutrand.cache.keys import captured_id
 from layoutrand.cache.store import Cache
 from layoutrand.capture import source
+from layoutrand.capture.build_environment import build_environment
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
 from layoutrand.capture.build_put_back import doubt_kept, find_kept, keep_build, put_back
 from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.go_records import build_records
 from layoutrand.capture.libraries import unlisted_libraries
-from layoutrand.capture.linked_files import first_bytes, give_names, left_in, likeliest_first, several, unsupported
+from layoutrand.capture.linked_files import (
+    first_bytes,
+    give_names,
+    left_in,
+    likeliest_first,
+    of_another_machine,
+    several,
+)
 from layoutrand.capture.origin import Say
 from layoutrand.capture.records import read_records
 from layoutrand.capture.which_link import captured_link
 from layoutrand.capture.workspace import (
     Workspace,
-    build_environment,
     preparation,
     workspace,
     write_wrappers,
@@ -238,10 +245,10 @@ def _check(order: BuildOrder, space: Workspace, tree: Path, log: Path) -> None:
 
 
 def _refuse_machine(order: BuildOrder, tree: Path) -> None:
-    """Raise `OtherMachine` for an artefact that is for another machine than can be done."""
+    """Raise `OtherMachine` for an artefact that is for another machine than the toolchain builds for."""
     for artefact in order.recipe.build.artefacts:
-        if machine := elf.other_machine(first_bytes(tree / artefact)):
-            raise OtherMachine(unsupported(artefact, machine))
+        if why := of_another_machine(artefact, first_bytes(tree / artefact), order.toolbox.toolchain):
+            raise OtherMachine(why)
 
 
 def _refuse_unheard(order: BuildOrder, space: Workspace, log: Path) -> None:

@@ -14,11 +14,14 @@ from typing import Final
 
 from layoutrand.capture.cargo_messages import CargoExecutable, without_hash
 from layoutrand.capture.records import LinkRecord
+from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.linkers import linkline
+from layoutrand.linkers.toolbox import builds_for, declared, shipped
 from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.objects import dynamic, elf
 from layoutrand.objects.dynamic import Dynamic
+from layoutrand.objects.known import processors
 from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.regular_file import ANY, PROGRAM, content_of_regular, open_regular
 
@@ -134,9 +137,23 @@ def likeliest_first(paths: Sequence[str], name: str) -> list[str]:
     return sorted(paths, key=lambda path: -SequenceMatcher(None, wanted, posixpath.basename(path)).ratio())
 
 
-def unsupported(artefact: str, machine: str) -> str:
-    """That the artefact is for another machine than can be done."""
-    return f"{artefact} is for {machine}: layoutrand places and verifies code of x86-64 alone"
+def of_another_machine(artefact: str, data: bytes, toolchain: Toolchain) -> str:
+    """That the file, which begins with ``data``, is for another machine than the toolchain builds for; "" if not so."""
+    machine, wanted = elf.machine_words(data), elf.words_of(builds_for(toolchain))
+    if machine in ("", wanted):
+        return ""
+    cross = [each for each in (declared(name, Path()) for name in shipped()) if each.machine is not None]
+    able = [each.name for each in cross if elf.words_of(builds_for(each)) == machine]
+    if machine == elf.words_of(os.uname().machine):
+        able = ["gcc", "clang", *able]
+    if not able:
+        known = sorted(each.words for each in processors().values())
+        alone = f"{', '.join(known[:-1])} and {known[-1]}"
+        return f"{artefact} is for {machine}: layoutrand places and verifies code of {alone} alone"
+    return (
+        f"{artefact} is for {machine}, and toolchain {toolchain.name!r} builds for {wanted}: does the build use the "
+        f"compiler that it is to use ($CC)? For {machine} there are toolchains {', '.join(able)}"
+    )
 
 
 def first_bytes(path: Path) -> bytes:

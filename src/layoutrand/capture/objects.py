@@ -18,6 +18,7 @@ from layoutrand.linkers.user_script import NOTHING, Reserved
 from layoutrand.model import Section
 from layoutrand.objects import archive, edit, elf
 from layoutrand.objects.kinds import code_kind, data_kind, is_code
+from layoutrand.objects.known import processors
 
 OURS = ("_build/", "_temp/")
 """Where a capture keeps what the build made; everything else belongs to the system and is pinned."""
@@ -130,8 +131,11 @@ def candidates(
     for number, item in enumerate(found):
         places = _placeable(item.elf, data=data)
         signatures = item.elf.group_signatures() if places else {}
+        of = processors().get(item.elf.machine)
         for header, kind in places.items():
             name = item.elf.section_names[header]
+            if not item.ours and of is not None and of.is_cut(item.elf.relocations(header)):
+                continue  # the system's start files, which nobody here can compile again
             if reserved is not NOTHING and reserved.holds(item.file, item.member_name, name):
                 continue
             group = signatures.get(header, "")

@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,15 +21,13 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import (
     GO_LINKER_ENVIRONMENT,
     LINKER_ENVIRONMENT,
-    NOT_INHERITED,
-    SOURCE_EPOCH,
     SYSTEM_PREFIXES,
     Recipe,
 )
 from layoutrand.linkers import response_file
-from layoutrand.linkers.drivers import DRIVERS, POSIX, archiver, drivers, plain_tools, prefixes, search_path
+from layoutrand.linkers.drivers import DRIVERS, POSIX, drivers, plain_tools, prefixes, search_path
 from layoutrand.linkers.known import linker
-from layoutrand.linkers.toolbox import LTO, Toolbox, own_name
+from layoutrand.linkers.toolbox import LTO, Toolbox
 from layoutrand.platform import helper_client
 from layoutrand.platform.disk import cache_errors, remove_tree, write_atomically
 from layoutrand.platform.orphans import end_processes, is_at_work, was_given
@@ -42,7 +40,7 @@ _NAME = re.compile(r"b[0-9a-f]{8}-[0-9]{7,}-[A-Za-z0-9_]{8}")
 _KERNEL = "kernel"
 _WHILE_S = 60.0  # between making a directory and saying whose it is pass microseconds
 _TOOLEXEC = "go-toolexec"
-_RUSTC = "layoutrand-rustc"
+RUSTC = "layoutrand-rustc"
 """The wrapper that cargo is told of; others would call rustc past it."""
 
 _RECORDER = "a tool of the linker wrapper"
@@ -81,6 +79,11 @@ class Workspace:
     def messages(self) -> Path:
         """How files with what cargo said begin: beside them stand those that it said with."""
         return self.base / "rec" / "cargo"
+
+    @property
+    def links(self) -> Path:
+        """Where cross compilers find the linker wrappers: not on PATH, where the host's compilers look for theirs."""
+        return self.base / "bin" / "links"
 
     def heard(self, kind: str) -> Path:
         """What the wrappers of a kind (`Recipe.given_flags`) leave once they have passed flags on."""
@@ -241,15 +244,18 @@ def write_wrappers(
     given = recipe.given_flags()
     common = {"system": recipe.system, "toolchain": recipe.toolchain.name}
     scripts: dict[str, str] = {}
+    crosses = recipe.toolchain.machine is not None
+    links = space.links if crosses else space.wrappers
     for role in [role for role in DRIVERS if role in toolbox.tools]:
-        for name, real in drivers(role, toolbox.tools[role].path).items():
+        for name, real in drivers(role, toolbox.tools[role].path, crosses=crosses).items():
             scripts[name] = render.compiler_wrapper(
                 name=name,
                 real=str(real),
-                directory=str(space.wrappers),
+                directory=str(links),
                 path_flag=recipe.path_flag(build_root),
                 link_flags=recipe.link_flags(),
                 compile_flags=recipe.compile_flags(build_root, role),
+                target=recipe.toolchain.compile.target,
                 first_flags=recipe.toolchain.compile.flags,
                 linker="" if recipe.toolchain.link.driver_flags else str(toolbox.tools["ld"].path),
                 ccache_path=os.environ.get("CCACHE_PATH") or search_path(),
@@ -263,8 +269,9 @@ def write_wrappers(
     programs = _programs("mkdir", "tar", *(("touch",) if relink else ()))
     chosen = linker(recipe.toolchain.link.linker)
     prefixes_kept = (*SYSTEM_PREFIXES, *_sysroot(toolbox))
-    for name, real_linker in _linkers(toolbox).items():
-        scripts[name] = render.linker_wrapper(
+    linkers: dict[str, str] = {}
+    for name, real_linker in _linkers(toolbox, crosses=crosses).items():
+        linkers[name] = render.linker_wrapper(
             name=name,
             real=str(real_linker),
             records=str(space.records),
@@ -282,14 +289,18 @@ def write_wrappers(
             maps=_LONGEST_MAPPED if maps and real_linker == toolbox.tools["ld"].path else 0,
         )
     if LTO in toolbox.tools:  # found by the compiler driver through -B, like the linkers
-        scripts["lto-wrapper"] = render.lto_wrapper(
+        linkers["lto-wrapper"] = render.lto_wrapper(
             name="lto-wrapper", real=str(toolbox.tools[LTO].path), **_programs("cat", "cp", "mkdir", "rm"), **common
         )
-    for name, real_tool in plain_tools(toolbox.tools).items():
+    for name, real_tool in plain_tools(toolbox.tools, crosses=crosses).items():
         scripts[name] = render.tool_wrapper(name=name, real=str(real_tool), **common)
+    if crosses:  # a name such as aarch64-linux-gnu-ld is nobody else's
+        scripts |= {name: text for name, text in linkers.items() if name == toolbox.tools["ld"].path.name}
     with cache_errors("write wrappers in", space.wrappers):
-        for name, text in scripts.items():
-            write_atomically(space.wrappers / name, os.fsencode(text), executable=True)
+        links.mkdir(exist_ok=True)
+        for folder, texts in ((space.wrappers, scripts), (links, linkers)):
+            for name, text in texts.items():
+                write_atomically(folder / name, os.fsencode(text), executable=True)
 
 
 def _write_toolexec(space: Workspace, recipe: Recipe, toolbox: Toolbox) -> None:
@@ -325,8 +336,8 @@ def _rust_wrappers(space: Workspace, recipe: Recipe, build_root: str) -> dict[st
     common = {"system": recipe.system, "toolchain": recipe.toolchain.name}
     environment = {**os.environ, **recipe.build.env, **recipe.options.env}
     scripts = {
-        _RUSTC: render.rustc_wrapper(
-            name=_RUSTC,
+        RUSTC: render.rustc_wrapper(
+            name=RUSTC,
             real=environment.get("RUSTC_WRAPPER", ""),
             flags=recipe.rust_flags(build_root),
             heard=str(space.heard("rustc")) if "rustc" in given else "",
@@ -355,42 +366,17 @@ def _programs(*names: str) -> dict[str, str]:
     return {name: str(find_tool([name], path=search_path(), purpose=_RECORDER)) for name in names}
 
 
-def _linkers(toolbox: Toolbox) -> dict[str, Path]:
+def _linkers(toolbox: Toolbox, *, crosses: bool) -> dict[str, Path]:
     """The real program behind each linker name: plain "ld" is the toolchain's, and so is the name it goes by.
 
     A name such as x86_64-linux-gnu-ld, which configure scripts prefer where they are told the host, is what the name
-    without the machine is; cross linkers' are left alone.
+    without the machine is; cross linkers' are left alone, but where the toolchain ``crosses`` to another machine.
     """
     chosen = toolbox.tools["ld"].path
+    if crosses:
+        return dict.fromkeys(("ld", linker(toolbox.toolchain.link.linker).program, chosen.name), chosen)
     linkers = {name: Path(path) for name in _LINKERS if (path := shutil.which(name))}
     machine = {f"{prefix}{name}": name for name in linkers for prefix in prefixes(linkers[name])}
     linkers["ld"] = chosen
     linkers[linker(toolbox.toolchain.link.linker).program] = chosen
     return linkers | {alias: linkers[name] for alias, name in machine.items()}
-
-
-def build_environment(
-    inherited: Mapping[str, str], space: Workspace, recipe: Recipe, toolbox: Toolbox
-) -> dict[str, str]:
-    """The environment of the user's build commands.
-
-    A CC or the like of the configuration's own stays: its author may want "ccache gcc", which PATH leads here too.
-    """
-    environment = {name: value for name, value in inherited.items() if name not in NOT_INHERITED}
-    environment |= {"SOURCE_DATE_EPOCH": inherited.get("SOURCE_DATE_EPOCH", SOURCE_EPOCH)}
-    # A copy has no .git: a build that asks for its version must not be told that of a repository around the cache.
-    environment["GIT_CEILING_DIRECTORIES"] = str(space.base)
-    environment |= {**recipe.build.env, **recipe.options.env}
-    environment["TMPDIR"] = str(space.temporary)
-    if linker(toolbox.toolchain.link.linker).own_objects:
-        return environment
-    tools = {"CC": "gcc", "CXX": "g++", "LD": "ld", "AR": archiver(toolbox.tools)}  # CXX also where there is none
-    for role, variables in DRIVERS.items():
-        if role in toolbox.tools:
-            tools |= dict.fromkeys(variables, own_name(toolbox.tools[role].path))
-    environment |= {name: str(space.wrappers / tool) for name, tool in tools.items()}
-    environment |= {**recipe.build.env, **recipe.options.env, **recipe.cargo_variables()}
-    if (space.wrappers / _RUSTC).exists():
-        environment["RUSTC_WRAPPER"] = str(space.wrappers / _RUSTC)
-    environment["PATH"] = f"{space.wrappers}:{environment.get('PATH', os.defpath)}"
-    return environment

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
@@ -64,19 +64,22 @@ class Compile(_Table):
     """``[compile]``: what the instrumented build adds to each compilation; ``data_flags`` only where data moves.
 
     ``flags`` belong to the toolchain itself, such as ``-flto``: every build has them, in compilations and in links,
-    before its own flags, so that it can switch them off for a file.  ``block_flags`` are added where blocks move.
+    before its own flags, so that it can switch them off for a file.  ``target`` is what every call of a compiler
+    begins with, also one that only assembles or is asked something, such as ``--target=aarch64-linux-gnu``.
+    ``block_flags`` are added where blocks move.
     """
 
+    target: list[str] = []
     flags: list[str] = []
     section_flags: list[str]
     data_flags: list[str] = ["-fdata-sections"]
     block_flags: list[str] = []
 
     @model_serializer(mode="wrap")
-    def _without_blocks(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Keys of the cache are older than the last one: what has none is written as ever."""
+    def _without_new(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys of the cache are older than the first and the last one: what has none is written as ever."""
         written: dict[str, Any] = handler(self)
-        return {name: flags for name, flags in written.items() if flags or name != "block_flags"}
+        return {name: flags for name, flags in written.items() if flags or name not in ("target", "block_flags")}
 
 
 class Link(_Table):
@@ -98,14 +101,28 @@ class Link(_Table):
         return linker
 
 
+Machine = Literal["x86_64", "aarch64", "riscv64"]
+
+
 class Toolchain(_Table):
-    """A whole toolchain file, extensions resolved."""
+    """A whole toolchain file, extensions resolved.
+
+    ``machine`` is the processor that a cross compiler builds for, in the words of ``uname -m``; None for what builds
+    for the machine that it runs on.
+    """
 
     name: str
     description: str
+    machine: Machine | None = None
     tools: Tools
     compile: Compile
     link: Link
+
+    @model_serializer(mode="wrap")
+    def _without_machine(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys of the cache are older than cross compilers: what is none is written as ever."""
+        written: dict[str, Any] = handler(self)
+        return {name: value for name, value in written.items() if value is not None}
 
 
 def parse(text: str, *, path: str, parent: Callable[[str], str], linkers: Sequence[str]) -> Toolchain:

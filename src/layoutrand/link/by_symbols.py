@@ -131,9 +131,7 @@ class ProgramCode(Code):
 
     def save(self, file: BinaryIO) -> None:
         """See `Code.save`."""
-        np.savez(
-            file, **{**self.arrays(), "fixed": np.packbits(self.fixed), "image": self.image, "fields": self.fields}
-        )
+        np.savez(file, **{**self.stored_arrays(), "image": self.image, "fields": self.fields})
 
     @staticmethod
     def load(file: BinaryIO) -> ProgramCode:
@@ -160,14 +158,14 @@ def code_of(image: bytes, others: Sequence[elf.Elf], name: str) -> ProgramCode:
     content = program.code(list(program.functions))
     nothing = np.empty(0, np.int64)
     file = np.frombuffer(image, np.uint8)
-    fixed = np.ones(len(content), np.bool_)
+    fixed = np.full(len(content), 0xFF, np.uint8)
     plain = ProgramCode(sizes, sizes, content, fixed, nothing, nothing, file, np.empty((0, 2), np.int64))
     programs = [Program(other) for other in others]
     for new in programs:
         _compare_functions(program, new)
     found = _code_fields(plain, [(_code_side(new, plain), Correspondence(program, new)) for new in programs])
     for kind, at in found.tolist():
-        fixed[at : at + _width(kind)] = False
+        fixed[at : at + _width(kind)] = 0
     known = ProgramCode(sizes, sizes, content, fixed, nothing, nothing, file, found)
     for new in programs:
         _compare(known, new)
@@ -179,7 +177,7 @@ def _code_fields(code: ProgramCode, others: Sequence[tuple[_Side, Correspondence
     old = code.side
     differs = np.zeros(len(code.content), np.bool_)
     for new, _ in others:
-        differs |= (old.content != new.content) & code.fixed
+        differs |= ((old.content ^ new.content) & code.fixed) != 0
     rows = [np.empty((0, 2), np.int64)]
     for kind, at in _explained(old, others, _OF_CODE, np.flatnonzero(differs)):
         if kind < 0:

@@ -21,10 +21,10 @@ _AT_ONCE = 2048  # blocks: what fits into a cache
 
 @dataclass(frozen=True)
 class Blocks:
-    """Bytes that no link may change, in capture order.
+    """Bits that no link may change, in capture order.
 
-    Per block: its ``section`` (capture index) and ``offset`` in it, shape (m,); ``content`` and ``mask`` (all bits of
-    each byte that is fixed), shape (m, 16), zero behind a section's end.
+    Per block: its ``section`` (capture index) and ``offset`` in it, shape (m,); ``content`` and ``mask`` (the
+    bits that are fixed), shape (m, 16), zero behind a section's end.
     """
 
     section: NDArray[np.int32]
@@ -33,7 +33,7 @@ class Blocks:
     mask: NDArray[np.uint64]
 
 
-def cut(stored: NDArray[np.int64], content: NDArray[np.uint8], fixed: NDArray[np.bool_]) -> Blocks:
+def cut(stored: NDArray[np.int64], content: NDArray[np.uint8], fixed: NDArray[np.uint8]) -> Blocks:
     """The sections in blocks.
 
     ``stored`` bytes per section, shape (n,); ``content`` and ``fixed`` concatenated, shape (sum of stored,).
@@ -47,7 +47,6 @@ def cut(stored: NDArray[np.int64], content: NDArray[np.uint8], fixed: NDArray[np
     for source, target, size in zip(begin, (first * _BLOCK).tolist(), stored.tolist(), strict=True):
         bytes_[target : target + size] = content[source : source + size]
         mask[target : target + size] = fixed[source : source + size]
-    np.negative(mask, out=mask)  # 1 -> 255
     shape = (total, _BLOCK // _WORD)
     return Blocks(
         section,
@@ -58,7 +57,7 @@ def cut(stored: NDArray[np.int64], content: NDArray[np.uint8], fixed: NDArray[np
 
 
 def first_change(blocks: Blocks, binary: elf.Elf, where: Placed) -> tuple[int, int] | None:
-    """The first section (capture index) with a fixed byte that differs in the binary, and the byte's offset; or None.
+    """The first section (capture index) with a fixed bit that differs in the binary, and its byte's offset; or None.
 
     ``where`` has the sections' places in the binary, shape (n,), inside their output sections.
     """

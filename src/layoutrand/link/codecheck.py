@@ -24,7 +24,9 @@ from numpy.typing import NDArray
 from layoutrand.errors import FeatureUnsupported, LayoutNotApplied
 from layoutrand.objects import elf
 from layoutrand.objects.edit import DIGITS, SYMBOL_PREFIX
-from layoutrand.objects.relocations import written_bytes
+from layoutrand.objects.known import processor
+from layoutrand.objects.processor import Processor
+from layoutrand.objects.reading import Relocations, joined
 
 _GAP = 64
 _AT_ONCE = 4000
@@ -76,16 +78,17 @@ def placed_order(number: NDArray[np.int64], address: NDArray[np.int64]) -> NDArr
 class Masks:
     """Per section ``size`` in memory and ``stored`` in the file (less for bss), both shape (n,); masks over the bytes.
 
-    ``fixed`` marks bytes that no link may write differently from another link, ``input_fixed`` those that must even
+    ``fixed`` has the bits that no link may write differently from another link, ``input_fixed`` those that must even
     equal the input object's (relaxable opcodes excepted); ``content`` is the input's bytes.  These three are
-    concatenated in capture order, shape (sum of stored,).
+    concatenated in capture order, shape (sum of stored,).  ``relocations`` are those of all the sections.
     """
 
     size: NDArray[np.int64]
     stored: NDArray[np.int64]
     content: NDArray[np.uint8]
-    fixed: NDArray[np.bool_]
-    input_fixed: NDArray[np.bool_]
+    fixed: NDArray[np.uint8]
+    input_fixed: NDArray[np.uint8]
+    relocations: Relocations
 
     @property
     def start(self) -> NDArray[np.int64]:
@@ -99,26 +102,113 @@ def masks(inputs: Sequence[tuple[elf.Elf, int, str]]) -> Masks:
 
     Raises `FeatureUnsupported` for another machine's code and for relocations that are not known.
     """
-    for source, _, where in inputs:
-        if source.machine != "EM_X86_64":
-            raise FeatureUnsupported(f"{where}: code for {source.machine} cannot be verified, only x86-64 can")
+    machines = {source.machine: where for source, _, where in reversed(inputs)}
+    known = [processor(machine, where) for machine, where in machines.items()]
+    if len(known) > 1:
+        raise FeatureUnsupported(f"{' and '.join(machines.values())} are for different processors")
     # A few thousand at a time, which is nearly as fast as all at once and needs a fraction of the memory.
     size = np.array([int(source.sections["size"][index]) for source, index, _ in inputs], np.int64)
     stored = np.array([len(source.content(index)) for source, index, _ in inputs], np.int64)
     total = int(stored.sum())
-    whole = Masks(size, stored, np.empty(total, np.uint8), np.empty(total, bool), np.empty(total, bool))
+    content, fixed, input_fixed = (np.empty(total, np.uint8) for _ in range(3))
+    whole = Masks(size, stored, content, fixed, input_fixed, _relocations(inputs))
     done = 0
     for at in range(0, len(inputs), _AT_ONCE):
-        content, fixed, input_fixed = _masks(inputs[at : at + _AT_ONCE])
+        content, fixed, input_fixed = _masks(known[0], inputs[at : at + _AT_ONCE])
         span = slice(done, done + len(content))
         whole.content[span], whole.fixed[span], whole.input_fixed[span] = content, fixed, input_fixed
         done = span.stop
     return whole
 
 
+def fixed_again(masks: Masks, unread: NDArray[np.intp], machine: str) -> NDArray[np.uint8]:
+    """The fixed bits, with those of instructions in one of several forms for relocations that are not read back."""
+    of = processor(machine, "")
+    fixed = masks.fixed
+    if not of.loose:
+        return fixed
+    rest = masks.relocations.chosen(unread)
+    for kind in sorted(of.loose):
+        at = (masks.start[rest.section] + rest.offset)[rest.type == kind]
+        for step, bits in enumerate(of.of_itself[kind]):
+            fixed[at + step] |= ~np.uint8(bits)
+    return fixed
+
+
+def _relocations(inputs: Sequence[tuple[elf.Elf, int, str]]) -> Relocations:
+    """The relocations of all sections, object by object."""
+    held: dict[int, list[tuple[int, int]]] = {}
+    objects: dict[int, elf.Elf] = {}
+    for number, (source, header, _) in enumerate(inputs):
+        objects[id(source)] = source
+        held.setdefault(id(source), []).append((number, header))
+    places: dict[int, NDArray[np.int64]] = {}
+    for key, source in objects.items():
+        places[key] = np.full(source.section_count + 1, -1, np.int64)
+        numbers, headers = np.array(held[key], np.int64).T
+        places[key][headers] = numbers
+    defined = _definitions(objects, places)
+    parts = []
+    symbols = 0
+    for key, source in objects.items():
+        if len(source.symbols):
+            numbers, headers = np.array(held[key], np.int64).T
+            parts.append(_of_object(source, numbers, headers, places[key], defined, symbols))
+        symbols += len(source.symbols)
+    return joined(parts)
+
+
+def _definitions(
+    objects: Mapping[int, elf.Elf], places: Mapping[int, NDArray[np.int64]]
+) -> dict[str, tuple[int, int] | None]:
+    """In which section, and where in it, each name is that objects see of each other; None where several have it."""
+    defined: dict[str, tuple[int, int] | None] = {}
+    for key, source in objects.items():
+        which = np.flatnonzero(source.symbols["info"] >> 4 != elf.STB_LOCAL)
+        home = places[key][np.minimum(source.symbol_sections[which], source.section_count)]
+        which, home = which[home >= 0], home[home >= 0]
+        values = source.symbols["value"][which].tolist()
+        for name, number, value in zip(source.symbol_names(which), home.tolist(), values, strict=True):
+            defined[name] = None if name in defined else (number, value)
+    return defined
+
+
+def _of_object(
+    source: elf.Elf,
+    numbers: NDArray[np.int64],
+    headers: NDArray[np.int64],
+    places: NDArray[np.int64],
+    defined: Mapping[str, tuple[int, int] | None],
+    symbols: int,
+) -> Relocations:
+    """The relocations of the sections with these numbers and headers; ``symbols`` is how many other objects have."""
+    tables = [source.references(header) for header in headers.tolist()]
+    table = np.concatenate([*tables, np.empty(0, elf.RELA)])
+    symbol = (table["info"] >> np.uint64(32)).astype(np.int64)
+    home = np.minimum(source.symbol_sections[symbol], source.section_count).astype(np.int64)
+    info = source.symbols["info"][symbol]
+    target, value = places[home], source.symbols["value"][symbol].astype(np.int64)
+    abroad = np.flatnonzero((info >> 4 != elf.STB_LOCAL) & (target < 0))
+    unique, back = np.unique(symbol[abroad], return_inverse=True)
+    found = [defined.get(name) or (-1, 0) for name in source.symbol_names(unique)]
+    elsewhere = np.array(found, np.int64).reshape(-1, 2)[back]
+    target[abroad], value[abroad] = elsewhere[:, 0], elsewhere[:, 1]
+    flags = np.append(source.sections["flags"], np.uint64(0))[home]
+    return Relocations(
+        section=np.repeat(numbers, [len(each) for each in tables]),
+        offset=table["offset"].astype(np.int64),
+        type=(table["info"] & np.uint64(0xFFFFFFFF)).astype(np.int64),
+        symbol=symbols + symbol,
+        addend=table["addend"].astype(np.int64),
+        target=target,
+        value=value,
+        merged=((info & 0xF) == elf.STT_SECTION) & (flags & elf.SHF_MERGE != 0),
+    )
+
+
 def _masks(
-    inputs: Sequence[tuple[elf.Elf, int, str]],
-) -> tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.bool_]]:
+    of: Processor, inputs: Sequence[tuple[elf.Elf, int, str]]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]:
     """Content and masks of a few sections."""
     contents = [np.frombuffer(source.content(index), np.uint8) for source, index, _ in inputs]
     tables = [source.relocations(index) for source, index, _ in inputs]
@@ -133,20 +223,20 @@ def _masks(
     merged = np.concatenate([*tables, np.empty(0, elf.RELA)])
     owner = np.repeat(np.arange(len(stored)), [len(table) for table in tables])
     if (merged["offset"] > stored[owner].astype(np.uint64)).any():
-        _blame(inputs)
+        _blame(of, inputs)
     merged["offset"] += begin[owner].astype(np.uint64)
     try:
-        fields, relaxed = written_bytes(merged, content, where="")
+        fields, relaxed = of.written(merged, content, where="")
     except FeatureUnsupported:
-        _blame(inputs)
+        _blame(of, inputs)
         raise
     return content[real], ~fields[real], ~relaxed[real]
 
 
-def _blame(inputs: Sequence[tuple[elf.Elf, int, str]]) -> None:
+def _blame(of: Processor, inputs: Sequence[tuple[elf.Elf, int, str]]) -> None:
     """Raise the error again with the name of the section that causes it."""
     for source, index, where in inputs:
-        written_bytes(source.relocations(index), np.frombuffer(source.content(index), np.uint8), where=where)
+        of.written(source.relocations(index), np.frombuffer(source.content(index), np.uint8), where=where)
 
 
 @dataclass(frozen=True)
@@ -200,13 +290,13 @@ def section_bytes(binary: elf.Elf, where: Placed, stored: NDArray[np.int64]) -> 
     return np.frombuffer(b"".join([data[a:b] for a, b in zip(begin.tolist(), ends.tolist(), strict=True)]), np.uint8)
 
 
-def changed(reference: NDArray[np.uint8], linked: NDArray[np.uint8], fixed: NDArray[np.bool_]) -> int | None:
-    """The first position at which a fixed byte differs, or None; the three share one shape."""
+def changed(reference: NDArray[np.uint8], linked: NDArray[np.uint8], fixed: NDArray[np.uint8]) -> int | None:
+    """The first position at which a fixed bit differs, or None; the three share one shape."""
     for begin in range(0, len(reference), _STRETCH):
         span = slice(begin, begin + _STRETCH)
-        different = (reference[span] != linked[span]) & fixed[span]
+        different = (reference[span] ^ linked[span]) & fixed[span]
         if different.any():
-            return begin + int(np.argmax(different))
+            return begin + int(np.argmax(different != 0))
     return None
 
 

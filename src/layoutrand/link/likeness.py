@@ -18,14 +18,12 @@ import numpy as np
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.link.codecheck import placed_addresses
 from layoutrand.objects import archive, elf
-from layoutrand.objects.relocations import NUMBER
+from layoutrand.objects.known import processor
 from layoutrand.platform.disk import cache_errors
 
 _STRINGS: Final = 0x20  # SHF_STRINGS
 _LOCAL: Final = 0
 _TYPE_MASK: Final = np.uint64(0xFFFFFFFF)
-_FROM_BEHIND: Final = frozenset(NUMBER[name] for name in ("PC32", "PLT32", "GOTPCREL", "GOTPCRELX", "REX_GOTPCRELX"))
-"""Relocations against a place that is counted from behind the field, so that 4 is taken from what is meant."""
 
 
 def contents(link: CapturedLink, base: Path) -> tuple[bytes, ...]:
@@ -77,6 +75,7 @@ class _Places:
         self.homes = source.symbol_sections.tolist()
         self.flags = source.sections["flags"].tolist()
         self.known: dict[int, bytes] = {}
+        self.from_behind = processor(source.machine, source.name).from_behind
 
     def meant(self, symbol: int, kind: int, addend: int) -> tuple[tuple[str | int | bytes, ...], int]:
         """What the symbol is, and the addend as far as it does not tell that."""
@@ -85,7 +84,7 @@ class _Places:
             return ("symbol", self.names[symbol]), addend
         value = self.values[symbol]
         if self.infos[symbol] & 0xF == elf.STT_SECTION:  # where in the section is in the addend
-            behind = 4 if kind in _FROM_BEHIND else 0
+            behind = 4 if kind in self.from_behind else 0
             value, addend = value + addend + behind, -behind
         if self.flags[home] & elf.SHF_MERGE:
             return ("constant", self._constant(home, value)), addend

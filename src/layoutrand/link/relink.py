@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from layoutrand.link import by_symbols, codecheck, lto
 from layoutrand.link.by_symbols import ProgramCode
 from layoutrand.link.code import Code
 from layoutrand.link.code_blocks import first_change
+from layoutrand.link.leads import after_stub, first_astray, undone
 from layoutrand.link.moved_objects import verify_moved
 from layoutrand.link.program_places import Program
 from layoutrand.linkers import link_order
@@ -29,6 +31,7 @@ from layoutrand.objects import elf
 from layoutrand.objects.fillers import ROOT as KEPT
 from layoutrand.objects.fillers import filler, filler_object, fits
 from layoutrand.objects.kinds import FAMILIES, PLAIN, family
+from layoutrand.objects.known import processor
 from layoutrand.platform.disk import cache_errors, sha256_bytes
 from layoutrand.platform.process import Completed, Runner
 from layoutrand.text.telling_line import of_build, of_program
@@ -138,7 +141,7 @@ def with_fillers(link: CapturedLink, fillers: Sequence[Section], scratch: Path) 
     path = scratch / "fillers.o"
     with cache_errors("write", path):
         path.unlink(missing_ok=True)
-        path.write_bytes(filler_object(fillers))
+        path.write_bytes(filler_object(fillers, processor(link.machine, link.artefact), link.machine_flags))
     sections = (*link.sections, *fillers)
     return replace(link, sections=sections, argv=(*link.argv, str(path), f"--undefined={KEPT}"))
 
@@ -229,6 +232,13 @@ def _check_gaps(
         first &= link.users_script | (families != FAMILIES.index(PLAIN))  # but not before code, where gaps are
         lowest[first] = address[first]
     slot = codecheck.first_wrong_gap(address, lowest, align)
+    while slot is not None and not own_gaps:  # what the linker puts between by itself is no gap of ours
+        end = int(lowest[slot] - gaps[slot])
+        behind = next((found for found in map(partial(after_stub, binary), (end, -(-end // 8) * 8)) if found), None)
+        if behind is None or behind > address[slot]:
+            break
+        lowest[slot] = behind + gaps[slot]
+        slot = codecheck.first_wrong_gap(address, lowest, align)
     if own_gaps:  # how much is the linker's choice: that it padded at all can be seen
         if slot is None:
             raise LayoutNotApplied(f"{link.linker} was asked to pad, but left no gap before any function")
@@ -240,10 +250,15 @@ def _check_gaps(
 
 
 def _check_code(link: CapturedLink, code: Code, binary: elf.Elf, where: codecheck.Placed) -> None:
+    binary = undone(code.blocks, binary, where, code.size)
     change = first_change(code.blocks, binary, where)
     if change is not None:
         index, offset = change
         raise CodeChanged(f"{_describe(link, index)} differs from identity at byte {offset}, addresses aside")
+    astray = first_astray(code.leads, binary, where) if code.leads else None
+    if astray is not None:
+        index, offset = astray
+        raise CodeChanged(f"{_describe(link, index)} refers at byte {offset} to another place than in identity")
 
 
 def _describe(link: CapturedLink, index: int) -> str:

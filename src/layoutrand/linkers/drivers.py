@@ -32,12 +32,15 @@ def search_path() -> str:
     return os.environ.get("PATH", os.defpath)
 
 
-def drivers(role: Driver, chosen: Path) -> dict[str, Path]:
+def drivers(role: Driver, chosen: Path, *, crosses: bool = False) -> dict[str, Path]:
     """The real program behind each name of a compiler driver: the toolchain's, under the usual and all its own names.
 
     Names that belong to other programs, such as another version or a cross compiler, are left alone, but for the
-    POSIX names c89 and c99.
+    POSIX names c89 and c99.  Where the toolchain itself ``crosses`` to another machine, the usual names are the host's,
+    with which builds make what they execute themselves.
     """
+    if crosses:
+        return _aliases(chosen) | dict.fromkeys([own_name(chosen), chosen.name], chosen)
     standard = POSIX if role == "cc" else ()
     found = {name: Path(path) for name in standard if (path := shutil.which(name))}
     return found | _aliases(chosen) | dict.fromkeys([*_USUAL[role], own_name(chosen), chosen.name], chosen)
@@ -62,20 +65,37 @@ def prefixes(program: Path) -> list[str]:
     return [alias.removesuffix(name) for alias in _aliases(program) if alias != name and alias.endswith(f"-{name}")]
 
 
-def plain_tools(tools: Mapping[str, Tool]) -> dict[str, Path]:
+def plain_tools(tools: Mapping[str, Tool], *, crosses: bool = False) -> dict[str, Path]:
     """The real program behind each tool that is called as it is: the archiver, and tools that know LTO objects.
+
+    Where the toolchain ``crosses`` to another machine, they go by their own names alone.
 
     gcc-ar and llvm-ar by those names are the ones of the toolchain's compiler, and not of another version that PATH
     happens to have: only they read its objects.
     """
+    if crosses:
+        own = [tools[role].path for role in _PLAIN_TOOLS if role in tools]
+        return dict(_companions(tools["cc"].path)) | {path.name: path for path in own}
     # gcc-ar looks for an "ar" on PATH: if that led to gcc-ar, it would call itself for ever.
     found = {role: tools[role].path for role in _PLAIN_TOOLS if role in tools and not _calls_plain(tools[role].path)}
     return dict(_companions(tools["cc"].path)) | found
 
 
-def archiver(tools: Mapping[str, Tool]) -> str:
+def archiver(tools: Mapping[str, Tool], *, crosses: bool = False) -> str:
     """The name by which builds are told of the archiver."""
+    if crosses:
+        return tools["ar"].path.name
     return "gcc-ar" if _calls_plain(tools["ar"].path) else "ar"
+
+
+def by_variable(tools: Mapping[str, Tool], *, crosses: bool = False) -> dict[str, str]:
+    """The name of the tool that each variable tells builds of."""
+    told = {"LD": tools["ld"].path.name} if crosses else {"CC": "gcc", "CXX": "g++", "LD": "ld"}  # CXX also without one
+    told["AR"] = archiver(tools, crosses=crosses)
+    for role, variables in DRIVERS.items():
+        if role in tools:
+            told |= dict.fromkeys(variables, own_name(tools[role].path))
+    return told
 
 
 def _calls_plain(program: Path) -> bool:

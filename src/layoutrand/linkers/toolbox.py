@@ -101,6 +101,11 @@ class Surroundings:
 ORDINARY = Surroundings()
 
 
+def builds_for(toolchain: Toolchain) -> str:
+    """The machine that the toolchain builds for, in the words of ``uname -m``."""
+    return toolchain.machine or os.uname().machine
+
+
 def load(name: str, project: Path, around: Surroundings = ORDINARY) -> Toolchain:
     """The toolchain as `declared`; of one for Rust, with the linker that rustc uses in these surroundings.
 

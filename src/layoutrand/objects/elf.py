@@ -43,6 +43,7 @@ GRP_COMDAT: Final = 1
 GROUP_FLAGS: Final = 4
 """Bytes at the beginning of a group that say what it is."""
 
+STB_LOCAL: Final = 0
 STT_OBJECT: Final = 1
 STT_FUNC: Final = 2
 STT_SECTION: Final = 3
@@ -71,20 +72,29 @@ RELA = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _ELF64_LITTLE_ENDIAN = b"\x02\x01"
 _MACHINES: Final = {3: "EM_386", 62: "EM_X86_64", 183: "EM_AARCH64", 243: "EM_RISCV"}
-_X86_64: Final = 62
 _UP_TO_MACHINE: Final = 20
+_FLAGS: Final = slice(48, 52)
 _PROCESSORS: Final = {
     3: "x86 with 32 bits (-m32)",
+    62: "x86-64",
     8: "MIPS",
     20: "PowerPC with 32 bits",
     21: "PowerPC with 64 bits",
     22: "s390x",
     40: "Arm with 32 bits",
     183: "AArch64 (arm64)",
-    243: "RISC-V",
+    243: "RISC-V (64 bits)",
     258: "LoongArch",
 }
 """As the list of e_machine in the System V ABI has them."""
+
+_NARROW: Final = {
+    62: "x32, which is x86-64 with addresses of 32 bits",
+    183: "AArch64 with addresses of 32 bits",
+    243: "RISC-V with 32 bits",
+}
+_UNAME: Final = {"x86_64": 62, "aarch64": 183, "riscv64": 243}
+"""In the words of ``uname -m``."""
 
 _KINDS: Final = {1: "ET_REL", 2: "ET_EXEC", 3: "ET_DYN"}
 
@@ -105,6 +115,11 @@ class Elf:
     section_count: int
     names_index: int
     name: str
+
+    @property
+    def flags(self) -> int:
+        """What the header says of the processor beside its name."""
+        return int.from_bytes(self.data[_FLAGS], "little")
 
     @cached_property
     def sections(self) -> Table:
@@ -245,15 +260,21 @@ def is_elf(data: bytes) -> bool:
     return data[:4] == b"\x7fELF"
 
 
-def other_machine(data: bytes) -> str:
-    """The processor that an ELF file is for, in words; "" for x86-64, and for what is no ELF file."""
+def machine_words(data: bytes) -> str:
+    """The processor that an ELF file is for, in words; "" for what is no ELF file."""
     if not is_elf(data) or len(data) < _UP_TO_MACHINE:
         return ""
-    wide = data[4] == 2
-    machine = int.from_bytes(data[_UP_TO_MACHINE - 2 : _UP_TO_MACHINE], "little" if data[5] == 1 else "big")
-    if machine == _X86_64:
-        return "" if wide else "x32, which is x86-64 with addresses of 32 bits"
-    return _PROCESSORS.get(machine, f"a processor of number {machine} ({64 if wide else 32} bits)")
+    wide, little = data[4] == 2, data[5] == 1
+    machine = int.from_bytes(data[_UP_TO_MACHINE - 2 : _UP_TO_MACHINE], "little" if little else "big")
+    if not wide and machine in _NARROW:
+        return _NARROW[machine]
+    words = _PROCESSORS.get(machine, f"a processor of number {machine} ({64 if wide else 32} bits)")
+    return words if little or machine not in _UNAME.values() else f"{words}, big-endian"
+
+
+def words_of(uname: str) -> str:
+    """As `machine_words` calls the machine of that name; the name itself for one that cannot be done."""
+    return _PROCESSORS[_UNAME[uname]] if uname in _UNAME else uname
 
 
 def read(data: bytes, *, name: str) -> Elf:

@@ -6,7 +6,7 @@ linker that takes an order.  Nothing refers to a filler but the first one of cod
 with `ROOT` wanted on the link line, a linker that leaves out unused sections keeps them all.
 
 The object says what every object of a build says, or the program would change: that its stack need not be executable,
-and all features of x86 that a program has only if each of its objects has them.
+and all features of the processor that a program has only if each of its objects has them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from layoutrand.model import Section
 from layoutrand.objects import elf
 from layoutrand.objects.edit import section_name, symbol_name
 from layoutrand.objects.kinds import family, is_code
+from layoutrand.objects.processor import Processor
 
 ROOT: Final = ".lr.fillers"
 """The global symbol of the first filler of code. It is hidden, so that no program or library shows it."""
@@ -32,11 +33,8 @@ _SHT_PROGBITS: Final = 1
 _SHT_NOTE: Final = 7
 _HIDDEN: Final = 2
 _GLOBAL: Final = 1 << 4
-_NO_RELOCATION: Final = 0  # R_X86_64_NONE
-_FILLING: Final = 0xCC  # int3: nobody comes here
+_NO_RELOCATION: Final = 0  # on every processor
 _ENTRY: Final = 64  # of the header, and of a section's
-# type NT_GNU_PROPERTY_TYPE_0, of it GNU_PROPERTY_X86_FEATURE_1_AND with every bit, padded to 8 bytes
-_FEATURES: Final = struct.pack("<3I4s2I2I", 4, 16, 5, b"GNU\0", 0xC0000002, 4, 0xFFFFFFFF, 0)
 _MOST: Final = elf.SHN_LORESERVE - 16
 """How many fillers an object can have: section numbers beyond would need a table of their own."""
 
@@ -51,8 +49,11 @@ def fits(count: int) -> bool:
     return count <= _MOST
 
 
-def filler_object(fillers: Sequence[Section]) -> bytes:
-    """A relocatable file for x86-64 with these sections; one of them at least must be of code, and hold a byte."""
+def filler_object(fillers: Sequence[Section], processor: Processor, flags: int = 0) -> bytes:
+    """A relocatable file with these sections; one of them at least must be of code, and hold a byte.
+
+    ``flags`` are ``e_flags`` of the build's objects, which on some processors must be the same in all of a program.
+    """
     root = next(number for number, section in enumerate(fillers, 1) if is_code(section.kind) and section.size)
     assert fits(len(fillers))
     image = _Image()
@@ -61,14 +62,15 @@ def filler_object(fillers: Sequence[Section]) -> bytes:
         sizes[family(section.kind), section.size] += 1
         image.add(
             section_name(section.index, section.kind),
-            _content(section, sizes[family(section.kind), section.size]),
+            _content(section, sizes[family(section.kind), section.size], processor.filling),
             type_=elf.SHT_NOBITS if section.kind == "bss" else _SHT_PROGBITS,
             flags=_flags(section.kind),
             align=max(1, section.align),
             size=section.size,
         )
     image.add(".note.GNU-stack", b"", type_=_SHT_PROGBITS, flags=0, align=1)
-    image.add(".note.gnu.property", _FEATURES, type_=_SHT_NOTE, flags=elf.SHF_ALLOC, align=8)
+    if processor.features:
+        image.add(".note.gnu.property", processor.features, type_=_SHT_NOTE, flags=elf.SHF_ALLOC, align=8)
     names = [symbol_name(section.index) for section in fillers]
     strings, symbols = _symbols(names, root)
     first_global = len(names) + 2
@@ -78,7 +80,7 @@ def filler_object(fillers: Sequence[Section]) -> bytes:
     kept["info"] = np.arange(2, first_global, dtype=np.uint64) << np.uint64(32) | np.uint64(_NO_RELOCATION)
     relocations = image.add(".rela.lr", kept.tobytes(), type_=elf.SHT_RELA, flags=0, align=8, entry=24, info=root)
     image.link(relocations, table)
-    return image.finish()
+    return image.finish(processor.number, flags)
 
 
 def _flags(kind: str) -> int:
@@ -87,12 +89,12 @@ def _flags(kind: str) -> int:
     return elf.SHF_ALLOC if kind == "rodata" else elf.SHF_ALLOC | elf.SHF_WRITE
 
 
-def _content(section: Section, count: int) -> bytes:
+def _content(section: Section, count: int, filling: bytes) -> bytes:
     """Bytes that no other filler of the same size has, while there are such: linkers may fold what is equal."""
     if section.kind == "bss":
         return b""
     own = (count % (1 << (8 * min(section.size, 4)))).to_bytes(min(section.size, 4), "little")
-    return own + bytes([_FILLING]) * (section.size - len(own))
+    return (own + filling * section.size)[: section.size]
 
 
 def _symbols(names: Sequence[str], root: int) -> tuple[bytes, bytes]:
@@ -138,7 +140,7 @@ class _Image:
         """Have a section name another one in its header."""
         self.headers[number][6] = other
 
-    def finish(self) -> bytes:
+    def finish(self, machine: int, flags: int) -> bytes:
         """The whole file."""
         strings = self.add(".shstrtab", b"", type_=elf.SHT_STRTAB, flags=0, align=1)
         self.headers[strings][5] = len(self.names)
@@ -148,12 +150,12 @@ class _Image:
             "<16s2HI3QI6H",
             b"\x7fELF\x02\x01\x01",
             1,  # ET_REL
-            62,  # x86-64
+            machine,
             1,
             0,
             0,
             len(self.data),
-            0,
+            flags,
             _ENTRY,
             0,
             0,

@@ -17,15 +17,12 @@ from numpy.typing import NDArray
 
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.objects import elf
-from layoutrand.objects.relocations import written_bytes
+from layoutrand.objects.known import processor, processors
 
 _STB_LOCAL: Final = 0
 _STT_NOTYPE: Final = 0
 _SHF_STRINGS: Final = 0x20
 _NAMED: Final = frozenset({_STT_NOTYPE, elf.STT_OBJECT, elf.STT_FUNC})
-_PC_RELATIVE: Final = frozenset({2, 4, 9, 41, 42})
-"""x86-64's relocations that count from the end of a field of four bytes."""
-
 _FIELD: Final = 4
 
 _NUMBER: Final = re.compile(r"\.\d+$")
@@ -62,10 +59,10 @@ def _without_fields(source: elf.Elf, header: int, table: NDArray[np.void]) -> by
     if not len(table) or not len(content):
         return content.tobytes()
     try:
-        fields, _ = written_bytes(table, content, where="")
+        fields, _ = processor(source.machine, "").written(table, content, where="")
     except FeatureUnsupported:  # an unknown kind of relocation: its bytes are in the object as the compiler left them
         return content.tobytes()
-    return np.where(fields, np.uint8(0), content).astype(np.uint8).tobytes()
+    return (content & ~fields).tobytes()
 
 
 class _References:
@@ -78,6 +75,8 @@ class _References:
         self._names = source.symbol_names(np.arange(len(self._symbols)))
         self._sections = {**dict(enumerate(source.section_names)), **names}
         self._inside: dict[int, list[tuple[int, int, str]]] = {}
+        known = processors().get(source.machine)
+        self._from_behind = known.from_behind if known else frozenset()
 
     def meaning(self, symbol: int, kind: int, addend: int) -> bytes:
         """What a relocation refers to."""
@@ -87,7 +86,7 @@ class _References:
             return f"{name} {addend}".encode("utf-8", "surrogateescape")
         if int(row["info"]) & 0xF != elf.STT_SECTION and not name.startswith(".L"):  # as new assemblers have it
             return self._own(home, int(row["value"]), int(row["size"]), name, addend)
-        offset = int(row["value"]) + addend + (_FIELD if kind in _PC_RELATIVE else 0)
+        offset = int(row["value"]) + addend + (_FIELD if kind in self._from_behind else 0)
         return self._at(home, offset)
 
     def _at(self, home: int, offset: int) -> bytes:

@@ -70,6 +70,7 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
     link_flags: Sequence[str],
     linker: str = "",
     ccache_path: str = "",
+    target: Sequence[str] = (),
     first_flags: Sequence[str] = (),
     calls_driver: bool = False,
     leave_foreign: bool = False,
@@ -79,7 +80,8 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
 
     ``linker`` is the only one that the build may name by its path, or "" where flags choose it over the build's
     choice; ``ccache_path`` is where a ccache that stands in for the compiler looks for the real one.
-    ``first_flags`` stand before the build's own in compilations and links, the other flags behind. What
+    ``target`` stands before whatever the driver is called with, ``first_flags`` before the build's own in compilations
+    and links, the other flags behind. What
     ``calls_driver`` is a script that calls another of these names, and its flags reach that one. With
     ``leave_foreign`` a link for which the build names another linker is left as it is; without, it is an error.
     Where ``heard`` is given, a compilation leaves an empty file there.
@@ -97,6 +99,7 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
         link_flags=link_flags,
         linker=linker,
         ccache_path=ccache_path,
+        target=target,
         first_flags=first_flags,
         calls_driver=calls_driver,
         leave_foreign=leave_foreign,
