@@ -405,6 +405,19 @@ def test_try_says_what_was_linked_and_what_is_missing(project, env):
     assert (program.returncode, "comes first: layoutrand init -- make -- ./built 7" in program.stderr) == (1, True)
 
 
+def test_a_program_that_was_named_wrong_costs_no_second_build(project, env):
+    """What the build linked is known from the first time."""
+    (project / "layoutrand.toml").unlink()
+    wrong = layoutrand("try", "--", "cc -o toy src/*.c", "--", "./other", cwd=project, env=env)
+    words = ["--seeds", "3", "--no-simulate", "--", "cc -o toy src/*.c", "--", "./toy", "5"]
+    right = layoutrand("try", *words, cwd=project, env=env)
+
+    assert (wrong.returncode, right.returncode) == (1, 0), right.stderr
+    assert "instrumented build" in wrong.stderr
+    assert "instrumented build" not in right.stderr
+    assert ": no build is needed: that of" in right.stderr
+
+
 def test_try_stops_at_a_program_that_fails(project, env):
     """One round tells it: no other is made."""
     (project / "layoutrand.toml").unlink()

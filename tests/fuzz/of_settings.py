@@ -8,7 +8,7 @@ import os
 import random
 import signal
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from experiments import measured, write
@@ -18,7 +18,6 @@ from layoutrand.cli import appearance, run
 from layoutrand.cli.completing import benchmarks, systems
 from layoutrand.cli.options import share
 from layoutrand.cli.sharing import parse_age
-from layoutrand.cli.showing import parse_size
 from layoutrand.config import toolchain
 from layoutrand.config.config import parse
 from layoutrand.config.lines import line_of, lines_of
@@ -29,6 +28,7 @@ from layoutrand.errors import ConfigError
 from layoutrand.linkers import known, toolbox
 from layoutrand.platform.process import SubprocessRunner
 from layoutrand.stats.statistic import parse_statistic
+from layoutrand.text.sizes import size_of
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = """\
@@ -240,7 +240,7 @@ TARGETS = (
     Target("toolchain text", of_text(_toolchain_text), fixed(TOOLCHAIN), "toml"),
     Target("--seeds", of_text(parse_seeds), fixed("30", "5..12", "1,7,9..11")),
     Target("layout", of_text(parse_layout), fixed("7", "stock")),
-    Target("--max-size", of_text(parse_size), fixed("500M", "1.5G", "7")),
+    Target("--max-size", of_text(partial(size_of, of="--max-size")), fixed("500M", "1.5G", "7")),
     Target("--older-than", of_text(parse_age), fixed("30d", "1.5h")),
     Target("share", of_text(lambda text: share(text, "--x")), fixed("1%", "0.01")),
     Target("list of CPUs", of_text(parse_cpus), fixed("0-3,8\n")),

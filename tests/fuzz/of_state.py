@@ -6,9 +6,11 @@ Where a record is sealed it is attacked twice: as it lies there, and with a seal
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import shutil
 import sqlite3
+import tarfile
 import tempfile
 import zlib
 from collections.abc import Callable
@@ -26,7 +28,9 @@ from layoutrand.analysis.selection import Question, select
 from layoutrand.build.coincidence import recorded_coincidence
 from layoutrand.cache import capture_record, keys
 from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.cache.kept_builds import KeptBuild, kept_tree, load_build, unpack_build
 from layoutrand.cache.linked_check import verify
+from layoutrand.cache.packed_tree import PackedPath, PackedTree, pack
 from layoutrand.cache.sealed_records import KeyRecord, sealed, unsealed
 from layoutrand.cache.store import Cache, captured_contents, link_seconds
 from layoutrand.cache.upkeep import entries, record_entries
@@ -100,6 +104,7 @@ def _use(place: Path) -> None:
         used.damaged_files(found)
         capture_record.tools_of(found)
     used.load_binary("b" * 64, "prog")
+    load_build(used, "e" * 64)
     list(captured_contents(used))
     entries(used)
     record_entries(used)
@@ -114,7 +119,7 @@ def _cached(name: str, *, fits: bool) -> Callable[[bytes, Path], None]:
         tree = _tree(data) if fits else None
         if fits and not isinstance(tree, dict):
             return
-        for folder in ("keys", f"captures/{capture().id}/0/root/_build", f"binaries/{'b' * 64}"):
+        for folder in ("keys", f"captures/{capture().id}/0/root/_build", f"binaries/{'b' * 64}", f"builds/{'e' * 64}"):
             (place / "cache" / folder).mkdir(parents=True, exist_ok=True)
         overwrite(place / f"cache/binaries/{'b' * 64}/prog", b"content")
         overwrite(place / "cache" / name, sealed(tree) if fits else data)
@@ -128,6 +133,7 @@ CACHED = {
         KeyRecord("k" * 64, {"capture": capture().id, "build_s": 1.5, "n_links": 3}, "a", {"source": {}}).stored()
     ),
     f"captures/{capture().id}/capture.json": lambda: capture_record.to_json(capture()),
+    f"builds/{'e' * 64}/build.json": lambda: {"schema": "layoutrand/kept-build/1", **vars(KEPT)},
     f"binaries/{'b' * 64}/meta.json": lambda: {
         "key": "b" * 64,
         "sha256": DIGEST,
@@ -352,6 +358,52 @@ def _staged_sample() -> bytes:
         return shared.result_path("c" * 64).read_bytes()
 
 
+def _kept(data: bytes, place: Path) -> None:
+    """What says what is kept of a build, with a digest that fits."""
+    folder = place / "cache/builds" / ("e" * 64)
+    for path in (folder, place / "base"):
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+    (folder / "contents").write_bytes(b"content")
+    (folder / "files.json").write_bytes(data)
+    build = replace(KEPT, files_sha256=sha256_bytes(data))
+    (folder / "build.json").write_bytes(sealed({"schema": "layoutrand/kept-build/1", **vars(build)}))
+    verify(Cache(place / "cache"))
+    if (found := kept_tree(folder, build)) is not None:
+        unpack_build(*found, place / "base")
+
+
+KEPT = KeptBuild("e" * 64, "a", "capture", {}, "/base", 1.5, 2.5, {"/usr/lib": 5, "/none": None})
+KEPT_FILES = PackedTree(
+    (
+        PackedPath("directory", "src", 0o755, 1),
+        PackedPath("file", "src/a", 0o644, -1, (0, 0)),
+        PackedPath("same", "src/b", other="src/a"),
+        PackedPath("link", "src/c", other="../elsewhere"),
+        PackedPath("left out", "src/d"),
+    ),
+    ((DIGEST, 7),),
+)
+
+
+def _kept_records(data: bytes, place: Path) -> None:
+    """A tree in which somebody wrote to what was recorded of a link."""
+    shutil.rmtree(place, ignore_errors=True)
+    (place / "build").mkdir(parents=True)
+    (place / "build/inputs.tar").write_bytes(data)
+    pack(place / "build", {}, place / "contents", is_wanted=lambda _: True, most=10 * len(data))
+
+
+def _tar() -> bytes:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as archive:
+        for name in ("a.o", "b.o"):
+            member = tarfile.TarInfo(name)
+            member.size = len(b"content")
+            archive.addfile(member, io.BytesIO(b"content"))
+    return file.getvalue()
+
+
 def _home(data: bytes, place: Path) -> None:
     (place / "home").mkdir(exist_ok=True)
     (place / "home.json").write_bytes(data)
@@ -408,6 +460,8 @@ TARGETS = (
     Target("staged result", _staged_result, lambda: (_staged_sample().split(b"\n")[1],), "json", cost=2),
     Target("staged result, bytes", _staged_raw, lambda: (_staged_sample(),), "bytes", cost=2),
     Target("staged content", _content, lambda: (zlib.compress(b"content"),), "bytes", cost=2),
+    Target("kept build", _kept, lambda: (KEPT_FILES.to_json(),), "json", cost=4),
+    Target("kept build's records", _kept_records, lambda: (_tar(),), "bytes", cost=4),
     Target("seal of a home", _home, lambda: (b"{}",), "json", cost=2),
     Target("project's word", _id, lambda: (b"0" * 32,), cost=2),
 )

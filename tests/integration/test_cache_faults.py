@@ -75,12 +75,17 @@ def test_a_damaged_binary_is_linked_again(simple: Workshop, damage: str, name: s
 
 
 def test_a_damaged_stock_binary_is_built_again(simple: Workshop) -> None:
-    """stock has no capture to be linked from: its build is repeated, and said so."""
+    """stock has no capture to be linked from: it is taken from its build, which is kept or else repeated; said so."""
     first = simple.built(BUILD)
     flip(first.path(STOCK))
     second = simple.built(BUILD)
-    assert said(second.result.notes) == ("sys: its cached stock binary was damaged, so it is built again",)
-    assert digests(second) == digests(first)
+    damaged = "sys: its cached stock binary was damaged, so it is"
+    assert said(second.result.notes) == (f"{damaged} taken again from the build that is kept",)
+    caches.collect_builds(Cache(simple.cache), 0)
+    flip(second.path(STOCK))
+    third = simple.built(BUILD)
+    assert said(third.result.notes) == (f"{damaged} built again",)
+    assert digests(third) == digests(second) == digests(first)
 
 
 def _capture_folder(shop: Workshop) -> Path:
@@ -109,7 +114,7 @@ CAPTURE_FILES = [
     ),
 )
 def test_a_damaged_capture_is_made_again(simple: Workshop, name: str, damage: str) -> None:
-    """New seeds need the capture: a damaged one is found, said, built again, and gives the bytes it gave before."""
+    """New seeds need the capture: a damaged one is found, said, made again, and gives the bytes it gave before."""
     first = simple.built(BUILD, seeds=[1, 2])
     path = _capture_folder(simple) / name
     if not path.exists():
@@ -121,7 +126,13 @@ def test_a_damaged_capture_is_made_again(simple: Workshop, name: str, damage: st
     assert len(said(second.result.notes)) == 1
     assert "its capture was" in said(second.result.notes)[0]
     assert "damaged" in said(second.result.notes)[0]
-    assert "built again" in said(second.result.notes)[0]
+    assert said(second.result.notes)[0].endswith("captured again from the build that is kept")
+    caches.collect_builds(Cache(simple.cache), 0)
+    DAMAGES[damage](path)
+    (shutil.rmtree(simple.cache / "binaries"), (simple.cache / "binaries").mkdir())
+    third = simple.built(BUILD, seeds=[1, 2])
+    assert digests(third) == digests(first)
+    assert said(third.result.notes)[0].endswith("built again")
     simple.said.clear()
     assert simple.built(BUILD, seeds=[1, 2, 3]).result.notes == ()
     assert simple.said == []
@@ -283,8 +294,8 @@ def test_exchanged_records_of_builds_give_no_system_the_binaries_of_another(simp
     assert [digests(whole(each)) for each in again] == [digests(each) for each in first]
     for each in again:
         assert (
-            f"{each.system}: the record of what was built with this key was another build's, so it is built again"
-            in (said(each.notes))
+            f"{each.system}: the record of what was built with this key was another build's, so it is captured again "
+            "from the build that is kept" in (said(each.notes))
         )
     assert verify(Cache(simple.cache)) == []
 
@@ -316,8 +327,8 @@ def test_a_record_without_its_key_is_said_and_its_build_made_again(simple: Works
     assert verify(Cache(simple.cache)) == []
     again = simple.build(BUILD)
     assert list(said(again.notes)) == [
-        "sys: the record of its build is of an earlier layoutrand and does not say which build it is of, so it is built "
-        "again"
+        "sys: the record of its build is of an earlier layoutrand and does not say which build it is of, so it is captured "
+        "again from the build that is kept"
     ]
     assert digests(whole(again)) == digests(first)
     assert all(binary.cached for binary in again.binaries if binary.layout != STOCK)

@@ -24,10 +24,11 @@ from layoutrand.build.earlier_builds import recall_capture, remember_build
 from layoutrand.build.jdk_layouts import make_jdk_layouts
 from layoutrand.build.linking import Linking
 from layoutrand.build.rebuild import Rebuilt, rebuild
-from layoutrand.build.why_again import why_again
+from layoutrand.build.why_again import TellsWhy
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.keys import stock_key
-from layoutrand.capture.instrumented_build import BuildOrder, build_stock, capture, make_order
+from layoutrand.capture.build_order import BuildOrder, make_order
+from layoutrand.capture.instrumented_build import build_stock, capture
 from layoutrand.capture.workspace import end_abandoned_builds
 from layoutrand.config.build_recipe import Recipe, Variant
 from layoutrand.config.config import System
@@ -134,7 +135,10 @@ def _with_remarks(results: Sequence[SystemBuild], whole: Sequence[AnyWarning]) -
 
 @dataclass(frozen=True)
 class _Base:
-    """A capture ready to link from, or the error why there is none; ``order`` is None for one of an earlier source."""
+    """A capture ready to link from, or the error why there is none; ``order`` is None for one of an earlier source.
+
+    ``is_built`` where a build was made for it.
+    """
 
     capture: Capture | None
     ld: Tool | None
@@ -142,6 +146,7 @@ class _Base:
     cached: bool
     error: LayoutrandError | None
     notes: tuple[AnyWarning, ...]
+    is_built: bool = False
 
 
 @dataclass(frozen=True)
@@ -213,20 +218,24 @@ def _capture(setup: BuildSetup, name: str) -> _Base:
     """The system's capture, from the cache or made now."""
     notes: list[AnyWarning] = []
     cache = setup.cache
+    again = None
     try:
         order = find_order(setup, name, "capture")
         with cache.lock(f"capture-{order.key[:32]}"), cache_errors("use", cache.root):
             made, recorded = recall_capture(cache, order)
             cached = made is not None
-            if recorded != "none" and not cached:
-                notes.append(CaptureBuiltAgain(name, record=recorded))
             if made is None:
                 setup.failed.refuse(setup.config, name)
-                if (reason := why_again(setup, order)) is not None:
-                    setup.progress.say(str(reason))
-                made = capture(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say)
+                again = TellsWhy(setup, order)
+                say = setup.progress.say
+                try:
+                    made = capture(order, cache, setup.runner, jobs=setup.jobs, say=say, building=again)
+                finally:
+                    if recorded != "none":
+                        notes.append(CaptureBuiltAgain(name, record=recorded, is_built=again.is_built))
             remember_build(setup, order)
-        return _Base(made, order.toolbox.tools["ld"], order, cached, None, tuple(notes))
+        is_built = again is not None and again.is_built
+        return _Base(made, order.toolbox.tools["ld"], order, cached, None, tuple(notes), is_built)
     except LayoutrandError as error:
         setup.failed.note(setup.config, name, error)
         return _Base(None, None, None, False, error, tuple(notes))
@@ -245,10 +254,14 @@ def _stock(setup: BuildSetup, name: str) -> _Stock:
             if all(found):
                 remember_build(setup, order)
                 return _Stock([binary for binary in found if binary], notes)
-            if any(cache.has_entry(key) for key, binary in zip(keys.values(), found, strict=True) if binary is None):
-                notes.append(StockBuiltAgain(name))
             setup.failed.refuse(setup.config, name)
-            made = build_stock(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say)
+            again = TellsWhy(setup, order)
+            try:
+                made = build_stock(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say, building=again)
+            finally:
+                absent = [key for key, binary in zip(keys.values(), found, strict=True) if binary is None]
+                if any(map(cache.has_entry, absent)):
+                    notes.append(StockBuiltAgain(name, is_built=again.is_built))
             stored = [store_stock(cache, name, artefact, keys[artefact], data) for artefact, data in made.items()]
             remember_build(setup, order)
             return _Stock(list(stored), notes)
@@ -306,8 +319,8 @@ def _layouts(
                 raise BuildFailed(f"capture {base.capture.id[:12]} is damaged in the cache ({damaged[0]})")
             if damaged:
                 setup.cache.drop_capture(base.capture.id)
-                note = CaptureBuiltAgain(name, damaged[0])
                 again = _capture(setup, name)
+                note = CaptureBuiltAgain(name, damaged[0], is_built=again.is_built)
                 return _layouts(setup, name, replace(again, notes=(*base.notes, note)), stock, layouts, together)
         gc.freeze()  # a capture's sections live as long as the process: no search for garbage among them at each link
         rows = {}

@@ -56,27 +56,34 @@ class NotBuilt(AnyWarning):
 class CaptureBuiltAgain(AnyWarning):
     """A capture that was in the cache; ``damaged`` is a file of it, None where nothing of it could be read.
 
-    ``record`` is what there was under the key of the build.
+    ``record`` is what there was under the key of the build; ``is_built`` is false where an earlier build was kept.
     """
 
     system: str
     damaged: str | None = None
     record: RecordState = "whole"
+    is_built: bool = True
 
     def __str__(self) -> str:
         what = "missing or damaged" if self.damaged is None else f"damaged on disk ({self.damaged})"
         why = _RECORDS.get(self.record, f"its capture was {what}")
-        return f"{self.system}: {why}, so it is built again"
+        return f"{self.system}: {why}, so it is {'built' if self.is_built else 'captured'} again{_from(self.is_built)}"
+
+
+def _from(is_built: bool) -> str:
+    return "" if is_built else " from the build that is kept"
 
 
 @dataclass(frozen=True)
 class StockBuiltAgain(AnyWarning):
-    """A stock binary that was in the cache."""
+    """A stock binary that was in the cache; ``is_built`` is false where the build that made it was kept."""
 
     system: str
+    is_built: bool = True
 
     def __str__(self) -> str:
-        return f"{self.system}: its cached stock binary was damaged, so it is built again"
+        made = "built again" if self.is_built else "taken again"
+        return f"{self.system}: its cached stock binary was damaged, so it is {made}{_from(self.is_built)}"
 
 
 @dataclass(frozen=True)

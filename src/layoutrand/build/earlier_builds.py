@@ -16,7 +16,7 @@ from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.keys import latest_build_name
 from layoutrand.cache.sealed_records import RecordState
 from layoutrand.cache.store import Cache
-from layoutrand.capture.instrumented_build import BuildOrder
+from layoutrand.capture.build_order import BuildOrder
 from layoutrand.config.build_recipe import Variant
 
 _VERSION: Final = 1  # of what is remembered of the latest build; another version's is as good as none

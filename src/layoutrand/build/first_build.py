@@ -19,9 +19,10 @@ from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.program_choice import Chooser, ChosenProgram
 from layoutrand.cache.keys import learned_name
 from layoutrand.cache.store import Cache
+from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild, make_order
 from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.go_records import NOTHING_LINKED, build_records
-from layoutrand.capture.instrumented_build import BuildOrder, InstrumentedBuild, built, keep, make_order
+from layoutrand.capture.instrumented_build import keep, obtained
 from layoutrand.capture.linked_files import (
     LinkedFile,
     first_bytes,
@@ -161,8 +162,10 @@ class FirstBuild:
     @contextmanager
     def _made(self, order: BuildOrder) -> Iterator[InstrumentedBuild]:
         try:
-            with built(order, self.cache, self.runner, jobs=self.jobs, say=self.say) as made:
-                yield InstrumentedBuild(*made)
+            with obtained(
+                order, self.cache, self.runner, jobs=self.jobs, say=self.say, building=self._tell_again
+            ) as made:
+                yield made
         except BuildFailed as error:
             if not self.found.exclude:
                 raise
@@ -172,6 +175,10 @@ class FirstBuild:
                 log=error.log,
                 cause=error.cause,
             ) from error
+
+    def _tell_again(self, why: str) -> None:
+        if why:
+            self.say(f"{self.system.name}: built again: {why}")
 
     def _attempt(self, toolchain: str, way: Way, order: BuildOrder) -> Learned | _Nothing:
         """One build; again with the toolchain of the linker that it turns out to use."""
@@ -216,8 +223,8 @@ class FirstBuild:
             recipe = replace(order.recipe, build=setup.config.build)
             mine = make_order(recipe, order.origin, order.toolbox, order.tools)
             try:
-                with self.cache.lock(f"capture-{mine.key[:32]}"):
-                    keep(mine, made, self.cache, self.runner, self.say)
+                # Without the lock of the capture: others hold it while they wait for the build that we have put back.
+                keep(mine, made, self.cache, self.runner, self.say)
                 remember_build(setup, mine)
             except WorkedOnAfterLink:
                 return replace(learned, mode="rebuild")

@@ -21,7 +21,7 @@ from layoutrand.build.coupling import coupled_facts, coupled_names
 from layoutrand.build.prebuilt import origin_of, present_id, recorded_under, release_of
 from layoutrand.cache.capture_record import Capture, source_words
 from layoutrand.cache.difference import compare, compare_files
-from layoutrand.capture.instrumented_build import make_order
+from layoutrand.capture.build_order import make_order
 from layoutrand.capture.origin import Origin, Origins
 from layoutrand.capture.repository import LocalRevisions
 from layoutrand.config.build_recipe import Recipe

@@ -32,8 +32,9 @@ from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.link_helper import relinking
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.keys import rebuilt_id, reference_key
+from layoutrand.capture.build_order import BuildOrder
 from layoutrand.capture.collect import BuildPlace
-from layoutrand.capture.instrumented_build import BuildOrder, built, suite_facts
+from layoutrand.capture.instrumented_build import built, suite_facts
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.workspace import Workspace
 from layoutrand.config.build_recipe import binary_facts

@@ -19,17 +19,20 @@ from layoutrand.build.why_again import changed_files, changed_parts
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.difference import FileChanges, Part, compare
 from layoutrand.cache.keys import coupled_key, reference_key, stock_key
-from layoutrand.capture.instrumented_build import BuildOrder
+from layoutrand.capture.build_order import BuildOrder
+from layoutrand.capture.build_put_back import find_kept
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import STOCK, LayoutName
 from layoutrand.platform.disk import readable
 
-State = Literal["reused", "to build", "error"]
+State = Literal["reused", "from a kept build", "to build", "error"]
 
 
 @dataclass(frozen=True)
 class ReuseVerdict:
     """What becomes of one build of a system, and why.
+
+    "from a kept build": what is asked for is not in the cache, but is had without building.
 
     ``parts`` compares the key's parts with those of ``compared_with``; ``files`` does so with the source's, None where
     they are not known or the same. ``shared_with`` are systems with the same key: they build once. ``error`` says why
@@ -103,12 +106,12 @@ def _capture(setup: BuildSetup, order: BuildOrder, latest: Remembered | None) ->
     if capture is not None and not damaged:
         return replace(verdict, state="reused", reason=_why_reused(verdict), capture=capture)
     if damaged:
-        return replace(verdict, reason=f"it was captured, but is damaged on disk ({damaged[0]})")
-    if recorded in {"without its key", "of another key"}:
-        return replace(verdict, reason=f"what is recorded under its key is a record {recorded}")
-    if recorded == "whole":
-        return replace(verdict, reason="it was captured, but is no longer in the cache (evicted, or damaged)")
-    return verdict
+        verdict = replace(verdict, reason=f"it was captured, but is damaged on disk ({damaged[0]})")
+    elif recorded in {"without its key", "of another key"}:
+        verdict = replace(verdict, reason=f"what is recorded under its key is a record {recorded}")
+    elif recorded == "whole":
+        verdict = replace(verdict, reason="it was captured, but is no longer in the cache (evicted, or damaged)")
+    return verdict if setup.config.build.mode == "rebuild" else _with_kept(setup, order, verdict)
 
 
 def _stock(setup: BuildSetup, order: BuildOrder, latest: Remembered | None) -> ReuseVerdict:
@@ -117,10 +120,20 @@ def _stock(setup: BuildSetup, order: BuildOrder, latest: Remembered | None) -> R
     if states == {"cached"}:
         return replace(verdict, state="reused", reason=_why_reused(verdict))
     if "damaged" in states:
-        return replace(verdict, reason="its binary is damaged on disk")
-    if latest is not None and latest.key == order.key:
-        return replace(verdict, reason="it was built, but is no longer in the cache (evicted)")
-    return verdict
+        verdict = replace(verdict, reason="its binary is damaged on disk")
+    elif latest is not None and latest.key == order.key:
+        verdict = replace(verdict, reason="it was built, but is no longer in the cache (evicted)")
+    return _with_kept(setup, order, verdict)
+
+
+def _with_kept(setup: BuildSetup, order: BuildOrder, verdict: ReuseVerdict) -> ReuseVerdict:
+    """The verdict where an earlier build may be kept; or why that does not do."""
+    whole, why = find_kept(order, setup.cache)
+    if whole is not None:
+        kept = f"the build of {whole.build.when} is kept, so no build is needed"
+        reason = kept if verdict.compared_with is None else f"{verdict.reason}; {kept}"
+        return replace(verdict, state="from a kept build", reason=reason)
+    return replace(verdict, reason=f"{verdict.reason}; {why}") if why else verdict
 
 
 def _artefacts(setup: BuildSetup) -> list[str]:
@@ -158,7 +171,7 @@ def _binaries(
 ) -> Binaries:
     wanted = [layout for layout in layouts if layout != STOCK]
     if verdict.capture is None:
-        return Binaries(artefact, (), (), tuple(wanted), "the capture must be built first" if wanted else "")
+        return Binaries(artefact, (), (), tuple(wanted), "the capture must be made first" if wanted else "")
     capture, policy = verdict.capture, setup.config.layout
     together = known_captures(setup)
     if together is None:

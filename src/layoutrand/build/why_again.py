@@ -9,7 +9,7 @@ from typing import Any, Final
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.earlier_builds import Remembered, latest_build
 from layoutrand.cache.difference import FileChanges, Part, compare, compare_files
-from layoutrand.capture.instrumented_build import BuildOrder
+from layoutrand.capture.build_order import BuildOrder
 from layoutrand.platform.disk import readable
 
 _SOURCE: Final = ("source.digest", "source.commit")
@@ -21,11 +21,15 @@ _DIGESTS: Final = (40, 64)
 
 @dataclass(frozen=True)
 class BuiltAgain:
-    """What changed since the system's latest build; ``files`` are those of its source, None where not known."""
+    """What changed since the system's latest build; ``files`` are those of its source, None where not known.
+
+    ``kept`` says why an earlier build that would do is not used, "" where there is none.
+    """
 
     system: str
     parts: tuple[Part, ...]
     files: FileChanges | None
+    kept: str = ""
 
     def __str__(self) -> str:
         others = [part for part in self.parts if part.name not in _SOURCE]
@@ -35,6 +39,7 @@ class BuiltAgain:
         told += [told_part(part) for part in chosen]
         if len(others) > len(chosen):
             told.append(f"and {len(others) - len(chosen)} more parts of its key (--explain has them)")
+        told += [self.kept] if self.kept else []
         return f"{self.system}: built again: {'; '.join(told)}"
 
     def _of_source(self) -> str:
@@ -43,13 +48,36 @@ class BuiltAgain:
         return ", ".join(f"{change}: {names}" for change, names in told_files(self.files, _MOST_NAMES))
 
 
-def why_again(setup: BuildSetup, order: BuildOrder) -> BuiltAgain | None:
-    """What is new in a build that has to be made; None where no earlier one is remembered, or all of it is the same."""
-    latest = latest_build(setup, order.recipe.system, order.recipe.variant)
+def why_again(setup: BuildSetup, order: BuildOrder, kept: str = "") -> BuiltAgain | None:
+    """What is new in a build that has to be made; None where no earlier one is remembered, or all of it is the same.
+
+    ``kept`` says why an earlier build that would do is not used.
+    """
+    system = order.recipe.system
+    latest = latest_build(setup, system, order.recipe.variant)
     if latest is None:
-        return None
+        return BuiltAgain(system, (), None, kept) if kept else None
     parts = tuple(part for part in changed_parts(order, latest) if part.change != "same")
-    return BuiltAgain(order.recipe.system, parts, changed_files(setup, order, latest)) if parts else None
+    return BuiltAgain(system, parts, changed_files(setup, order, latest), kept) if parts or kept else None
+
+
+class TellsWhy:
+    """Told that a build is made, tells the user why; and knows afterwards whether it was."""
+
+    def __init__(self, setup: BuildSetup, order: BuildOrder) -> None:
+        """For the build of that order."""
+        self.is_built = False
+        self._setup, self._order = setup, order
+
+    def __call__(self, kept: str) -> None:
+        """The build is made; ``kept`` says why an earlier one does not do, "" where there was none."""
+        self.is_built = True
+        if self._order.recipe.variant == "capture":
+            reason = why_again(self._setup, self._order, kept)
+            if reason is not None:
+                self._setup.progress.say(str(reason))
+        elif kept:  # what else is new is told of the capture
+            self._setup.progress.say(f"{self._order.recipe.system}: its stock build is made again: {kept}")
 
 
 def changed_parts(order: BuildOrder, latest: Remembered | None) -> list[Part]:

@@ -23,6 +23,11 @@ def captured_id(facts: Mapping[str, Any]) -> str:
     return _digest(facts)
 
 
+def kept_build_key(facts: Mapping[str, Any]) -> str:
+    """Of a build that is kept: `build_key` without what decides only what is captured of it (`built_facts`)."""
+    return _digest({"kept": facts})
+
+
 def reference_key(build: str) -> str:
     """Of identity's build in rebuild mode, which all others of that build are compared with."""
     return _digest({"mode": "rebuild", "build": build})
@@ -91,6 +96,11 @@ def with_arguments(origin: str, arguments: Any) -> str:
 def latest_build_name(project: str, system: str, variant: str, mode: str) -> str:
     """Under which the latest build of a system is remembered, for people."""
     return f"latest-{_digest([project, system, variant, mode])[:40]}"
+
+
+def kept_name(key: str) -> str:
+    """Under which it is remembered whether the build of that `kept_build_key` was kept."""
+    return f"kept-{key[:40]}"
 
 
 def learned_name(build: str, wish: Any) -> str:

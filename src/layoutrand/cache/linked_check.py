@@ -3,7 +3,8 @@
 Each object has its own digest, which says that it is whole, and nothing of where it belongs.  So links are followed
 from one to the next: the record of a build is of its key, and of what that key is a digest of; it names a capture,
 which must be of that build; that has its id, its files and its log; and a binary names what its key is a digest of,
-and in it a capture that has its artefact.  Where an end of a link is not there it was evicted, which is no damage.
+and in it a capture that has its artefact.  A kept build is of its key, too, and has its contents.  Where an end of a
+link is not there it was evicted, which is no damage.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from layoutrand.cache import keys
 from layoutrand.cache.capture_record import Capture, identity_facts
+from layoutrand.cache.kept_builds import RECORD_OF_BUILD, is_undamaged, read_build
 from layoutrand.cache.sealed_records import KeyRecord, key_record
 from layoutrand.cache.store import LOGGED, Cache, read_binary, read_capture
 from layoutrand.cache.upkeep import CacheEntry, entries, record_entries
@@ -37,6 +39,7 @@ def verify(cache: Cache) -> list[Problem]:
             problems += _of_log(cache, entry)
     binaries = [entry for entry in found if entry.kind == "binary"]
     problems += [(entry, what) for entry in binaries if (what := _of_binary(entry, captures))]
+    problems += [(entry, what) for entry in found if entry.kind == "build" and (what := _of_build(entry))]
     return problems + list(_of_records(cache, captures))
 
 
@@ -80,6 +83,16 @@ def _of_binary(entry: CacheEntry, captures: Mapping[str, Capture]) -> str:
     if capture is not None and facts["artefact"] not in {link.artefact for link in capture.links}:
         return f"the capture that it names, {capture.id[:12]}, has no {facts['artefact']}"
     return ""
+
+
+def _of_build(entry: CacheEntry) -> str:
+    """What is wrong with a build that is kept, "" for nothing."""
+    build = read_build(entry.path)
+    if build is None:
+        return f"damaged: {RECORD_OF_BUILD}, or it is another build's"
+    if not is_undamaged(entry.path, build):
+        return "damaged: what is kept of it is not what it was"
+    return "" if keys.kept_build_key(build.facts) == build.key else "it is not what its key is of"
 
 
 def _of_records(cache: Cache, captures: Mapping[str, Capture]) -> Iterator[Problem]:

@@ -4,9 +4,11 @@
 
     keys/<build key>.json            which capture (or stock build) an input combination gave
     keys/learned-*.json              what a first build linked, and what was chosen of it (`layoutrand init`, `try`)
+    keys/kept-*.json                 whether a finished build was kept, or why not
     keys/latest-*.json, source-*     what each system was built from last, and the files of its source, for people
     repos/                           mirrors of repositories
     nodes/<node>/<inputs>/           inputs of projects whose executions are made here for a cluster
+    builds/<key>/                    a finished build, to capture other links of it (`kept_builds`)
     captures/<capture id>/           capture.json, build.log, log.json with its digest, one directory per artefact
     binaries/<binary key>/           the linked file and meta.json
     work/, logs/, locks/
@@ -40,6 +42,7 @@ from layoutrand.platform.own_file import take_write_permission
 from layoutrand.platform.regular_file import PROGRAM, RECORD, content_of_regular
 
 _LOG: Final = "build.log"
+KEPT_BUILDS: Final = "builds"
 LOGGED: Final = "log.json"
 """Of a capture: the log of its build, and the record of what that is."""
 
@@ -65,7 +68,7 @@ class Cache:
         """Open (or make) the cache; raises `CacheError` if the directory cannot be used."""
         self.root = root = root.absolute()
         with cache_errors("make the cache in", root):
-            for name in ("keys", "captures", "binaries", "work", "logs", "locks"):
+            for name in ("keys", "captures", "binaries", KEPT_BUILDS, "work", "logs", "locks"):
                 (root / name).mkdir(parents=True, exist_ok=True)
             if not (root / "CACHEDIR.TAG").exists():
                 write_atomically(root / "CACHEDIR.TAG", CACHE_TAG)
@@ -227,6 +230,10 @@ class Cache:
                 take_write_permission(path)
             (scratch / "meta.json").write_bytes(sealed({"key": key, **meta}))
         self._commit(scratch, self.root / "binaries" / key, "meta.json", replace=True)
+
+    def commit_kept_build(self, scratch: Path, key: str, record: str) -> None:
+        """Put a kept build in place, instead of an earlier one of that key."""
+        self._commit(scratch, self.root / KEPT_BUILDS / key, record, replace=True)
 
     def _commit(self, scratch: Path, target: Path, record: str, *, replace: bool) -> None:
         with finding(self.locks()), cache_errors("write", target):

@@ -5,27 +5,33 @@ from __future__ import annotations
 import os
 import time
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from layoutrand.cache.in_use import evicting
+from layoutrand.cache.kept_builds import RECORD_OF_BUILD
 from layoutrand.cache.node_inputs import is_used, replicas
 from layoutrand.cache.sealed_records import unsealed
-from layoutrand.cache.store import Cache, probe_lock
+from layoutrand.cache.store import KEPT_BUILDS, Cache, probe_lock
 from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.orphans import is_at_work
 from layoutrand.platform.regular_file import RECORD, content_of_regular
 
-_FOLDERS: Final = {"capture": "captures", "binary": "binaries"}
-_RECORDS: Final = {"capture": "capture.json", "binary": "meta.json"}
+_FOLDERS: Final = {"capture": "captures", "binary": "binaries", "build": KEPT_BUILDS}
+_RECORDS: Final = {"capture": "capture.json", "binary": "meta.json", "build": RECORD_OF_BUILD}
 """What says what an entry is, and when it was used last."""
+_LABEL: Final = ("system", "artefact", "layout", "variant")
 
 
 @dataclass(frozen=True)
 class CacheEntry:
-    """One thing in the cache: a "capture", "binary", "repository" or "inputs", its bytes, and when it was last used."""
+    """One thing in the cache: its kind, its bytes, and when it was last used.
+
+    It is a "capture", "binary", "build" (a finished one that is kept), "repository" or "inputs".
+    """
 
     kind: str
     name: str
@@ -37,21 +43,26 @@ class CacheEntry:
 
 def entries(cache: Cache) -> list[CacheEntry]:
     """Everything in the cache, least recently used first."""
-    found = []
-    for kind, record in _RECORDS.items():
-        for path in sorted(path for path in (cache.root / _FOLDERS[kind]).iterdir() if path.is_dir()):
-            try:
-                used_at = (path / record).stat().st_mtime
-                table = unsealed(content_of_regular(path / record, largest=RECORD))
-                label = f"{table.get('system', '?')} {table.get('artefact', '')} {table.get('layout', '')}".strip()
-            except (OSError, ValueError):
-                used_at, label = 0.0, "damaged"
-            found.append(CacheEntry(kind, path.name, path, _size(path), used_at, label))
+    found = [entry for kind in _RECORDS for entry in _recorded(cache, kind)]
     for path in replicas(cache.root):
         with suppress(FileNotFoundError):  # a node has just removed it
             used_at, name = path.lstat().st_mtime, f"{path.parent.name}/{path.name}"
             found.append(CacheEntry("inputs", name, path, _size(path), used_at, "of a project"))
     return sorted(found + _mirrors(cache), key=lambda entry: entry.used_at)
+
+
+def _recorded(cache: Cache, kind: str) -> list[CacheEntry]:
+    """What there is of a kind that has records, least recently used first."""
+    found, record = [], _RECORDS[kind]
+    for path in sorted(path for path in (cache.root / _FOLDERS[kind]).iterdir() if path.is_dir()):
+        try:
+            used_at = (path / record).stat().st_mtime
+            table = unsealed(content_of_regular(path / record, largest=RECORD))
+            label = " ".join(str(table[name]) for name in _LABEL if name in table)
+        except (OSError, ValueError):
+            used_at, label = 0.0, "damaged"
+        found.append(CacheEntry(kind, path.name, path, _size(path), used_at, label))
+    return sorted(found, key=lambda entry: entry.used_at)
 
 
 def record_entries(cache: Cache) -> list[CacheEntry]:
@@ -88,11 +99,22 @@ class Collected:
 def collect(cache: Cache, max_size: int) -> Collected:
     """Evict least recently used entries until at most ``max_size`` bytes remain, but nothing that may be in use.
 
-    Unfinished work of processes that are gone is cleared first; it is not counted as an entry.
+    Kept builds go before all else: what was captured of them stays.  Unfinished work of processes that are gone is
+    cleared first; it is not counted as an entry.
     """
     _clear_abandoned(cache)
     _clear_listings(cache)
     present = entries(cache)
+    return _evict(cache, sorted(present, key=lambda entry: entry.kind != "build"), max_size)
+
+
+def collect_builds(cache: Cache, max_size: int) -> Collected:
+    """The same of kept builds alone."""
+    return _evict(cache, _recorded(cache, "build"), max_size)
+
+
+def _evict(cache: Cache, present: Sequence[CacheEntry], max_size: int) -> Collected:
+    """Evict the first of them that are too many."""
     total = sum(entry.size for entry in present)
     evicted, in_use = [], []
     for entry in present:
@@ -109,7 +131,7 @@ def collect(cache: Cache, max_size: int) -> Collected:
 def _evicted(cache: Cache, entry: CacheEntry) -> bool:
     """Evict the entry, unless somebody may be using it; whether it is gone.
 
-    A capture or a binary is out of everybody's way at once, and removed then.
+    A capture, a binary or a build is out of everybody's way at once, and removed then.
     """
     if entry.kind == "repository" and probe_lock(cache, entry.name):
         return False
@@ -129,7 +151,7 @@ def _evicted(cache: Cache, entry: CacheEntry) -> bool:
 
 
 def _used_at(entry: CacheEntry) -> int:
-    """When a capture or a binary was used last, in nanoseconds since the epoch; 0 where nobody can use it."""
+    """When a capture, a binary or a build was used last, in nanoseconds since the epoch; 0 where nobody can use it."""
     try:
         return (entry.path / _RECORDS[entry.kind]).stat().st_mtime_ns
     except OSError:

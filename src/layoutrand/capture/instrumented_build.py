@@ -8,38 +8,45 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
 
 from layoutrand.cache.capture_record import Capture, CapturedLink, identity_facts
-from layoutrand.cache.keys import build_key, captured_id
+from layoutrand.cache.keys import captured_id
 from layoutrand.cache.store import Cache
 from layoutrand.capture import source
+from layoutrand.capture.build_environment import build_environment
+from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
+from layoutrand.capture.build_put_back import doubt_kept, find_kept, keep_build, put_back
 from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.go_records import build_records
 from layoutrand.capture.libraries import unlisted_libraries
-from layoutrand.capture.linked_files import first_bytes, give_names, left_in, of_another_machine, several
-from layoutrand.capture.origin import Origin, Say
+from layoutrand.capture.linked_files import (
+    first_bytes,
+    give_names,
+    left_in,
+    likeliest_first,
+    of_another_machine,
+    several,
+)
+from layoutrand.capture.origin import Say
 from layoutrand.capture.records import read_records
 from layoutrand.capture.which_link import captured_link
 from layoutrand.capture.workspace import (
     Workspace,
-    build_environment,
     preparation,
     workspace,
     write_wrappers,
 )
-from layoutrand.config.build_recipe import Recipe
 from layoutrand.errors import (
     BuildFailed,
     FlagsUnheard,
+    NotCompiledHere,
     OtherMachine,
     WrongArtefact,
 )
 from layoutrand.linkers.compiling import what_stops
-from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.model import LayoutName
 from layoutrand.objects import elf
 from layoutrand.platform.disk import cache_errors, sha256_bytes, tail, write_atomically
@@ -64,55 +71,55 @@ _LINES = 5000
 _LAST_LINES = 20
 
 
-class SuiteTools(Protocol):
-    """What is known of a build that a suite's own tools do."""
+Building = Callable[[str], object]
+"""Told that a build is made; and why an earlier one does not do, "" where there was none."""
 
-    def check(self, system: str, tree: Path, log: Path, status: int) -> None:
-        """Raise `BuildFailed` or `CaptureFailed` unless the tools, which ended with ``status``, made what was asked."""
 
-    def exehash(self, tree: Path) -> str:
-        """What the suite's hash of an executable is: "sha256" of its file, "other", or "" where unknown."""
+def _no_matter(_why: str) -> None:
+    """For who wants to tell nothing of it."""
 
 
 Relinking = Callable[[Workspace, Path], AbstractContextManager[Path]]
 """Lays out the links of a build in this workspace and tree while it lasts; gives the path of the orders for them."""
 
 
-@dataclass(frozen=True)
-class BuildOrder:
-    """One build to do: its recipe, its source, the tools, and the key under which the result is remembered.
+def capture(
+    order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: Say, building: Building = _no_matter
+) -> Capture:
+    """Capture every artefact's link of the instrumented build, prove each, and put the capture into the cache.
 
-    ``facts`` is what the key is the digest of; ``tools`` are a suite's, where these do the build.
+    The build is an earlier one that is kept, or is made now.
     """
-
-    recipe: Recipe
-    origin: Origin
-    toolbox: Toolbox
-    key: str
-    facts: Mapping[str, Any]
-    tools: SuiteTools | None = None
+    with obtained(order, cache, runner, jobs=jobs, say=say, building=building) as made:
+        return keep(order, made, cache, runner, say)
 
 
-@dataclass(frozen=True)
-class InstrumentedBuild:
-    """A workspace in which the instrumented build has succeeded, its tree, its log, and the seconds that it took."""
+@contextmanager
+def obtained(
+    order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: Say, building: Building = _no_matter
+) -> Iterator[InstrumentedBuild]:
+    """The build: an earlier one that is kept and put back, or made now, of which ``building`` is told beforehand.
 
-    space: Workspace
-    tree: Path
-    log: Path
-    build_s: float
-
-
-def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox, tools: SuiteTools | None = None) -> BuildOrder:
-    """The order with its key."""
-    facts = recipe.key_facts(origin.facts, toolbox.facts(), os.environ)
-    return BuildOrder(recipe, origin, toolbox, build_key(facts), facts, tools)
-
-
-def capture(order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> Capture:
-    """Do the instrumented build, capture every artefact's link, prove each, and put the capture into the cache."""
-    with built(order, cache, runner, jobs=jobs, say=say) as made:
-        return keep(order, InstrumentedBuild(*made), cache, runner, say)
+    One in which an artefact was compiled past the wrappers is not put back for that artefact again.
+    """
+    try:
+        whole, why = find_kept(order, cache)
+        if whole is None:
+            building(why)
+            with built(order, cache, runner, jobs=jobs, say=say) as made:
+                yield InstrumentedBuild(*made)
+            return
+        stock = "stock " if order.recipe.variant == "stock" else ""
+        say(
+            f"{order.recipe.system}: no {stock}build is needed: that of {whole.build.when} is kept (`layoutrand cache "
+            "gc --builds` forgets it)"
+        )
+        with put_back(order, whole, _log(order, cache), cache) as back:
+            _check(order, back.space, back.tree, back.log)
+            yield back
+    except NotCompiledHere:
+        doubt_kept(order, cache)
+        raise
 
 
 def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runner, say: Say) -> Capture:
@@ -153,12 +160,15 @@ def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runne
     return result
 
 
-def build_stock(order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> dict[str, bytes]:
-    """Do the user's own build, without section flags; the artefacts by name."""
+def build_stock(
+    order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: Say, building: Building = _no_matter
+) -> dict[str, bytes]:
+    """The user's own build, without section flags; the artefacts by name."""
     build = order.recipe.build
     whatever = build.mode == "rebuild"
-    with built(order, cache, runner, jobs=jobs, say=say) as (space, tree, log, _build_s):
-        outputs = [record.output() for record in build_records(space.records, tree)]
+    with obtained(order, cache, runner, jobs=jobs, say=say, building=building) as made:
+        tree, log = made.tree, made.log
+        outputs = [record.output() for record in build_records(made.space.records, tree)]
         return {artefact: artefact_of(tree, artefact, log, outputs, whatever=whatever) for artefact in build.artefacts}
 
 
@@ -179,8 +189,8 @@ def built(
     """
     recipe = order.recipe
     kind = "stock" if recipe.variant == "stock" else "instrumented" if layout is None else f"layout {layout}:"
-    what = recipe.variant if layout is None else f"layout-{layout}"
-    log = cache.logs() / f"build-{recipe.system}-{what}-{order.key[:12]}.log"
+    what = _what(order, layout)
+    log = _log(order, cache, layout)
     with _tree_lock(order, cache), workspace(cache, order.key) as space:
         tree = order.origin.in_place or space.tree
         if order.origin.in_place is None:
@@ -208,15 +218,30 @@ def built(
             _check_c_library(order, runner, log)
             raise _failed(f"system {recipe.system!r}: the {what} build", status, log, space)
         build_s = time.perf_counter() - begin
-        give_names(recipe.build.artefacts, cargo_executables(space.records), tree)
-        _refuse_machine(order, tree)  # first: whatever else is wrong, there is no way for it
-        _refuse_unheard(order, space, log)
+        if relinking is None:
+            keep_build(order, InstrumentedBuild(space, tree, log, build_s), cache, say)
+        _check(order, space, tree, log)
         if order.origin.in_place is not None and _changed(order):
             say(
                 f"{recipe.system}: the build changed the tree it is in; to have the next call find its capture in the "
                 "cache, name in build.exclude what the build makes"
             )
         yield space, tree, log, build_s
+
+
+def _what(order: BuildOrder, layout: LayoutName | None) -> str:
+    return order.recipe.variant if layout is None else f"layout-{layout}"
+
+
+def _log(order: BuildOrder, cache: Cache, layout: LayoutName | None = None) -> Path:
+    return cache.logs() / f"build-{order.recipe.system}-{_what(order, layout)}-{order.key[:12]}.log"
+
+
+def _check(order: BuildOrder, space: Workspace, tree: Path, log: Path) -> None:
+    """Raise what is wrong with a build that has succeeded; and give cargo's programs the names of artefacts."""
+    give_names(order.recipe.build.artefacts, cargo_executables(space.records), tree)
+    _refuse_machine(order, tree)  # first: whatever else is wrong, there is no way for it
+    _refuse_unheard(order, space, log)
 
 
 def _refuse_machine(order: BuildOrder, tree: Path) -> None:
@@ -267,7 +292,7 @@ def artefact_of(tree: Path, artefact: str, log: Path, outputs: Sequence[str], *,
     """
     path = tree / artefact
     if not path.is_file():
-        there = left_in(outputs, tree)
+        there = likeliest_first(left_in(outputs, tree), artefact)
         linked = f" It linked: {several(there)}" if there else ""
         raise WrongArtefact(f"the build succeeded, but made no {artefact}; is build.artefacts right?{linked}", log=log)
     data = content_of_regular(path, largest=PROGRAM)

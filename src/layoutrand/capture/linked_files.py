@@ -8,6 +8,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Final
 
@@ -122,6 +123,18 @@ def several(paths: Sequence[str]) -> str:
     """The paths in a sentence, the first of them where they are many."""
     more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
     return ", ".join(paths[:_MOST_NAMED]) + more
+
+
+def likeliest_first(paths: Sequence[str], name: str) -> list[str]:
+    """The paths, those first whose names are most like one that was not found; as they are where all are told.
+
+    >>> likeliest_first(["src/ls", "src/sort", *(f"src/other{n}" for n in range(20))], "src/sortt")[0]
+    'src/sort'
+    """
+    if len(paths) <= _MOST_NAMED:
+        return list(paths)
+    wanted = posixpath.basename(name)
+    return sorted(paths, key=lambda path: -SequenceMatcher(None, wanted, posixpath.basename(path)).ratio())
 
 
 def of_another_machine(artefact: str, data: bytes, toolchain: Toolchain) -> str:

@@ -12,6 +12,7 @@ from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture.collect import IngestSetup
 from layoutrand.capture.go_records import NOTHING_LINKED
 from layoutrand.capture.ingest import ingest
+from layoutrand.capture.linked_files import likeliest_first, several
 from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError, NothingLinked, WorkedOnAfterLink
 from layoutrand.linkers import linkline
@@ -94,10 +95,11 @@ def captured_link(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str
         raise kind(prefix + first.message, log=log, cause=first.cause) from first
     if first is not None:
         raise first
-    seen = sorted({linkline.inside(record.output(), setup.place.tree) or record.output() for record in records})
+    made = sorted({linkline.inside(record.output(), setup.place.tree) or record.output() for record in records})
+    seen = likeliest_first(made, setup.artefact)
     raise CaptureFailed(
         f"{prefix}{setup.artefact} was never linked through layoutrand's wrappers; these were: "
-        f"{', '.join(seen[:12])}{' ...' if len(seen) > 12 else ''}. Is it in build.artefacts under the name it was "
+        f"{several(seen)}. Is it in build.artefacts under the name it was "
         f"linked with, and is the source tree clean (make clean)?{perhaps}",
         log=log,
     )

@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +21,11 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import (
     GO_LINKER_ENVIRONMENT,
     LINKER_ENVIRONMENT,
-    NOT_INHERITED,
-    SOURCE_EPOCH,
     SYSTEM_PREFIXES,
     Recipe,
 )
 from layoutrand.linkers import response_file
-from layoutrand.linkers.drivers import DRIVERS, POSIX, by_variable, drivers, plain_tools, prefixes, search_path
+from layoutrand.linkers.drivers import DRIVERS, POSIX, drivers, plain_tools, prefixes, search_path
 from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import LTO, Toolbox
 from layoutrand.platform import helper_client
@@ -38,10 +36,11 @@ from layoutrand.text import render
 
 # Makefiles do not quote: a directory we choose must need no quoting.
 _SAFE = re.compile(r"[A-Za-z0-9/._+-]+")
+_NAME = re.compile(r"b[0-9a-f]{8}-[0-9]{7,}-[A-Za-z0-9_]{8}")
 _KERNEL = "kernel"
 _WHILE_S = 60.0  # between making a directory and saying whose it is pass microseconds
 _TOOLEXEC = "go-toolexec"
-_RUSTC = "layoutrand-rustc"
+RUSTC = "layoutrand-rustc"
 """The wrapper that cargo is told of; others would call rustc past it."""
 
 _RECORDER = "a tool of the linker wrapper"
@@ -92,8 +91,8 @@ class Workspace:
 
 
 @contextmanager
-def workspace(cache: Cache, key: str, *, keep: bool = False) -> Iterator[Workspace]:
-    """A fresh workspace, removed at the end.
+def workspace(cache: Cache, key: str, *, keep: bool = False, at: Path | None = None) -> Iterator[Workspace]:
+    """A fresh workspace, removed at the end; with ``at`` an empty one where an earlier one was (`could_be_at`).
 
     It lies in the cache, or in the system's temporary directory where the cache's path has characters that
     makefiles would have to quote. The path has the same length for every build, so that nothing that embeds it
@@ -102,13 +101,17 @@ def workspace(cache: Cache, key: str, *, keep: bool = False) -> Iterator[Workspa
     root = _root(cache)
     with cache_errors("make a directory to build in below", root):
         # The process number tells `cache gc` that this one is in use.
-        base = Path(tempfile.mkdtemp(prefix=f"b{key[:8]}-{os.getpid():07d}-", dir=root))
+        base = at or Path(tempfile.mkdtemp(prefix=f"b{key[:8]}-{os.getpid():07d}-", dir=root))
+        if at is not None:
+            if os.path.lexists(at):  # of a killed layoutrand: nobody else may put anything there
+                remove_tree(at)
+            at.mkdir(0o700)
     space = Workspace(base)
     holder = _hold(base)
     try:
         with cache_errors("make", base):
             (base / _KERNEL).write_text(_kernel(), "utf-8")
-            for path in (space.wrappers, space.temporary, space.records):
+            for path in (space.wrappers, space.temporary, space.records) if at is None else ():
                 path.mkdir()
         yield space
     except BaseException:  # nothing of a build that did not succeed runs on, also what has left its process group
@@ -119,6 +122,11 @@ def workspace(cache: Cache, key: str, *, keep: bool = False) -> Iterator[Workspa
             _remove(base)
         if holder is not None:
             os.close(holder)
+
+
+def could_be_at(cache: Cache, base: Path) -> bool:
+    """Whether the path is one that a workspace in this cache may have had."""
+    return base.parent == _root(cache) and _NAME.fullmatch(base.name) is not None
 
 
 def end_abandoned_builds(cache: Cache) -> int:
@@ -328,8 +336,8 @@ def _rust_wrappers(space: Workspace, recipe: Recipe, build_root: str) -> dict[st
     common = {"system": recipe.system, "toolchain": recipe.toolchain.name}
     environment = {**os.environ, **recipe.build.env, **recipe.options.env}
     scripts = {
-        _RUSTC: render.rustc_wrapper(
-            name=_RUSTC,
+        RUSTC: render.rustc_wrapper(
+            name=RUSTC,
             real=environment.get("RUSTC_WRAPPER", ""),
             flags=recipe.rust_flags(build_root),
             heard=str(space.heard("rustc")) if "rustc" in given else "",
@@ -372,27 +380,3 @@ def _linkers(toolbox: Toolbox, *, crosses: bool) -> dict[str, Path]:
     linkers["ld"] = chosen
     linkers[linker(toolbox.toolchain.link.linker).program] = chosen
     return linkers | {alias: linkers[name] for alias, name in machine.items()}
-
-
-def build_environment(
-    inherited: Mapping[str, str], space: Workspace, recipe: Recipe, toolbox: Toolbox
-) -> dict[str, str]:
-    """The environment of the user's build commands.
-
-    A CC or the like of the configuration's own stays: its author may want "ccache gcc", which PATH leads here too.
-    """
-    environment = {name: value for name, value in inherited.items() if name not in NOT_INHERITED}
-    environment |= {"SOURCE_DATE_EPOCH": inherited.get("SOURCE_DATE_EPOCH", SOURCE_EPOCH)}
-    # A copy has no .git: a build that asks for its version must not be told that of a repository around the cache.
-    environment["GIT_CEILING_DIRECTORIES"] = str(space.base)
-    environment |= {**recipe.build.env, **recipe.options.env}
-    environment["TMPDIR"] = str(space.temporary)
-    if linker(toolbox.toolchain.link.linker).own_objects:
-        return environment
-    tools = by_variable(toolbox.tools, crosses=toolbox.toolchain.machine is not None)
-    environment |= {name: str(space.wrappers / tool) for name, tool in tools.items()}
-    environment |= {**recipe.build.env, **recipe.options.env, **recipe.cargo_variables()}
-    if (space.wrappers / _RUSTC).exists():
-        environment["RUSTC_WRAPPER"] = str(space.wrappers / _RUSTC)
-    environment["PATH"] = f"{space.wrappers}:{environment.get('PATH', os.defpath)}"
-    return environment

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.showing import in_mib
 from layoutrand.cli.terminal import Display
 from layoutrand.errors import UsageError
+from layoutrand.text.sizes import in_mib
 
 if TYPE_CHECKING:
     from layoutrand.cluster.bundle_command import Carried

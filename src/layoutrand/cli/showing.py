@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import building, options
-from layoutrand.errors import BuildFailed, UsageError
+from layoutrand.errors import BuildFailed
+from layoutrand.text.sizes import in_mib, size_of
 
 if TYPE_CHECKING:
     from layoutrand.build.coincidence import CoincidingSystems
@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     from layoutrand.cache.upkeep import CacheEntry
     from layoutrand.cli.terminal import Terminal
 
-_TOO_LARGE: Final = 2**63
 _LONGEST_NAME: Final = 34
 _LONGEST_OBJECT: Final = 16
 """So that a table of them fits into 80 columns; JSON has all of both."""
 
-cache_app = typer.Typer(help="The cache of captures and binaries.", no_args_is_help=True)
+cache_app = typer.Typer(help="The cache of captures, binaries and kept builds.", no_args_is_help=True)
 
 
 def inspect(  # noqa: PLR0913 - one parameter for each option
@@ -194,14 +193,21 @@ def cache_verify(
 @cache_app.command("gc")
 def cache_gc(
     max_size: Annotated[str, typer.Option(help="Keep at most this much, such as 2G or 500M; 0 empties it.")] = "5G",
+    builds: Annotated[
+        bool, typer.Option("--builds", help="All builds that are kept to capture other artefacts of, and nothing else.")
+    ] = False,
     json: options.Json = False,
 ) -> int:
-    """Evict what was used least recently, but nothing that is in use; nothing is lost, it can all be made again."""
+    """Evict what was used least recently, but nothing that is in use; nothing is lost, it can all be made again.
+
+    Builds that are kept to capture other artefacts of go before all else.
+    """
     from layoutrand.cache.store import Cache, default_root
-    from layoutrand.cache.upkeep import collect
+    from layoutrand.cache.upkeep import collect, collect_builds
 
     terminal = options.terminal(json=json, quiet=False)
-    done = collect(Cache(default_root()), parse_size(max_size))
+    cache, most = Cache(default_root()), size_of(max_size, "--max-size")
+    done = collect_builds(cache, 0) if builds else collect(cache, most)
     freed, kept = (sum(entry.size for entry in group) for group in (done.evicted, done.in_use))
     if json:
         names = {"evicted": [e.name for e in done.evicted], "in_use": [e.name for e in done.in_use]}
@@ -213,25 +219,6 @@ def cache_gc(
             "command again once it has ended"
         )
     return 0
-
-
-def parse_size(text: str) -> int:
-    """``500M``, ``2G``, ``1.5T`` or plain bytes; raises `UsageError`."""
-    from layoutrand.text.foreign_fields import excerpt
-
-    given = f"--max-size {excerpt(text, quoted=False)}"
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE | re.ASCII)
-    if match is None:
-        raise UsageError(f"{given}: write a size such as 500M or 2G")
-    size = float(match[1]) * 1024 ** (" KMGT".index(match[2].upper()) if match[2] else 0)
-    if size >= _TOO_LARGE:
-        raise UsageError(f"{given}: must be below 2^63 bytes")
-    return int(size)
-
-
-def in_mib(size: int) -> str:
-    """Bytes for people."""
-    return f"{size / 2**30:.2f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"
 
 
 def _ago(entry: CacheEntry) -> str:

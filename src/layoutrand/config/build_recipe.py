@@ -83,6 +83,9 @@ _OF_CARGO: Final = re.compile(r"RUSTFLAGS$|RUSTC(?:_BOOTSTRAP)?$|CARGO_(?:ENCODE
 _RELEASE: Final = re.compile(r"\bcargo\b.*(?:\s--release\b|\s-r\b|\sbench\b)")
 _PROFILE: Final = re.compile(r"--profile[= ]([A-Za-z0-9_-]+)")
 
+_CAPTURED: Final = ("artefacts", "places_data", "moves_objects", "archives")
+"""Parts of a build's key that decide what is captured of it, and nothing of what it makes."""
+
 Variant = Literal["capture", "stock"]
 Driver = Literal["cc", "cxx", "fc"]
 SOURCE_EPOCH: Final = "315532800"  # 1980-01-01, the earliest date that zip files can hold
@@ -218,6 +221,14 @@ class Recipe:
     def _inherited(self) -> tuple[str, ...]:
         """Variables that the build gets of the user's environment, and that change what it makes."""
         return (*BUILD_ENVIRONMENT, *(GO_ENVIRONMENT if self.toolchain.link.linker == "go" else ()))
+
+
+def built_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a build's key decides what it makes: what it is asked for afterwards left out.
+
+    The flags that the placement of data takes are in ``section_flags``.
+    """
+    return {name: value for name, value in facts.items() if name not in _CAPTURED}
 
 
 def binary_facts(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from layoutrand.capture.instrumented_build import SuiteTools
+from layoutrand.capture.build_order import SuiteTools
 from layoutrand.config.config import Build, Config
 from layoutrand.config.warmup_choices import wrong_choices
 from layoutrand.errors import ConfigError

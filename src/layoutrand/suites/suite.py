@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from layoutrand.capture.instrumented_build import SuiteTools
+from layoutrand.capture.build_order import SuiteTools
 from layoutrand.config.config import Benchmark, Build, Config
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from layoutrand.capture.instrumented_build import SuiteTools
+from layoutrand.capture.build_order import SuiteTools
 from layoutrand.config.config import Build, Config
 from layoutrand.config.readings import SpecReading
 from layoutrand.config.spec_settings import SpecSuite

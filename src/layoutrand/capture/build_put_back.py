@@ -1,0 +1,196 @@
+"""A build that need not be made: an earlier one is kept, and put back where it lay.
+
+What decides what is captured of a build, such as its artefacts, is no part of the key that it is kept under.  What is
+put back is the tree as the commands left it, and the records of all links with what these read, so a capture of it is
+the one that the build would have given.  It is proved as any other.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from layoutrand.cache.kept_builds import (
+    KeptBuild,
+    NotKept,
+    is_undamaged,
+    kept_folder,
+    kept_tree,
+    load_build,
+    room,
+    store_build,
+    unpack_build,
+)
+from layoutrand.cache.keys import kept_name
+from layoutrand.cache.packed_tree import PackedTree
+from layoutrand.cache.store import Cache
+from layoutrand.cache.upkeep import collect_builds
+from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
+from layoutrand.capture.linked_files import first_bytes
+from layoutrand.capture.origin import Say
+from layoutrand.capture.records import LinkRecord, read_records
+from layoutrand.capture.workspace import Workspace, could_be_at, workspace
+from layoutrand.config.build_recipe import built_facts
+from layoutrand.errors import CacheError
+from layoutrand.linkers import linkline
+from layoutrand.objects import elf
+from layoutrand.platform.disk import cache_errors
+from layoutrand.platform.masked_files import mask_file
+
+_LOG: Final = "log"
+_KERNEL: Final = "kernel"
+_LOADED: Final = (b"\x02\x00", b"\x03\x00")
+"""Types of ELF files that are executed or loaded."""
+
+
+@dataclass(frozen=True)
+class WholeBuild:
+    """A kept build that is undamaged: what there is of it, and the file with the contents."""
+
+    build: KeptBuild
+    tree: PackedTree
+    contents: Path
+
+    def lacks(self, artefacts: Sequence[str]) -> bool:
+        """Whether one of the artefacts was there, but is not kept."""
+        return not {f"src/{name}" for name in artefacts}.isdisjoint(self.tree.left_out())
+
+
+def keep_build(order: BuildOrder, made: InstrumentedBuild, cache: Cache, say: Say) -> None:
+    """Keep a build that has just ended, and tell where that cannot be; earlier ones go where there are too many."""
+    key, space = order.kept_key, made.space
+    records = read_records(space.records)
+    if not key or not records:  # what linked nothing has nothing else to capture
+        return
+    build = KeptBuild(
+        key,
+        order.recipe.system,
+        order.recipe.variant,
+        built_facts(order.facts),
+        str(space.base),
+        time.time(),
+        made.build_s,
+        _outside(records, str(space.base)),
+    )
+    is_wanted = _to_capture if order.recipe.variant == "capture" else _Executed(space)
+    try:
+        store_build(cache, build, {_LOG: made.log}, is_wanted)
+    except (NotKept, CacheError) as error:
+        cache.remember(kept_name(key), {"why": str(error)})
+        if room():
+            say(f"{order.recipe.system}: the build is not kept: {error}. Another artefact of it needs another build")
+        return
+    cache.remember(kept_name(key), {"why": ""})
+    collect_builds(cache, room())
+
+
+def find_kept(order: BuildOrder, cache: Cache) -> tuple[WholeBuild | None, str]:
+    """The build, if it is kept and can be put back; else why not, "" where there was none."""
+    room()  # what it says is wrong before anything is built
+    key = order.kept_key
+    known = cache.recall(kept_name(key)) if key else None
+    if known is None:
+        return None, ""
+    if known.get("why"):
+        return None, f"the earlier build is not kept: {known['why']}"
+    if order.key in known.get("past", []):
+        return None, "the earlier build was compiled past the wrappers"
+    folder = kept_folder(cache, key)
+    if not folder.exists():
+        return None, "the earlier build is not in the cache any more"
+    if not os.access(folder, os.R_OK | os.X_OK):
+        return None, f"the earlier build is another user's ({folder})"
+    build = load_build(cache, key)
+    found = kept_tree(folder, build) if build is not None else None
+    if build is None or found is None or not is_undamaged(folder, build):
+        return None, f"the earlier build is damaged in the cache ({folder})"
+    if not could_be_at(cache, Path(build.base)):
+        return None, f"the earlier build lay in {build.base}, and its links name files there"
+    if changed := _changed(build):
+        return None, f"{changed} is not as it was when the earlier build read it"
+    whole = WholeBuild(build, *found)
+    if whole.lacks(order.recipe.build.artefacts):
+        return None, "of the earlier stock build programs and libraries alone are kept"
+    return whole, ""
+
+
+def doubt_kept(order: BuildOrder, cache: Cache) -> None:
+    """An artefact was compiled past the wrappers: who asks for it again has changed what no key knows of.
+
+    Other artefacts of the same build may be as they should.
+    """
+    if order.kept_key:
+        known = cache.recall(kept_name(order.kept_key)) or {}
+        cache.remember(kept_name(order.kept_key), {**known, "past": [*known.get("past", []), order.key]})
+
+
+@contextmanager
+def put_back(order: BuildOrder, whole: WholeBuild, log: Path, cache: Cache) -> Iterator[InstrumentedBuild]:
+    """The build where it lay, as long as this lasts; nobody else puts it there meanwhile."""
+    build = whole.build
+    with (
+        cache.lock(f"kept-{build.key[:32]}"),
+        workspace(cache, order.key, at=Path(build.base)) as space,
+    ):
+        unpack_build(whole.tree, whole.contents, space.base)
+        with cache_errors("write", log):
+            os.replace(space.base / _LOG, log)
+            mask_file(log, order.recipe.redaction.patterns())
+        yield InstrumentedBuild(space, space.tree, log, build.build_s)
+
+
+def _to_capture(path: str) -> bool:
+    """Whether a path is kept of an instrumented build: all that a link might read."""
+    return path != _KERNEL and ".git" not in path.split("/")
+
+
+@dataclass(frozen=True)
+class _Executed:
+    """Whether a path is kept of a stock build: what is executed of it, and what says what that is."""
+
+    space: Workspace
+
+    def __call__(self, path: str) -> bool:
+        top, _, rest = path.partition("/")
+        if top == "rec":
+            return not rest.endswith("/inputs.tar") and "/lto/" not in rest
+        begin = first_bytes(self.space.base / path) if top == "src" else b""
+        return elf.is_elf(begin) and begin[16:18] in _LOADED
+
+
+def _outside(records: Sequence[LinkRecord], base: str) -> dict[str, int | None]:
+    """Directories and files that links read outside of the build, with their times."""
+    found: dict[str, int | None] = {}
+    for path in dict.fromkeys(path for record in records for path in _read(record)):
+        if linkline.inside(path, base) is None:
+            found[path] = _time(path)
+    return found
+
+
+def _read(record: LinkRecord) -> Iterator[str]:
+    words = record.words()
+    folders = [record.absolute(word.text) for word in words if word.kind == "directory"]
+    yield from folders
+    for word in words:
+        if word.kind in ("input", "file"):
+            yield record.absolute(word.text)
+        elif word.kind == "library":
+            names = [word.text[1:]] if word.text.startswith(":") else [f"lib{word.text}.so", f"lib{word.text}.a"]
+            yield from (path for name in names for folder in folders if os.path.exists(path := f"{folder}/{name}"))
+
+
+def _time(path: str) -> int | None:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return None
+
+
+def _changed(build: KeptBuild) -> str:
+    """The first path outside of the build that has another time than then; "" if none has."""
+    return next((path for path, at_ns in build.outside.items() if _time(path) != at_ns), "")
