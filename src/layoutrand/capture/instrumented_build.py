@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -228,15 +229,25 @@ def _refuse_machine(order: BuildOrder, tree: Path) -> None:
 
 def _refuse_unheard(order: BuildOrder, space: Workspace, log: Path) -> None:
     """Raise `FlagsUnheard` for flags that nothing of the build was given, or they would be measured as if it was."""
-    given = order.recipe.given_flags()
-    for kind, flags in given.items():
-        if not space.heard(kind).exists() and read_records(space.records):
-            raise FlagsUnheard(
-                f"system {order.recipe.system!r}: {flags} reached {_UNHEARD[kind]}. This would be the program "
-                "without: leave them out, or give what the build can take",
-                log=log,
-                cause=f"{flags} reached {_UNHEARD[kind].partition(':')[0]}",
+    unheard = {
+        flags: _UNHEARD[kind] for kind, flags in order.recipe.given_flags().items() if not space.heard(kind).exists()
+    }
+    for path, flags in order.recipe.options.file_flags.items():
+        if not space.heard_of(path).exists():
+            given = f"file_flags = {{ {json.dumps(path, ensure_ascii=False)} = {json.dumps(flags)} }}"
+            unheard[given] = (
+                "no compilation: is the file called so from the source, and compiled through the wrappers (and not "
+                "named in a response file)?"
             )
+    if not unheard or not read_records(space.records):
+        return
+    flags, reached = next(iter(unheard.items()))
+    raise FlagsUnheard(
+        f"system {order.recipe.system!r}: {flags} reached {reached}. This would be the program without: leave them "
+        "out, or give what the build can take",
+        log=log,
+        cause=f"{flags} reached {reached.partition(':')[0]}",
+    )
 
 
 def _check_c_library(order: BuildOrder, runner: Runner, log: Path) -> None:
