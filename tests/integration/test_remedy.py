@@ -15,7 +15,8 @@ import pytest
 from layoutrand.config.config import System
 from layoutrand.explain.remedies import remedies_of
 from layoutrand.linkers.toolbox import declared
-from placekit import Call, project_of, slower_by_place
+from layoutrand.objects import elf
+from placekit import Call, apart, project_of, slower_by_place
 from workshop import require
 
 
@@ -25,8 +26,10 @@ def planted(tmp_path: Path) -> Callable[..., Call]:
     require("gcc", "gcc")
     require("valgrind", "valgrind")
 
-    def make(mask: int, slower: float = 0.3, more: str = "") -> Call:
+    def make(mask: int, slower: float = 0.3, more: str = "", *, files: int = 1) -> Call:
         call = project_of(tmp_path, slower_by_place(mask, slower), '[run]\ncontrols = ["identity"]\n' + more)
+        if files > 1:
+            apart(tmp_path)
         call("run", "--seeds", "20", "-q")
         return call
 
@@ -40,28 +43,49 @@ def remedies(call: Call, *arguments: object, status: int = 0) -> dict:
 
 @pytest.mark.slow
 def test_a_planted_offset_is_cured_by_alignment(planted, tmp_path: Path) -> None:
-    call = planted(32)  # in the second half of a line
+    call = planted(32, files=2)  # in the second half of a line
     found = remedies(call, "--remedy-layouts", "24")
-    assert found["recommended"] == "O1+aligned"
+    assert found["recommended"] == "O1+file-aligned"
     assert found["seeds"] == list(range(21, 45))
     rows = {row["system"]: row for row in found["tried"]}
-    assert rows.keys() == {"O1+aligned", "O1+aligned-loops", "O1+branches-32B"}
-    cured = rows["O1+aligned"]
-    assert cured["flags"] == "-falign-functions=64"
+    assert list(rows) == [
+        "O1+file-aligned",
+        "O1+file-aligned-loops",
+        "O1+aligned",
+        "O1+aligned-loops",
+        "O1+branches-32B",
+    ]
+    assert [row["files"] for row in rows.values()] == [["lib/work.c"], ["lib/work.c"], [], [], []]
+    assert [row["key"] for row in rows.values()] == ["file_flags", "file_flags", "cflags", "cflags", "cflags"]
+    everywhere = rows["O1+aligned"]
+    cured = rows["O1+file-aligned"]
+    assert cured["flags"] == everywhere["flags"] == "-falign-functions=64"
+    assert everywhere["verdict"] == "helps"
     assert cured["verdict"] == "helps"
     assert cured["layout_p_value"] < 0.05
     assert found["layout_sd"]["interval"][0] > 0.05
     assert cured["layout_sd"]["upper"] < 0.02
     assert cured["interval"][1] < 1
-    assert cured["text_size"]["after"] > cured["text_size"]["before"]
+    assert cured["text_size"]["before"] < cured["text_size"]["after"] < everywhere["text_size"]["after"]
     assert rows["O1+branches-32B"]["verdict"] in {"no help shown", "same code"}
 
     said = call("explain", "--profiler", "callgrind", "--remedy", "--remedy-layouts", "24")
     assert " 0 executions now" in f" {said.stderr}".replace("\n", " ")  # all are known
     # The answer is the first line, in 80 columns; what it rests on follows.
     first = said.stdout.partition("\n\n")[0]
-    assert " ".join(first.split()).startswith("b, O1, place: cured by -falign-functions=64: layout adds ")
-    assert first.splitlines()[-2:] == ['    [systems."O1+aligned"]', '    cflags = "-O1 -falign-functions=64"']
+    assert " ".join(first.split()).startswith(
+        "b, O1, place: cured by -falign-functions=64 for lib/work.c: layout adds "
+    )
+    (rule,) = (line.strip() for line in first.splitlines() if "override" in line)
+    assert rule == "lib/work.o: override CFLAGS += -falign-functions=64"
+    assert " __attribute__((aligned(64))) before its definition aligns work alone, which was not measured" in (
+        " ".join(first.split())
+    )
+    assert first.splitlines()[-2:] == [
+        '    [systems."O1+file-aligned"]',
+        '    file_flags = { "lib/work.c" = "-falign-functions=64" }',
+    ]
+    of_what_is_said_to_the_user(tmp_path / "project" / "src", rule)
     assert max(map(len, said.stdout.partition("b, O1, place: 20 layouts")[0].splitlines())) <= 80
     assert said.stdout.index("Suspects:") > said.stdout.index("aligned-loops:")
     # No other command sees these executions, nor the systems.
@@ -70,19 +94,47 @@ def test_a_planted_offset_is_cured_by_alignment(planted, tmp_path: Path) -> None
 
     # What the sentence says to add to layoutrand.toml does what it says.
     path = tmp_path / "project" / "layoutrand.toml"
-    more = '[systems."O1+aligned"]\ntoolchain = "gcc"\ncflags = "-O1 -falign-functions=64"\n'
-    path.write_text(path.read_text() + more)
-    again = call("build", "--seeds", "21..44", "--system", "O1+aligned", "--no-controls")
-    assert re.search(r"O1\+aligned +\d+ +24 +0 +24 ", again.stdout)  # 24 binaries: none made now, all in the cache
+    added = "\n".join(line.strip() for line in first.splitlines()[-2:])
+    path.write_text(f'{path.read_text()}{added}\ntoolchain = "gcc"\ncflags = "-O1"\n')
+    again = call("build", "--seeds", "21..44", "--system", "O1+file-aligned", "--no-controls")
+    assert re.search(r"O1\+file-aligned +\d+ +24 +0 +24 ", again.stdout)  # 24 binaries: none made now, all in the cache
     # The name is taken now, so what is tried is called otherwise; executed later than what it is compared with, it
     # would be compared with another time.
     again = remedies(call, "--system", "O1", "--remedy-layouts", "24", status=1)
-    (row,) = (row for row in again["tried"] if row["system"] == "O1+aligned+")
+    (row,) = (row for row in again["tried"] if row["system"] == "O1+file-aligned+")
     assert (row["verdict"], row["layout_p_value"], row["mean_p_value"]) == ("cannot tell", None, None)
     assert row["reason"].startswith("it was not executed in the rounds of the system as it is; --first-seed")
-    assert again["recommended"] == "O1+aligned-loops"
+    assert again["recommended"] == "O1+file-aligned-loops"
     new = remedies(call, "--system", "O1", "--remedy-layouts", "24", "--first-seed", "100")
-    assert new["recommended"] == "O1+aligned+"
+    assert new["recommended"] == "O1+file-aligned+"
+
+
+def of_what_is_said_to_the_user(source: Path, rule: str) -> None:
+    """The line in the user's own makefile, and the attribute, align the function, and the line no other object."""
+
+    def aligned(*arguments: str) -> dict[str, int]:
+        subprocess.run(["make", "-s", "-B", *arguments], cwd=source, check=True)
+        return {name: alignment_of_text(source / name) for name in ("prog.o", "lib/work.o")}
+
+    flags = "CFLAGS=-O1 -ffunction-sections"
+    plain = aligned(flags)
+    assert max(plain.values()) < 64
+    makefile, work = source / "Makefile", source / "lib" / "work.c"
+    own = makefile.read_text(), work.read_text()
+    makefile.write_text(f"{own[0]}\n{rule}\n")
+    assert aligned(flags) == {**plain, "lib/work.o": 64}
+    makefile.write_text(own[0])
+    work.write_text(own[1].replace("__attribute__((noinline))", "__attribute__((noinline, aligned(64)))"))
+    assert aligned(flags) == {**plain, "lib/work.o": 64}
+    work.write_text(own[1])
+    for name in ("prog", "prog.o", "lib/work.o"):
+        (source / name).unlink()
+
+
+def alignment_of_text(path: Path) -> int:
+    """The largest alignment of a section of code."""
+    file = elf.read(path.read_bytes(), name=str(path))
+    return int(file.sections["align"][(file.sections["flags"] & elf.SHF_EXECINSTR) != 0].max())
 
 
 @pytest.mark.slow
@@ -102,7 +154,7 @@ def test_nothing_is_recommended_where_no_flag_helps(planted) -> None:
     call = planted(64)  # which of two lines it is, whatever it begins at
     said = call("explain", "--profiler", "callgrind", "--remedy", "--remedy-layouts", "24").stdout
     assert " ".join(said.split()).startswith(
-        "b, O1, place: nothing is recommended: with none of 3 remedies do layouts differ by less, or is the mean better"
+        "b, O1, place: nothing is recommended: with none of 5 remedies do layouts differ by less, or is the mean better"
     )
     assert not re.search(r" helps$", said, re.MULTILINE)
 
@@ -132,8 +184,8 @@ def test_a_flag_that_the_compiler_refuses_is_told_and_the_others_are_tried(
     call("run", "--seeds", "20", "-q")
     done = call("explain", "--profiler", "callgrind", "--remedy", "--remedy-layouts", "24", "--json", status=1)
     found = json.loads(done.stdout)["benchmarks"][0]["remedies"]
-    assert [row["verdict"] for row in found["tried"]] == ["helps", "helps", "failed"]
-    assert "what is that flag" in found["tried"][2]["reason"]
+    assert [row["verdict"] for row in found["tried"]] == ["helps", "helps", "helps", "helps", "failed"]
+    assert "what is that flag" in found["tried"][4]["reason"]
     assert "-Wa,-mbranches-within-32B-boundaries: " in done.stderr
 
 

@@ -180,7 +180,7 @@ class _Steps:
 
         nothing = why_not_tried(explanation, self.confirmed.get(number), self.selection, self.confidence)
         try:
-            found = None if nothing else remedy_of(explanation, how, self.terminal)
+            found = None if nothing else remedy_of(explanation, self.confirmed.get(number), how, self.terminal)
         except FeatureUnsupported as error:
             found, nothing = None, str(error)
         except (AnalysisError, BuildError) as error:

@@ -112,6 +112,7 @@ def _tried(tried: Tried) -> dict[str, Any]:
         "system": tried.candidate.name,
         "key": tried.candidate.remedy.key,
         "flags": tried.candidate.remedy.flags,
+        "files": [each.path for each in tried.candidate.remedy.files],
         "verdict": tried.verdict,
         "reason": tried.reason,
         "layout_sd": None if tried.after is None else _layout_sd(tried.after),
