@@ -197,6 +197,7 @@ def _describe(record: LinkRecord, setup: IngestSetup, draft: Draft) -> CapturedL
         warnings=(),
         lto=draft.lto,
         archives=setup.archives,
+        ordered=setup.ordered,
     )
 
 
@@ -297,6 +298,30 @@ def _probe(
     return tuple(new_index[old] for old in order), chosen
 
 
+def _kept(
+    setup: IngestSetup, link: CapturedLink, draft: Draft, found: list[objects.Object], chosen: list[objects.Candidate]
+) -> list[objects.Candidate]:
+    """The sections, those pinned that the build's own ordering file names where the system wants them kept there."""
+    if setup.ordered == "move":
+        return chosen
+    if not setup.linker.orders_symbols:
+        raise FeatureUnsupported(
+            f'{link.artefact}: ordered = "keep" is about --symbol-ordering-file of lld, and {setup.linker.name} links '
+            "it. What a linker script of the build's names keeps its place in any case"
+        )
+    files = linkline.ordering_files(linkline.words(link.argv))
+    if not files:
+        raise FeatureUnsupported(f'{link.artefact} is linked without --symbol-ordering-file: ordered = "keep" is idle')
+    inside = files[-1].removeprefix(f"{ROOT}/")
+    name = inside if inside != files[-1] else posixpath.normpath(posixpath.join(link.cwd, inside))
+    lines = draft.files[name].decode("utf-8", "surrogateescape").split("\n")
+    names = frozenset(line.strip() for line in lines) - {""}  # which is what sections' own symbols are called
+    kept = objects.pinned_by_symbols(found, chosen, names)
+    if kept == chosen:
+        raise CaptureFailed(f"{link.artefact}: {name} names no function that could move, so there is none to keep")
+    return kept
+
+
 def _edit(
     setup: IngestSetup, link: CapturedLink, draft: Draft, found: list[objects.Object], chosen: list[objects.Candidate]
 ) -> CapturedLink:
@@ -304,7 +329,7 @@ def _edit(
     renames = setup.linker.renames and LINK_ORDER not in setup.factors
     changed = objects.edited_files(draft.files, found, chosen, rename=renames)
     edited = write_edited(setup.base / "edited", changed, setup.base / "root", draft.files)
-    sections = tuple(candidate.section for candidate in chosen)
+    sections = tuple(candidate.section for candidate in _kept(setup, link, draft, found, chosen))
     lumped = objects.lumped(found, chosen)
     movable = [section for section in sections if not section.pinned]
     if not movable:

@@ -134,7 +134,9 @@ def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runne
             base = scratch / str(number)
             recipe = order.recipe
             setup = IngestSetup(
-                artefact, data, place, base, order.toolbox, runner, recipe.factors, archives=recipe.archives
+                *(artefact, data, place, base, order.toolbox, runner, recipe.factors),
+                archives=recipe.archives,
+                ordered=recipe.options.ordered,
             )
             link = captured_link(records, setup, f"system {order.recipe.system!r}: ", log)
             absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)

@@ -217,6 +217,8 @@ class Recipe:
             facts["cargo"] = {name: environment[name] for name in sorted(environment) if _OF_CARGO.match(name)}
         if self.variant == "capture" and self.archives != "built":
             facts["archives"] = self.archives
+        if self.variant == "capture" and self.options.ordered != "move":
+            facts["ordered"] = self.options.ordered
         return self.redaction.of_facts(facts)
 
     def _inherited(self) -> tuple[str, ...]:

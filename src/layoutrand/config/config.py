@@ -32,7 +32,7 @@ from layoutrand.config.flag_values import Feature, FileFlags, Flags, Profile, in
 from layoutrand.config.harness_keys import with_reading
 from layoutrand.config.image import Image
 from layoutrand.config.jdk import factors_of_a_jdk
-from layoutrand.config.layout_policy import Factor, LayoutPolicy
+from layoutrand.config.layout_policy import Factor, LayoutPolicy, Ordered
 from layoutrand.config.metric import Metric
 from layoutrand.config.problems import explain, key_path, suggest
 from layoutrand.config.schedule import Order
@@ -172,6 +172,7 @@ class System(FlagSet):
     label: Label = None
     toolchain: str = "gcc"
     rev: Revision | None = None
+    ordered: Ordered = "move"
     prebuilt: Annotated[str | None, Field(min_length=1)] = None
     args: Flags = ""
 

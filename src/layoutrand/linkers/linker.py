@@ -80,6 +80,9 @@ class Linker(ABC):
     reports: ClassVar[bool] = True
     """Whether it writes into a file what it reads, and does not just say it."""
 
+    orders_symbols: ClassVar[bool] = False
+    """Whether a build may have it order functions by their symbols, in a file that a layout's own then replaces."""
+
     own_objects: ClassVar[bool] = False
     """Whether it reads objects of its own compiler, in which no section can be marked: functions go by symbols."""
 

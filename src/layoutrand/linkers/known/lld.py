@@ -40,6 +40,7 @@ class _Lld(Linker):
     name = "lld"
     program = "ld.lld"
     generates_code = True
+    orders_symbols = True
     map: ClassVar[MapReader] = _Map()
 
     def ordered(
