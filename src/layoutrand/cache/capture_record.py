@@ -32,8 +32,8 @@ class CapturedLink:
     ``link-order`` may move them, and is empty otherwise; ``sections`` then lists those of discarded copies too.
     ``lto`` says how link-time optimisation divided the program (gcc's -flto-partition, or clang's "full" or "thin"), ""
     for a link without it.  ``archives`` is that of the layout policy, which says whether members of
-    archives that the build did not make are pinned; ``ordered`` that of the system, of functions that the link's own
-    ordering file names.
+    archives that the build did not make are pinned; ``ordered`` is "keep" where functions
+    that its own ordering file names are.
     """
 
     artefact: str

@@ -197,7 +197,6 @@ def _describe(record: LinkRecord, setup: IngestSetup, draft: Draft) -> CapturedL
         warnings=(),
         lto=draft.lto,
         archives=setup.archives,
-        ordered=setup.ordered,
     )
 
 
@@ -311,15 +310,12 @@ def _kept(
         )
     files = linkline.ordering_files(linkline.words(link.argv))
     if not files:
-        raise FeatureUnsupported(f'{link.artefact} is linked without --symbol-ordering-file: ordered = "keep" is idle')
+        return chosen
     inside = files[-1].removeprefix(f"{ROOT}/")
     name = inside if inside != files[-1] else posixpath.normpath(posixpath.join(link.cwd, inside))
     lines = draft.files[name].decode("utf-8", "surrogateescape").split("\n")
     names = frozenset(line.strip() for line in lines) - {""}  # which is what sections' own symbols are called
-    kept = objects.pinned_by_symbols(found, chosen, names)
-    if kept == chosen:
-        raise CaptureFailed(f"{link.artefact}: {name} names no function that could move, so there is none to keep")
-    return kept
+    return objects.pinned_by_symbols(found, chosen, names)
 
 
 def _edit(
@@ -329,9 +325,8 @@ def _edit(
     renames = setup.linker.renames and LINK_ORDER not in setup.factors
     changed = objects.edited_files(draft.files, found, chosen, rename=renames)
     edited = write_edited(setup.base / "edited", changed, setup.base / "root", draft.files)
-    sections = tuple(candidate.section for candidate in _kept(setup, link, draft, found, chosen))
     lumped = objects.lumped(found, chosen)
-    movable = [section for section in sections if not section.pinned]
+    movable = [candidate.section for candidate in chosen if not candidate.section.pinned]
     if not movable:
         raise CaptureFailed(
             f"{link.artefact}: none of its code can be placed: its objects come from outside the build, or are "
@@ -344,6 +339,7 @@ def _edit(
             "A compiler that has no wrapper, such as gdc, gccgo or one called by an absolute path, needs "
             "-ffunction-sections added to its flags (ocamlopt: -function-sections, ghc: -split-sections)"
         )
+    kept = _kept(setup, link, draft, found, chosen)
     warnings = [str(WholeObjects(tuple(lumped)))] if lumped else []
     if (staying := objects.staying(found, chosen)) is not None:
         warnings.append(str(staying))
@@ -353,7 +349,8 @@ def _edit(
     return replace(
         link,
         edited=edited,
-        sections=sections,
+        sections=tuple(candidate.section for candidate in kept),
+        ordered="move" if kept == chosen else "keep",
         warnings=tuple(warnings),
         argv=argv,
         moves=moves if LINK_ORDER in setup.factors else {},

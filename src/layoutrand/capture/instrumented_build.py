@@ -35,6 +35,7 @@ from layoutrand.capture.workspace import (
 from layoutrand.config.build_recipe import Recipe
 from layoutrand.errors import (
     BuildFailed,
+    CaptureFailed,
     FlagsUnheard,
     OtherMachine,
     WrongArtefact,
@@ -141,6 +142,7 @@ def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runne
             link = captured_link(records, setup, f"system {order.recipe.system!r}: ", log)
             absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)
             links.append(replace(link, warnings=(*link.warnings, *sentences_of(absent))))
+        _refuse_nothing_kept(order, links, log)
         learned = suite_facts(order, tree, say)
         result = _finish(order, links, made.build_s, len(records), learned)
         with cache_errors("write", scratch):
@@ -154,6 +156,16 @@ def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runne
         facts=order.facts,
     )
     return result
+
+
+def _refuse_nothing_kept(order: BuildOrder, links: Sequence[CapturedLink], log: Path) -> None:
+    """Raise `CaptureFailed` where functions are to be kept in order, and the build puts none in one."""
+    if order.recipe.options.ordered == "keep" and all(link.ordered == "move" for link in links):
+        raise CaptureFailed(
+            f"system {order.recipe.system!r}: no artefact is linked with a --symbol-ordering-file that names one of "
+            'its functions, so ordered = "keep" has none to keep',
+            log=log,
+        )
 
 
 def build_stock(order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> dict[str, bytes]:
