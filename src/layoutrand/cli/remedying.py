@@ -37,6 +37,7 @@ def remedy(explanation: Explanation, confirmed: Confirmed | None, how: Remedying
     Raises `LayoutrandError` where none can be tried.
     """
     from layoutrand.errors import FeatureUnsupported
+    from layoutrand.explain.linker_orders import order_remedy
     from layoutrand.explain.remedies import remedies_of
     from layoutrand.explain.remedy import treat, with_remedies
     from layoutrand.explain.suspected import file_remedies
@@ -44,11 +45,16 @@ def remedy(explanation: Explanation, confirmed: Confirmed | None, how: Remedying
 
     system = explanation.subject.sample.system
     toolchain = declared(how.config.systems[system].toolchain, how.project)
+    setup = how.setup(how.config)
     known: tuple[Remedy, ...] = remedies_of(toolchain)
     try:
-        known = (*file_remedies(explanation, confirmed, toolchain, how.setup(how.config)), *known)
+        known = (*file_remedies(explanation, confirmed, toolchain, setup), *known)
     except FeatureUnsupported as error:
         terminal.say(f"flags for single files are not tried: {error}")
+    try:
+        known = (*known, order_remedy(explanation, toolchain, how.project, setup.cache)) if known else known
+    except FeatureUnsupported as error:
+        terminal.say(f"a linker order is not tried: {error}")
     config, candidates = with_remedies(how.config, system, known)
     setup = how.setup(config)
     terminal.say(

@@ -1,4 +1,4 @@
-"""What may take the effect of layouts away in the user's own build: flags of compilers, tried in this order.
+"""What may take the effect of layouts away in the user's own build: flags of compilers, and a linker order.
 
 Each comes down to code that lies alike within a line, or a window, wherever a linker puts the function.  Where it is
 known which file the function is compiled from, flags for that file alone come first.  What a remedy does to a program
@@ -7,6 +7,7 @@ is for measurements to say (`layoutrand.explain.remedy`).
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,13 +26,36 @@ _LOOPS: Final = f"-falign-loops={ALIGNMENT}"
 _RUST_ALIGNED: Final = "-Cllvm-args=-align-all-functions=6"
 _RUST_LOOPS: Final = "-Cllvm-args=-align-loops=64"
 _FILE_FLAGS: Final = "file_flags"
+SECTIONS: Final = "-ffunction-sections"
+_NAMED: Final = 4
+
+
+@dataclass(frozen=True)
+class LinkerOrder:
+    """Functions that come ahead of all others: the ``file`` that says so to the linker, and how it is ``told``.
+
+    ``shown`` is the file as people are told of it, ``names`` are the functions for them and ``symbols`` the same for
+    linkers, in order.  ``told`` are the linker's words, with ``{}`` for the file.  A system that is to ``keep`` them
+    there in its layouts must say so.
+    """
+
+    file: str
+    shown: str
+    names: tuple[str, ...]
+    symbols: tuple[str, ...]
+    told: tuple[str, ...]
+    keep: bool
+
+    def flags(self, file: str) -> str:
+        """What a compiler that links is told."""
+        return shlex.quote(f"-Wl,{','.join(self.told).replace('{}', file)}")
 
 
 @dataclass(frozen=True)
 class Remedy:
     """What is added to the flags of a system: ``flags`` in the setting ``key``, and what they do, in words.
 
-    With ``files`` the setting is by file, and these get them.
+    With ``files`` the setting is by file, and these get them.  An ``order`` needs functions in sections of their own.
     """
 
     name: str
@@ -39,10 +63,14 @@ class Remedy:
     flags: str
     does: str
     files: tuple[SourceFile, ...] = ()
+    order: LinkerOrder | None = None
 
     @property
     def words(self) -> str:
         """The flags, and what they are for if not for all of the program."""
+        if self.order is not None:
+            n = len(self.order.names)
+            return f"a linker order of {n} function{'s' if n > 1 else ''} ({self.order.shown})"
         return f"{self.flags} for {self.for_files}" if self.files else self.flags
 
     @property
@@ -68,9 +96,19 @@ class Remedy:
         if self.key == _FILE_FLAGS:
             known = system.file_flags
             return {self.key: known | {each.path: _joined(known.get(each.path, ""), self.flags) for each in self.files}}
-        own = {"cxxflags": system.cxxflags is not None, "fflags": bool(system.fflags)} if self.key == "cflags" else {}
-        keys = (self.key, *(key for key, has_own in own.items() if has_own))
-        return {key: _joined(getattr(system, key) or "", self.flags) for key in keys}
+        if self.order is not None:
+            linked = {self.key: _joined(getattr(system, self.key), self.flags)}
+            return {**_compiled_with(system, SECTIONS), **linked, **({"ordered": "keep"} if self.order.keep else {})}
+        if self.key == "cflags":
+            return _compiled_with(system, self.flags)
+        return {self.key: _joined(getattr(system, self.key), self.flags)}
+
+
+def _compiled_with(system: System, flags: str) -> dict[str, Any]:
+    """The flags of all compilers with these, too."""
+    own = {"cxxflags": system.cxxflags is not None, "fflags": bool(system.fflags)}
+    keys = ("cflags", *(key for key, has_own in own.items() if has_own))
+    return {key: _joined(getattr(system, key) or "", flags) for key in keys}
 
 
 _BRANCHES: Final = "no branch crosses or ends at a multiple of 32 bytes, for Intel's JCC erratum"
@@ -119,6 +157,16 @@ def remedies_for(files: Sequence[SourceFile]) -> tuple[Remedy, ...]:
         Remedy("file-aligned", _FILE_FLAGS, _ALIGNED, f"{_FUNCTIONS_DO} there", own),
         Remedy("file-aligned-loops", _FILE_FLAGS, f"{_ALIGNED} {_LOOPS}", f"{_LOOPS_DO} there", own),
     )
+
+
+def ordered_first(order: LinkerOrder) -> Remedy:
+    """The remedy that puts functions ahead of all others."""
+    several = f"{', '.join(order.names[:_NAMED])}{', ...' if len(order.names) > _NAMED else ''}"
+    does = (
+        f"the hottest functions ({several}) lie together at the start of the code, at the same addresses in every "
+        "layout: what layout adds with it is what the places of all others add"
+    )
+    return Remedy("ordered", "ldflags", order.flags(order.file), does, order=order)
 
 
 def _joined(flags: str, more: str) -> str:

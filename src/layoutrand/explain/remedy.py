@@ -20,12 +20,14 @@ from layoutrand.errors import BuildFailed, FeatureUnsupported
 from layoutrand.execute.run_progress import RunProgress
 from layoutrand.execute.run_request import make_request
 from layoutrand.explain.explain import Confirmed, ExplainSetup, executed
+from layoutrand.explain.linker_orders import not_in_order
 from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.remedies import ALIGNMENT, Remedy
 from layoutrand.explain.suspected import suspects_left
 from layoutrand.explain.suspects import Explanation
 from layoutrand.explain.treated import BuildFindings, RemedyOrder, Treatment, TriedSystem, conclude, of_system
 from layoutrand.model import IDENTITY, Binary, LayoutName, Section
+from layoutrand.objects import elf
 from layoutrand.results import file
 
 RESULTS_NAME: Final = "remedy.sqlite"
@@ -138,17 +140,27 @@ def _not_executed(
     own = _identity(explanation, built[explanation.subject.sample.system])
     assert own is not None
     same, failed = set(), {}
+    ordered = {each.name for each in candidates if each.remedy.order is not None}  # layouts differ whatever identity is
     for name, each in built.items():
         identity = _identity(explanation, each)
         if identity is None:
             failed[name] = _why(each)
-        elif name != own.system and identity.text_sha256 == own.text_sha256:
+        elif name != own.system and identity.text_sha256 == own.text_sha256 and name not in ordered:
             same.add(name)
     for candidate in candidates:
         if candidate.name not in failed and candidate.name not in same:
-            reason = _not_aligned(explanation, candidate, built[candidate.name])
+            reason = _not_reached(explanation, candidate, built[candidate.name])
             failed |= {candidate.name: reason} if reason else {}
     return frozenset(same), failed
+
+
+def _not_reached(explanation: Explanation, candidate: TriedSystem, built: SystemBuild) -> str:
+    """Why the remedy does not do what it is said to in the binaries, whatever they measure; "" where it does."""
+    if candidate.remedy.order is None:
+        return _not_aligned(explanation, candidate, built)
+    return not_in_order(
+        candidate.remedy.order, [each for each in built.binaries if each.artefact == explanation.subject.artefact]
+    )
 
 
 def _not_aligned(explanation: Explanation, candidate: TriedSystem, built: SystemBuild) -> str:
@@ -172,7 +184,7 @@ def _called(section: Section) -> tuple[str, str, int, str]:
 def _nothing_to_execute(candidates: Sequence[TriedSystem], same: frozenset[str], failed: dict[str, str]) -> str:
     reasons = {f"{each.remedy.words} changes nothing" for each in candidates if each.name in same}
     reasons |= set(failed.values())
-    return f"none of the flags makes another program: {'; '.join(sorted(reasons))}"
+    return f"none of the remedies makes another program: {'; '.join(sorted(reasons))}"
 
 
 def _identity(explanation: Explanation, built: SystemBuild) -> Binary | None:
@@ -186,7 +198,10 @@ def _why(built: SystemBuild) -> str:
 
 def _text_size(explanation: Explanation, built: SystemBuild) -> int | None:
     identity = _identity(explanation, built)
-    return None if identity is None or identity.verification is None else identity.verification.text_size
+    if identity is None:
+        return None
+    file = elf.read(identity.path.read_bytes(), name=str(identity.path))
+    return int(file.sections["size"][(file.sections["flags"] & elf.SHF_EXECINSTR) != 0].sum())
 
 
 def of_seeds(selection: Selection, seeds: Sequence[int]) -> Selection:

@@ -10,7 +10,7 @@ from typing import Final
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.layout_words import size_of
 from layoutrand.config.seeds import format_seeds
-from layoutrand.explain.remedies import ALIGNMENT, Remedy
+from layoutrand.explain.remedies import ALIGNMENT, SECTIONS, LinkerOrder, Remedy
 from layoutrand.explain.treated import Treatment, Tried
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import change, digits_of, p_words, signed
@@ -134,9 +134,20 @@ def how_to_use(found: Treatment) -> list[tuple[str, str]]:
     keep = f"to keep measuring both, add to layoutrand.toml, beside all else that {found.system} has:"
     settings = "\n".join(f"{key} = {_toml(value)}" for key, value in remedy.settings(cure.candidate.system).items())
     added = f'[systems."{cure.candidate.name}"]\n{settings}'
+    if remedy.order is not None:
+        return [(f"{_in_the_link(remedy.order)}; {keep}", added)]
     if not remedy.files:
         return [(f"add it to the flags of your build; {keep}", added)]
     return [_in_the_build(remedy), (f"{_as_attribute(remedy)}{keep}", added)]
+
+
+def _in_the_link(order: LinkerOrder) -> str:
+    """How a build is given an order, and how long that holds."""
+    return (
+        f"compile with {SECTIONS}, and link with {order.flags(posixpath.basename(order.file))}, for which copy "
+        f"{order.shown} to your build; it holds as long as the code of these functions stays as it is, since a change "
+        "of one moves those behind it"
+    )
 
 
 def _in_the_build(remedy: Remedy) -> tuple[str, str]:

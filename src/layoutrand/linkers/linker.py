@@ -20,6 +20,14 @@ Called = Callable[[str], str | None]
 
 
 @dataclass(frozen=True)
+class OrderedFunction:
+    """A function as a compiler names it: its section in an object, and its symbol."""
+
+    section: str
+    symbol: str
+
+
+@dataclass(frozen=True)
 class LayoutRequest:
     """What asks a linker for a layout: ``text`` goes into a file, ``arguments`` take its path for ``{}``."""
 
@@ -101,6 +109,14 @@ class Linker(ABC):
         if LINKER_SHUFFLE in layout.factors:
             return self.shuffled(layout)
         return self.ordered(version, script, sections, layout, users_script=users_script)
+
+    def order_for_a_build(self, functions: Sequence[OrderedFunction]) -> LayoutRequest | None:
+        """What tells it, in any build, to put these functions ahead of all others, in this order.
+
+        None where it cannot be told, or where others would still move them.
+        """
+        del functions
+        return None
 
     @abstractmethod
     def ordered(
