@@ -59,6 +59,7 @@ def found(root: Path, called: str, names: list[str], *, lto: str = "", pinned: b
         ("src/a.o", ["other/a.c"], "other/a.c", "src/a.o"),  # the only one of that name
         ("src/a.o", ["other/a.c", "src/a.c", "deep/src/a.c"], "src/a.c", "src/a.o"),
         ("src/a.o", ["other/a.c", "deep/src/a.c"], "deep/src/a.c", "src/a.o"),
+        ("src/a.o", ["src/one/a.c", "two/a.c"], "src/one/a.c", "src/a.o"),  # below it
         ("src/a.o", ["a.h"], "src/a.c", "src/a.o"),  # the build made it
         ("obj/lib.a(a.o)", ["obj/a.c", "obj/b.c"], "obj/a.c", "a.o"),
         ("obj/lib.a(a.o):1", ["obj/a.c", "obj/b.c"], "obj/b.c", "a.o"),  # the second of that name

@@ -100,11 +100,13 @@ def _found(file: str, folder: str, names: Sequence[str], function: str) -> str:
     return best[0]
 
 
-def _nearness(name: str, folder: str) -> tuple[bool, int]:
-    """Whether the file lies where the object does, and how many names of directories at the end are those of it."""
+def _nearness(name: str, folder: str) -> tuple[bool, int, int]:
+    """Whether the file lies where the object does, and how many directories are called alike: the last, the first."""
     own = [part for part in posixpath.dirname(name).split("/") if part]
     other = [part for part in folder.split("/") if part]
-    alike = 0
-    while alike < min(len(own), len(other)) and own[-1 - alike] == other[-1 - alike]:
-        alike += 1
-    return own == other, alike
+    return own == other, _alike(own[::-1], other[::-1]), _alike(own, other)
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many at the beginning are the same."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
