@@ -121,6 +121,8 @@ def test_a_system_with_it_says_all_that_it_takes() -> None:
     told = ("--symbol-ordering-file={}",)
     kept = ordered_first(order("f", told=told, keep=True, file="/a b/order-1.txt")).applied(System())
     assert (kept.ldflags, kept.ordered) == ("'-Wl,--symbol-ordering-file=/a b/order-1.txt'", "keep")
+    lto = ordered_first(order("f", lto=True)).applied(System(ldflags="-flto"))
+    assert lto.ldflags == "-flto -ffunction-sections -Wl,-T,/p/.layoutrand/order-1.txt"
     many = ordered_first(order(*(f"f{k}" for k in range(9)))).does
     assert many.startswith(
         "the hottest functions (f0, f1, f2, f3, ...) lie together at the start of the code, at the same"

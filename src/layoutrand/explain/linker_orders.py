@@ -64,6 +64,7 @@ def order_remedy(explanation: Explanation, toolchain: Toolchain, project: Path, 
             symbols=tuple(function.symbol for _, function in found),
             told=tuple(asked.arguments),
             keep=linker(link.linker).orders_symbols,
+            lto=bool(link.lto),
         )
     )
 

@@ -36,7 +36,7 @@ class LinkerOrder:
 
     ``shown`` is the file as people are told of it, ``names`` are the functions for them and ``symbols`` the same for
     linkers, in order.  ``told`` are the linker's words, with ``{}`` for the file.  A system that is to ``keep`` them
-    there in its layouts must say so.
+    there in its layouts must say so.  Where the link makes the code (``lto``), it must know of sections, too.
     """
 
     file: str
@@ -45,10 +45,12 @@ class LinkerOrder:
     symbols: tuple[str, ...]
     told: tuple[str, ...]
     keep: bool
+    lto: bool = False
 
     def flags(self, file: str) -> str:
         """What a compiler that links is told."""
-        return shlex.quote(f"-Wl,{','.join(self.told).replace('{}', file)}")
+        word = shlex.quote(f"-Wl,{','.join(self.told).replace('{}', file)}")
+        return f"{SECTIONS} {word}" if self.lto else word
 
 
 @dataclass(frozen=True)
