@@ -48,6 +48,19 @@ def project_of(folder: Path, program: str, more: str = "", toolchain: str = "gcc
     return caller(project, folder / "cache")
 
 
+def apart(folder: Path) -> None:
+    """The same program of two files in that project's source, which are compiled one by one."""
+    source = folder / "project" / "src"
+    program = (source / "prog.c").read_text()
+    work = next(line for line in program.splitlines(keepends=True) if " void work(void) {" in line)
+    (source / "lib").mkdir()
+    (source / "lib" / "work.c").write_text(f"extern volatile unsigned sink;\n{work}")
+    (source / "prog.c").write_text(program.replace(work, "void work(void);\n"))
+    (source / "Makefile").write_text(
+        "prog: prog.o lib/work.o\n\t$(CC) $(CFLAGS) -o $@ $^\n%.o: %.c\n\t$(CC) $(CFLAGS) -c -o $@ $<\n"
+    )
+
+
 def slower_by_place(mask: int, slower: float) -> str:
     """A program that is slower where the address of its function has a bit of the mask."""
     return PROGRAM % {"others": functions(24), "mask": mask, "slower": slower}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -351,7 +352,7 @@ def main_calling(*names: str) -> str:
 
 def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(key)} = {_toml(item)}" for key, item in value.items()) + "}"
     return json.dumps(value)
 
 
@@ -378,3 +379,7 @@ def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
 def hashes(document: dict[str, Any]) -> dict[object, str]:
     """Whole-file hash by seed."""
     return {binary["seed"]: binary["sha256"] for binary in document["binaries"]}
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else json.dumps(name)

@@ -42,7 +42,8 @@ class Section:
     ``index`` is its number within the capture (position in link order of first appearance); ``object`` names the
     object relative to the build root, ``archive.a(member.o)`` for a member; ``occurrence`` tells apart sections of
     one object that share name and group.  ``group`` is the COMDAT signature, or "".  ``kind`` is one of those in
-    `layoutrand.objects.kinds`.  A pinned section (start files, system libraries) keeps its slot in every layout.
+    `layoutrand.objects.kinds`.  A pinned section (start files, system libraries, what the build keeps in order
+    itself) keeps its slot in every layout.
     """
 
     index: int

@@ -703,3 +703,14 @@ def test_a_relative_address_that_leads_out(base):
 def test_which_addresses_are_paths(url, local):
     """As git tells them apart."""
     assert is_local(url) is local
+
+
+def test_the_files_of_a_commit(repository, mirrors):
+    """Also of a directory in it, as they are called from there."""
+    new = commit(repository, {"src/a é.c": "x", "src/deep/b.c": "x"})
+    mirrors.resolve(str(repository), None)
+
+    assert mirrors.files(str(repository), new) == ["file", "src/a é.c", "src/deep/b.c"]
+    assert mirrors.files(str(repository), new, "src") == ["a é.c", "deep/b.c"]
+    with pytest.raises(BuildFailed):
+        mirrors.files(str(repository), "0" * 40)

@@ -16,8 +16,9 @@ from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.config.config import System
 from layoutrand.execute.experiment import current_experiment
-from layoutrand.explain.remedies import remedies_of
+from layoutrand.explain.remedies import LinkerOrder, ordered_first, remedies_for, remedies_of
 from layoutrand.explain.remedy_words import COLUMNS, conclusion, how_judged, problems, rows, what_was_tried
+from layoutrand.explain.source_files import SourceFile
 from layoutrand.explain.treated import (
     BuildFindings,
     RemedyOrder,
@@ -36,9 +37,16 @@ from layoutrand.stats import Interval
 from rates.recorded import config_of
 
 BASE = "O2"
-CANDIDATES = tuple(
-    TriedSystem(remedy, f"{BASE}+{remedy.name}", System()) for remedy in remedies_of(declared("gcc", Path()))
+EVERYTHING = (
+    *remedies_for([SourceFile("a.c", "a.o", ("f",))]),
+    *remedies_of(declared("gcc", Path())),
+    ordered_first(LinkerOrder("/order.txt", "order.txt", ("f", "g"), ("f", "g"), ("-T", "{}"), keep=False)),
 )
+CANDIDATES = tuple(TriedSystem(remedy, f"{BASE}+{remedy.name}", System()) for remedy in EVERYTHING)
+NOTHING = (1.0,) * len(CANDIDATES)
+SECOND = 1
+FIXED = len(CANDIDATES) - 1
+"""The order: what it holds in place is one draw of the layouts, the same in all."""
 LAYOUTS = ("normal", "bimodal", "none")
 MACHINES = ("still", "spikes", "drift")
 
@@ -50,8 +58,9 @@ class World:
     layouts: str
     machine: str
     n: int = 30
-    left: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    slower: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    left: tuple[float, ...] = NOTHING
+    slower: tuple[float, ...] = (0.0,) * len(CANDIDATES)
+    holds: bool = False
 
 
 def drawn(rng: np.random.Generator, world: World) -> dict[str, np.ndarray]:
@@ -68,7 +77,10 @@ def drawn(rng: np.random.Generator, world: World) -> dict[str, np.ndarray]:
     for k, name in enumerate(systems):
         left, slower = (1.0, 0.0) if k == 0 else (world.left[k - 1], world.slower[k - 1])
         values = noise[:, k].copy()
-        values[:, 0] += left * layouts(rng, world.layouts, world.n) + slower
+        if world.holds and k == FIXED + 1:
+            values[:, 0] += layouts(rng, world.layouts, 1)
+        else:
+            values[:, 0] += left * layouts(rng, world.layouts, world.n) + slower
         rows_[name] = values
     return rows_
 
@@ -129,14 +141,20 @@ def test_nothing_to_find_is_seldom_cured():
 
 
 def test_what_helps_is_recommended_and_what_makes_slower_is_not():
-    values = drawn(np.random.default_rng(3), World("bimodal", "still", left=(0.0, 1.0, 0.0), slower=(0.2, 0.0, 0.0)))
+    left, slower = [*NOTHING], [0.0] * len(CANDIDATES)
+    left[0], left[4], slower[0] = 0.0, 0.0, 0.2
+    values = drawn(np.random.default_rng(3), World("bimodal", "still", left=tuple(left), slower=tuple(slower)))
     found = treated(values)
-    assert [each.verdict for each in found.tried] == ["is slower", "no help shown", "helps"]
-    assert found.recommended is found.tried[2]
+    told = ["is slower", "no help shown", "no help shown", "no help shown", "helps", "no help shown"]
+    assert [each.verdict for each in found.tried] == told
+    assert found.recommended is found.tried[4]
     text = conclusion(found)
     assert text.startswith("b0, O2, wall_s: cured by -Wa,-mbranches-within-32B-boundaries: layout adds ")
-    assert "adjusted for 3 remedies" in how_judged(found)
-    assert what_was_tried(found)[2].startswith("branches-32B: -Wa,-mbranches-within-32B-boundaries, no branch crosses")
+    assert "adjusted for 6 remedies" in how_judged(found)
+    told = what_was_tried(found)
+    assert told[0].startswith("file-aligned: -falign-functions=64 for a.c, every function begins at a line there; by")
+    assert told[4].startswith("branches-32B: -Wa,-mbranches-within-32B-boundaries, no branch crosses")
+    assert told[5].startswith("ordered: a linker order of 2 functions (order.txt), the hottest functions (f, g) lie")
     assert {len(row) for row in rows(found)} == {len(COLUMNS)}
     assert rows(found)[0][0] == "as it is"
     assert problems(found) == []
@@ -152,14 +170,22 @@ def test_recommendations_are_true_at_their_rate(machine):
         false = 1 - told["nothing"] / n
         print(f"| {kind} | {machine} | nothing | {false:.3f} | {dict(told)}")
         assert false <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / n)
-    for kind, left in (("normal", 0.1), ("bimodal", 0.0)):
-        told = study(World(kind, machine, left=(1.0, left, 1.0)), n)
-        right, wrong = told["aligned-loops"] / n, (told["aligned"] + told["branches-32B"]) / n
+    for kind, remains in (("normal", 0.1), ("bimodal", 0.0)):
+        left = tuple(remains if number == SECOND else 1.0 for number in range(len(CANDIDATES)))
+        told = study(World(kind, machine, left=left), n)
+        right = told[EVERYTHING[SECOND].name] / n
+        wrong = 1 - right - told["nothing"] / n
         print(f"| {kind} | {machine} | second one helps | {right:.3f} | {wrong:.3f} | {dict(told)}")
         assert wrong <= 0.05
-        told = study(World(kind, machine, left=(left, left, left), slower=(0.15, 0.15, 0.15)), n)
+        told = study(World(kind, machine, left=(remains,) * len(CANDIDATES), slower=(0.15,) * len(CANDIDATES)), n)
         print(f"| {kind} | {machine} | all 15 % slower | {1 - told['nothing'] / n:.3f} | {dict(told)}")
         assert 1 - told["nothing"] / n <= 0.01
+        told = study(World(kind, machine, holds=True), n)
+        wrong = 1 - (told["ordered"] + told["nothing"]) / n
+        print(
+            f"| {kind} | {machine} | the order holds one place | {told['ordered'] / n:.3f} | {wrong:.3f} | {dict(told)}"
+        )
+        assert wrong <= 0.05
 
 
 def ratio(low: float, high: float) -> Interval:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from layoutrand.build.build import SystemBuild
+from layoutrand.cache.capture_record import Capture
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.linkers import toolbox
 from layoutrand.model import BuildFailure
@@ -164,6 +165,41 @@ def test_flags_that_an_absolute_compiler_is_not_given(simple: Workshop) -> None:
     message = result.failures[0].error
     assert 'cflags = "-O2" reached no compiler of C, C++ or Fortran through the wrappers' in message
     assert "does the build use $CC or gcc from PATH" in message
+
+
+def test_flags_for_a_file_that_is_not_compiled(simple: Workshop) -> None:
+    """As if a misspelt name had changed the program."""
+    result = simple.build("$CC -o prog main.c u.c", seeds=[1], system={"file_flags": {"v.c": "-O2"}})
+    assert not result.binaries
+    message = result.failures[0].error
+    assert 'file_flags = { "v.c" = "-O2" } reached no compilation: is the file called so from the source' in message
+
+
+def test_flags_for_a_file_that_is_compiled_with_others(simple: Workshop) -> None:
+    """They would reach these, too."""
+    result = simple.build("$CC -o prog main.c u.c", seeds=[1], system={"file_flags": {"u.c": "-O2"}})
+    assert not result.binaries
+    assert "u.c is compiled with others by one command, so file_flags cannot be for it alone" in (
+        result.failures[0].error
+    )
+
+
+def test_flags_for_a_file_reach_that_file_and_are_part_of_the_builds_key(simple: Workshop) -> None:
+    """In the stock build, too."""
+    command = "for f in main u; do $CC -O1 -c $f.c; done; $CC -o prog main.o u.o"
+    own = simple.build(command, seeds=[1])
+    given = simple.build(command, seeds=[1], system={"file_flags": {"./u.c": "-falign-functions=128"}})
+    assert own.capture is not None
+    assert given.capture is not None
+    assert own.capture.id != given.capture.id
+
+    def aligned(capture: Capture) -> set[str]:
+        return {section.object for section in capture.links[0].sections if section.align == 128}
+
+    assert (aligned(own.capture), aligned(given.capture)) == (set(), {"u.o"})
+    (stock,) = (binary for binary in given.binaries if binary.layout == "stock")
+    (plain,) = (binary for binary in own.binaries if binary.layout == "stock")
+    assert stock.sha256 != plain.sha256
 
 
 def test_everything_was_built_before(simple: Workshop) -> None:

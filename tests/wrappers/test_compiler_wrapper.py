@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from buildkit import run
+from layoutrand.text import render
 from workshop import require
 from wrapkit import COMPILE_FLAGS, LINK_FLAGS, NASTY, PATH_FLAG, SHELLS, compiler_script, dumped, start, write_script
 
@@ -304,3 +305,68 @@ def test_ccache_behind_the_wrapper_is_told_where_compilers_are(tmp_path):
     made = compiler_script(tmp_path / "bin", real=real, ccache_path="/some where:/usr/bin")
 
     assert start(made, "-c", "a.c", env={"CCACHE_PATH": "/else"}).stdout == b"/some where:/usr/bin"
+
+
+@pytest.fixture
+def for_files(tmp_path):
+    """A wrapper with flags for two of some files; the folder of these."""
+    for name in ("a.c", "b.c", "lib/a.c"):
+        (tmp_path / "src" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "src" / name).touch()
+    (tmp_path / "src" / "link.c").symlink_to("lib/a.c")
+    flags = [
+        render.FileFlags(name, str(tmp_path / "src" / name), [f"-D{word}", "it's"], str(tmp_path / f"heard-{word}"))
+        for name, word in (("lib/a.c", "LIB"), ("b.c", "B"))
+    ]
+    return compiler_script(tmp_path / "bin", file_flags=flags), tmp_path / "src"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    ("line", "where", "given"),
+    [
+        ("-c b.c", "", "B"),
+        ("-c lib/a.c -o x.o", "", "LIB"),
+        ("-c a.c", "lib", "LIB"),
+        ("-c ./../lib/a.c", "lib", "LIB"),
+        ("-c link.c", "", "LIB"),
+        ("lib/a.c a.o -o prog", "", "LIB"),
+        ("-x c++ -c b.c", "", "B"),
+        ("-c a.c", "", None),  # of another directory
+        ("-c a.c -include b.c", "", None),
+        ("-c a.c -o b.c", "", None),
+        ("-E b.c", "", None),
+        ("-c missing.c", "", None),
+        ("-x assembler -c b.c", "", None),
+    ],
+)
+def test_flags_for_one_file_go_where_it_is_compiled(for_files, shell, line, where, given):
+    """Whatever the build calls it; and that it was so is noted."""
+    script, source = for_files
+    words = line.split()
+    cwd = source / where
+    got = subprocess.run(
+        [*SHELLS[shell], script, *words],
+        cwd=cwd,
+        env={**os.environ, "LAYOUTRAND_WRAPPER_DUMP": "args"},
+        capture_output=True,
+        check=True,
+    ).stdout.split(b"\0")[:-1]
+    mode = dumped(script, *words, what="mode")
+    own = [] if given is None else [f"-D{given}", "it's"]
+    way, linked = (["-B/wrap pers/"], LINK_FLAGS) if mode == "build" else ([], [])
+    compiled = {"compile": COMPILE_FLAGS, "build": COMPILE_FLAGS, "assemble": [PATH_FLAG]}.get(mode, [])
+    assert got == [word.encode() for word in (*way, *words, *compiled, *own, *linked)]
+    noted = {path.name for path in source.parent.glob("heard-*")}
+    assert noted == (set() if given is None else {f"heard-{given}"})
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_flags_for_one_file_of_several_in_a_command_are_refused(for_files, shell):
+    """They would reach the others, too."""
+    script, source = for_files
+    done = start(script, "-c", "a.c", "b.c", shell=shell, cwd=source)
+    assert done.returncode == 127
+    assert done.stderr == (
+        b"layoutrand: gcc wrapper: b.c is compiled with others by one command, so file_flags cannot be for it alone\n"
+    )

@@ -72,6 +72,7 @@ def hostile_scripts(folder):
         link_flags=[hostile],
         linker=hostile,
         ccache_path=hostile,
+        file_flags=[render.FileFlags(hostile, hostile, [hostile, ""], hostile)] * 2,
     )
     yield linker_script(
         folder / "2",
@@ -98,6 +99,7 @@ def usual_scripts(folder):
     yield compiler_script(folder / "9", linker="/usr/bin/ld.bfd", ccache_path="/usr/bin:/bin")
     yield compiler_script(folder / "10", linker="/usr/bin/ld.bfd", leave_foreign=True, calls_driver=True)
     yield compiler_script(folder / "13", heard="/tmp/heard")
+    yield compiler_script(folder / "18", file_flags=[render.FileFlags("a.c", "/src/a.c", ["-O3"], "/tmp/heard-a")])
     yield cargo_script(folder / "14")
     yield cargo_script(folder / "15", features="a,b", heard="/tmp/heard")
     yield rustc_script(folder / "16")

@@ -33,7 +33,7 @@ from layoutrand.capture.link_memory import LinkMemory
 from layoutrand.capture.records import LinkRecord, read_record, read_records
 from layoutrand.capture.workspace import Workspace
 from layoutrand.config.config import as_dict
-from layoutrand.config.layout_policy import LayoutPolicy
+from layoutrand.config.layout_policy import LayoutPolicy, Ordered
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import FeatureUnsupported, LayoutrandError, StoreError, ToolNotFound
 from layoutrand.layout.distance import kendall_tau
@@ -83,6 +83,7 @@ class RelinkOrders:
     toolbox: Toolbox
     excepted: tuple[str, ...] = ()
     judged: bool = True
+    ordered: Ordered = "move"
 
     def wants(self, output: str) -> bool:
         """Whether the link that writes this file is to be laid out."""
@@ -97,6 +98,7 @@ class RelinkOrders:
             "excepted": list(self.excepted),
             "place": vars(self.place),
             "judged": self.judged,
+            "ordered": self.ordered,
             "toolchain": self.toolbox.toolchain.model_dump(mode="json"),
             "tools": self.toolbox.facts(),
         }
@@ -119,6 +121,7 @@ class RelinkOrders:
             toolbox=Toolbox(Toolchain.model_validate(values["toolchain"]), tools),
             excepted=tuple(values["excepted"]),
             judged=values["judged"],
+            ordered=values["ordered"],
         )
 
 
@@ -273,6 +276,7 @@ def _lay_out(
             memory,
             kept=order.judged,
             archives=order.policy.archives,
+            ordered=order.ordered,
         )
         link, code = ingest(record, setup)
         policy = order.policy

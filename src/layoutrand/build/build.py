@@ -201,7 +201,7 @@ def find_order(setup: BuildSetup, name: str, variant: Variant) -> BuildOrder:
 
 def _refuse_for_own_objects(recipe: Recipe) -> None:
     """Raise `FeatureUnsupported` for what is not there where the compiler has a linker of its own."""
-    flags = [key for key in ("cflags", "cxxflags", "fflags", "ldflags") if getattr(recipe.options, key)]
+    flags = [key for key in ("cflags", "cxxflags", "fflags", "ldflags", "file_flags") if getattr(recipe.options, key)]
     where = f"system {recipe.system!r}, toolchain {recipe.toolchain.name!r}"
     if flags:
         raise FeatureUnsupported(

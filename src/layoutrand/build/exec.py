@@ -80,7 +80,11 @@ def execute_wrapped(  # noqa: PLR0913 - the project, the command, where it happe
     key = exec_key(str(tree), system, wish.layout)
     with workspace(cache, key) as space:
         place = BuildPlace(str(tree), str(space.temporary), str(space.wrappers))
-        order = apply.RelinkOrders(wish.layout, config.layout, wish.only, place, toolbox, wish.excepted, judged=False)
+        order = apply.RelinkOrders(
+            *(wish.layout, config.layout, wish.only, place, toolbox, wish.excepted),
+            judged=False,
+            ordered=recipe.options.ordered,
+        )
         written = order.write(space.base / "order.json")
         maps = linker(toolbox.toolchain.link.linker).map is not None
         write_wrappers(space, recipe, toolbox, tree=tree, relink=written, leave_foreign=True, maps=maps)

@@ -198,7 +198,9 @@ class _Job:
         def laid_out(space: Workspace, tree: Path) -> Iterator[Path]:
             place = BuildPlace(str(tree), str(space.temporary), str(space.wrappers))
             wanted = tuple(linkline.absolute(name, str(tree)) for name in only)
-            orders = apply.RelinkOrders(layout, setup.config.layout, wanted, place, toolbox)
+            orders = apply.RelinkOrders(
+                layout, setup.config.layout, wanted, place, toolbox, ordered=self.order.recipe.options.ordered
+            )
             written = orders.write(space.base / "order.json")
             with relinking(written):
                 yield written

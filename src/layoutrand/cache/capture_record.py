@@ -32,7 +32,8 @@ class CapturedLink:
     ``link-order`` may move them, and is empty otherwise; ``sections`` then lists those of discarded copies too.
     ``lto`` says how link-time optimisation divided the program (gcc's -flto-partition, or clang's "full" or "thin"), ""
     for a link without it.  ``archives`` is that of the layout policy, which says whether members of
-    archives that the build did not make are pinned.  ``machine`` and ``machine_flags`` are those of the objects.
+    archives that the build did not make are pinned; ``ordered`` is "keep" where functions
+    that its own ordering file names are.  ``machine`` and ``machine_flags`` are those of the objects.
     """
 
     artefact: str
@@ -56,6 +57,7 @@ class CapturedLink:
     warnings: tuple[str, ...]
     lto: str = ""
     archives: str = "built"
+    ordered: str = "move"
     machine: str = "EM_X86_64"
     machine_flags: int = 0
 
@@ -110,6 +112,7 @@ def identity_facts(links: Sequence[CapturedLink], tools: Mapping[str, Mapping[st
                 "moves": bool(link.moves),
                 "kinds": sorted({section.kind for section in link.sections}),
                 **({"archives": link.archives} if link.archives != "built" else {}),  # as before there was a choice
+                **({"ordered": link.ordered} if link.ordered != "move" else {}),
             }
             for link in links
         ],
@@ -152,8 +155,7 @@ def _link(table: Mapping[str, Any]) -> CapturedLink:
     for key in ("argv", "replay_argv", "members", "identity", "warnings"):
         values[key] = tuple(table[key])
     _require(_OF_LINK, values)
-    kinds: dict[str, _Kinds] = {"lto": str, "archives": str, "machine": str, "machine_flags": int}
-    _require(kinds, {"lto": "", "archives": "", "machine": "", "machine_flags": 0, **values})  # not in all versions'
+    _require(_NOT_ALWAYS, {**{name: kind() for name, kind in _NOT_ALWAYS.items()}, **values})
     for key, kind in _ITEMS.items():
         _require_items(key, values[key], kind)
     if any("\0" in name for key in ("files", "edited") for name in values[key]):
@@ -197,6 +199,12 @@ _OF_LINK: Final[dict[str, _Kinds]] = {
     **dict.fromkeys(("environment", "files", "edited", "other_sizes", "moves"), dict),
     "users_script": bool,
 }
+_NOT_ALWAYS: Final[dict[str, type]] = {
+    **dict.fromkeys(("lto", "archives", "ordered", "machine"), str),
+    "machine_flags": int,
+}
+"""What is not in all versions' records."""
+
 _ITEMS: Final[dict[str, type]] = {
     **dict.fromkeys(("argv", "replay_argv", "members", "warnings", "environment", "files", "edited", "moves"), str),
     **dict.fromkeys(("identity", "other_sizes"), int),

@@ -19,7 +19,7 @@ from layoutrand.capture.bitcode_link import Reader, find_nm, with_stubs
 from layoutrand.capture.link_memory import LinkMemory
 from layoutrand.capture.native_code import Replay, as_recorded, unit_names, with_plugin
 from layoutrand.capture.records import LinkRecord
-from layoutrand.config.layout_policy import Archives
+from layoutrand.config.layout_policy import Archives, Ordered
 from layoutrand.config.toolchain import version_number
 from layoutrand.errors import CaptureFailed
 from layoutrand.link import lto
@@ -59,7 +59,7 @@ class IngestSetup:
     """What an ingestion works with: the artefact as the build left it, where to put things, the tools, the factors.
 
     ``memory`` is what earlier links of the same build have taught. ``kept``: the capture is to be linked from again.
-    ``archives`` is that of the layout policy.
+    ``archives`` is that of the layout policy, ``ordered`` that of the system.
     """
 
     artefact: str
@@ -72,6 +72,7 @@ class IngestSetup:
     memory: LinkMemory = field(default_factory=LinkMemory)
     kept: bool = True
     archives: Archives = "built"
+    ordered: Ordered = "move"
 
     @property
     def linker(self) -> Linker:

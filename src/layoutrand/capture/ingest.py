@@ -297,6 +297,27 @@ def _probe(
     return tuple(new_index[old] for old in order), chosen
 
 
+def _kept(
+    setup: IngestSetup, link: CapturedLink, draft: Draft, found: list[objects.Object], chosen: list[objects.Candidate]
+) -> list[objects.Candidate]:
+    """The sections, those pinned that the build's own ordering file names where the system wants them kept there."""
+    if setup.ordered == "move":
+        return chosen
+    if not setup.linker.orders_symbols:
+        raise FeatureUnsupported(
+            f'{link.artefact}: ordered = "keep" is about --symbol-ordering-file of lld, and {setup.linker.name} links '
+            "it. What a linker script of the build's names keeps its place in any case"
+        )
+    files = linkline.ordering_files(linkline.words(link.argv))
+    if not files:
+        return chosen
+    inside = files[-1].removeprefix(f"{ROOT}/")
+    name = inside if inside != files[-1] else posixpath.normpath(posixpath.join(link.cwd, inside))
+    lines = draft.files[name].decode("utf-8", "surrogateescape").split("\n")
+    names = frozenset(line.strip() for line in lines) - {""}  # which is what sections' own symbols are called
+    return objects.pinned_by_symbols(found, chosen, names)
+
+
 def _edit(
     setup: IngestSetup, link: CapturedLink, draft: Draft, found: list[objects.Object], chosen: list[objects.Candidate]
 ) -> CapturedLink:
@@ -304,9 +325,8 @@ def _edit(
     renames = setup.linker.renames and LINK_ORDER not in setup.factors
     changed = objects.edited_files(draft.files, found, chosen, rename=renames)
     edited = write_edited(setup.base / "edited", changed, setup.base / "root", draft.files)
-    sections = tuple(candidate.section for candidate in chosen)
     lumped = objects.lumped(found, chosen)
-    movable = [section for section in sections if not section.pinned]
+    movable = [candidate.section for candidate in chosen if not candidate.section.pinned]
     if not movable:
         raise CaptureFailed(
             f"{link.artefact}: none of its code can be placed: its objects come from outside the build, or are "
@@ -319,6 +339,7 @@ def _edit(
             "A compiler that has no wrapper, such as gdc, gccgo or one called by an absolute path, needs "
             "-ffunction-sections added to its flags (ocamlopt: -function-sections, ghc: -split-sections)"
         )
+    kept = _kept(setup, link, draft, found, chosen)
     warnings = [str(WholeObjects(tuple(lumped)))] if lumped else []
     if (staying := objects.staying(found, chosen)) is not None:
         warnings.append(str(staying))
@@ -331,7 +352,8 @@ def _edit(
         machine=of.machine,
         machine_flags=of.flags,
         edited=edited,
-        sections=sections,
+        sections=tuple(candidate.section for candidate in kept),
+        ordered="move" if kept == chosen else "keep",
         warnings=tuple(warnings),
         argv=argv,
         moves=moves if LINK_ORDER in setup.factors else {},

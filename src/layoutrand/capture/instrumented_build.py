@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -41,6 +42,7 @@ from layoutrand.capture.workspace import (
 )
 from layoutrand.errors import (
     BuildFailed,
+    CaptureFailed,
     FlagsUnheard,
     NotCompiledHere,
     OtherMachine,
@@ -140,11 +142,14 @@ def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runne
             base = scratch / str(number)
             recipe = order.recipe
             setup = IngestSetup(
-                artefact, data, place, base, order.toolbox, runner, recipe.factors, archives=recipe.archives
+                *(artefact, data, place, base, order.toolbox, runner, recipe.factors),
+                archives=recipe.archives,
+                ordered=recipe.options.ordered,
             )
             link = captured_link(records, setup, f"system {order.recipe.system!r}: ", log)
             absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)
             links.append(replace(link, warnings=(*link.warnings, *sentences_of(absent))))
+        _refuse_nothing_kept(order, links, log)
         learned = suite_facts(order, tree, say)
         result = _finish(order, links, made.build_s, len(records), learned)
         with cache_errors("write", scratch):
@@ -158,6 +163,16 @@ def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runne
         facts=order.facts,
     )
     return result
+
+
+def _refuse_nothing_kept(order: BuildOrder, links: Sequence[CapturedLink], log: Path) -> None:
+    """Raise `CaptureFailed` where functions are to be kept in order, and the build puts none in one."""
+    if order.recipe.options.ordered == "keep" and all(link.ordered == "move" for link in links):
+        raise CaptureFailed(
+            f"system {order.recipe.system!r}: no artefact is linked with a --symbol-ordering-file that names one of "
+            'its functions, so ordered = "keep" has none to keep',
+            log=log,
+        )
 
 
 def build_stock(
@@ -253,15 +268,25 @@ def _refuse_machine(order: BuildOrder, tree: Path) -> None:
 
 def _refuse_unheard(order: BuildOrder, space: Workspace, log: Path) -> None:
     """Raise `FlagsUnheard` for flags that nothing of the build was given, or they would be measured as if it was."""
-    given = order.recipe.given_flags()
-    for kind, flags in given.items():
-        if not space.heard(kind).exists() and read_records(space.records):
-            raise FlagsUnheard(
-                f"system {order.recipe.system!r}: {flags} reached {_UNHEARD[kind]}. This would be the program "
-                "without: leave them out, or give what the build can take",
-                log=log,
-                cause=f"{flags} reached {_UNHEARD[kind].partition(':')[0]}",
+    unheard = {
+        flags: _UNHEARD[kind] for kind, flags in order.recipe.given_flags().items() if not space.heard(kind).exists()
+    }
+    for path, flags in order.recipe.options.file_flags.items():
+        if not space.heard_of(path).exists():
+            given = f"file_flags = {{ {json.dumps(path, ensure_ascii=False)} = {json.dumps(flags)} }}"
+            unheard[given] = (
+                "no compilation: is the file called so from the source, and compiled through the wrappers (and not "
+                "named in a response file)?"
             )
+    if not unheard or not read_records(space.records):
+        return
+    flags, reached = next(iter(unheard.items()))
+    raise FlagsUnheard(
+        f"system {order.recipe.system!r}: {flags} reached {reached}. This would be the program without: leave them "
+        "out, or give what the build can take",
+        log=log,
+        cause=f"{flags} reached {reached.partition(':')[0]}",
+    )
 
 
 def _check_c_library(order: BuildOrder, runner: Runner, log: Path) -> None:

@@ -191,6 +191,21 @@ def renumber(found: list[Candidate], live: Collection[int]) -> list[Candidate]:
     return [replace(item, section=replace(item.section, index=index)) for index, item in enumerate(kept)]
 
 
+def pinned_by_symbols(found: list[Object], chosen: list[Candidate], names: Collection[str]) -> list[Candidate]:
+    """The candidates, pinned where a symbol in their section has one of the ``names``."""
+    holding: set[tuple[int, int]] = set()
+    for number in {candidate.object for candidate in chosen}:
+        source = found[number].elf
+        defined = np.flatnonzero(source.symbol_sections > 0)
+        for row, name in zip(defined.tolist(), source.symbol_names(defined), strict=True):
+            if name in names:
+                holding.add((number, int(source.symbol_sections[row])))
+    return [
+        replace(each, section=replace(each.section, pinned=True)) if (each.object, each.header) in holding else each
+        for each in chosen
+    ]
+
+
 def edited_files(
     files: Mapping[str, bytes], found: list[Object], chosen: list[Candidate], *, rename: bool
 ) -> Iterator[tuple[str, bytes]]:

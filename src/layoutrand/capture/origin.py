@@ -77,6 +77,14 @@ class Origins:
             raise found
         return found
 
+    def names(self, recipe: Recipe) -> list[str]:
+        """The names of the files that the recipe's source has, relative to it; raises as `find` does."""
+        origin = self.find(recipe)
+        if origin.contents is not None or recipe.build.repo is None:
+            return list(origin.contents or {})
+        inside = origin.facts.get("directory", "")
+        return self.mirrors.files(self.url(recipe.build.repo), origin.facts["commit"], inside)
+
     def stop(self) -> None:
         """End git where it is at work, from any thread, and look at nothing more."""
         self._stopped = True

@@ -83,6 +83,14 @@ class Mirrors:
         except BuildFailed:
             return {}
 
+    def files(self, url: str, commit: str, inside: str = "") -> list[str]:
+        """The names of all files of the commit below the directory ``inside``, relative to it; not of submodules.
+
+        Raises `BuildFailed` where the mirror does not have the commit.
+        """
+        tree = f"{commit}:{inside}" if inside else commit
+        return names(_in(self.path(url), "ls-tree", "-r", "-z", "--name-only", "--full-tree", tree))
+
     def changes(self, url: str, old: str, new: str) -> list[tuple[str, str]] | None:
         """(A, M, D or T; name) of what differs between two commits; None if the mirror does not have both."""
         try:

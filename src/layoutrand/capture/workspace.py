@@ -29,10 +29,11 @@ from layoutrand.linkers.drivers import DRIVERS, POSIX, drivers, plain_tools, pre
 from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import LTO, Toolbox
 from layoutrand.platform import helper_client
-from layoutrand.platform.disk import cache_errors, remove_tree, write_atomically
+from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, write_atomically
 from layoutrand.platform.orphans import end_processes, is_at_work, was_given
 from layoutrand.platform.process import find_tool
 from layoutrand.text import render
+from layoutrand.text.render import FileFlags
 
 # Makefiles do not quote: a directory we choose must need no quoting.
 _SAFE = re.compile(r"[A-Za-z0-9/._+-]+")
@@ -88,6 +89,10 @@ class Workspace:
     def heard(self, kind: str) -> Path:
         """What the wrappers of a kind (`Recipe.given_flags`) leave once they have passed flags on."""
         return self.base / "rec" / f"heard-{kind}"
+
+    def heard_of(self, path: str) -> Path:
+        """The same of flags that are for this file of the source alone."""
+        return self.heard(f"file-{sha256_bytes(os.fsencode(path))[:32]}")
 
 
 @contextmanager
@@ -262,6 +267,10 @@ def write_wrappers(
                 calls_driver=name in POSIX,
                 leave_foreign=leave_foreign,
                 heard=str(space.heard("compiler")) if "compiler" in given else "",
+                file_flags=[
+                    FileFlags(path, str(tree / path), flags, str(space.heard_of(path)))
+                    for path, flags in recipe.file_flags()
+                ],
                 **common,
             )
     if recipe.toolchain.tools.rustc or {"rustc", "cargo"} & set(given):

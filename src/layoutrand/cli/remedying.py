@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.config.config import Config
-    from layoutrand.explain.explain import ExplainSetup
+    from layoutrand.explain.explain import Confirmed, ExplainSetup
+    from layoutrand.explain.remedies import Remedy
     from layoutrand.explain.suspects import Explanation
     from layoutrand.explain.treated import RemedyOrder, Treatment
 
@@ -30,18 +31,31 @@ class Remedying:
     setup: Callable[[Config], ExplainSetup]
 
 
-def remedy(explanation: Explanation, how: Remedying, terminal: Terminal) -> Treatment:
+def remedy(explanation: Explanation, confirmed: Confirmed | None, how: Remedying, terminal: Terminal) -> Treatment:
     """Try the remedies that there are for the system, and say what was executed for it.
 
     Raises `LayoutrandError` where none can be tried.
     """
+    from layoutrand.errors import FeatureUnsupported
+    from layoutrand.explain.linker_orders import order_remedy
     from layoutrand.explain.remedies import remedies_of
     from layoutrand.explain.remedy import treat, with_remedies
+    from layoutrand.explain.suspected import file_remedies
     from layoutrand.linkers.toolbox import declared
 
     system = explanation.subject.sample.system
     toolchain = declared(how.config.systems[system].toolchain, how.project)
-    config, candidates = with_remedies(how.config, system, remedies_of(toolchain))
+    setup = how.setup(how.config)
+    known: tuple[Remedy, ...] = remedies_of(toolchain)
+    try:
+        known = (*file_remedies(explanation, confirmed, toolchain, setup), *known)
+    except FeatureUnsupported as error:
+        terminal.say(f"flags for single files are not tried: {error}")
+    try:
+        known = (*known, order_remedy(explanation, toolchain, how.project, setup.cache)) if known else known
+    except FeatureUnsupported as error:
+        terminal.say(f"a linker order is not tried: {error}")
+    config, candidates = with_remedies(how.config, system, known)
     setup = how.setup(config)
     terminal.say(
         f"trying {len(candidates)} remedies of {system}: new layouts from seed {how.order.first} on, "
@@ -65,10 +79,10 @@ def show_treatment(found: Treatment, page: Terminal) -> None:
     width = screen_width(terminal_width())
     page.screen(paragraph(words.conclusion(found), "", width))
     if found.recommended is not None:
-        sentence, added = words.how_to_use(found)
-        page.screen(paragraph(sentence, "", width))
-        for line in added.splitlines():
-            page.line(f"    {line}")
+        for sentence, added in words.how_to_use(found):
+            page.screen(paragraph(sentence, "", width))
+            for line in added.splitlines():
+                page.line(f"    {line}")
     page.line()
     page.table(words.title(found), words.COLUMNS, words.rows(found))
     page.line()

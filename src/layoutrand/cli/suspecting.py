@@ -54,8 +54,8 @@ def explain(  # noqa: PLR0913 - one parameter for each option
         bool,
         typer.Option(
             "--remedy",
-            help="Where layout matters, try flags that may cure it: each is built as a system, and executed in new "
-            "layouts beside it.",
+            help="Where layout matters, try flags and a linker order that may cure it: each is built as a system, and "
+            "executed in new layouts beside it.",
         ),
     ] = False,
     remedy_layouts: Annotated[int, typer.Option(help="With --remedy: new layouts of each system, 8 or more.")] = 30,
@@ -180,7 +180,7 @@ class _Steps:
 
         nothing = why_not_tried(explanation, self.confirmed.get(number), self.selection, self.confidence)
         try:
-            found = None if nothing else remedy_of(explanation, how, self.terminal)
+            found = None if nothing else remedy_of(explanation, self.confirmed.get(number), how, self.terminal)
         except FeatureUnsupported as error:
             found, nothing = None, str(error)
         except (AnalysisError, BuildError) as error:

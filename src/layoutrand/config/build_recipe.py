@@ -127,6 +127,10 @@ class Recipe:
         own = {"cc": options.cflags, "cxx": cxxflags, "fc": options.fflags}[role]
         return [*self.section_flags(), self.path_flag(build_root), *shlex.split(own)]
 
+    def file_flags(self) -> list[tuple[str, list[str]]]:
+        """Files, relative to the source, with what the wrappers append where they alone are compiled."""
+        return [(path, shlex.split(flags)) for path, flags in self.options.file_flags.items()]
+
     def section_flags(self) -> list[str]:
         """What gives each function, and where the data moves each variable, a section of its own."""
         if self.variant != "capture":
@@ -195,7 +199,7 @@ class Recipe:
         self, source: Mapping[str, Any], tools: Mapping[str, Any], environment: Mapping[str, str]
     ) -> dict[str, Any]:
         """Everything that decides what the build makes, as JSON values; of what is redacted a digest."""
-        of_rust = {name: getattr(self.options, name) for name in ("rustflags", "profile", "features")}
+        not_always = {name: getattr(self.options, name) for name in ("file_flags", "rustflags", "profile", "features")}
         facts: dict[str, Any] = {
             "version": BUILD_VERSION,
             "variant": self.variant,
@@ -204,7 +208,7 @@ class Recipe:
             "artefacts": self.build.artefacts,
             "env": {**self.build.env, **self.options.env},
             "flags": {name: getattr(self.options, name) for name in ("cflags", "cxxflags", "fflags", "ldflags")}
-            | {name: value for name, value in of_rust.items() if value},
+            | {name: value for name, value in not_always.items() if value},
             "places_data": self.variant == "capture" and places_data(self.factors),
             "moves_objects": self.variant == "capture" and LINK_ORDER in self.factors,
             "section_flags": self.section_flags(),
@@ -216,6 +220,8 @@ class Recipe:
             facts["cargo"] = {name: environment[name] for name in sorted(environment) if _OF_CARGO.match(name)}
         if self.variant == "capture" and self.archives != "built":
             facts["archives"] = self.archives
+        if self.variant == "capture" and self.options.ordered != "move":
+            facts["ordered"] = self.options.ordered
         return self.redaction.of_facts(facts)
 
     def _inherited(self) -> tuple[str, ...]:

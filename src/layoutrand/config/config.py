@@ -6,7 +6,6 @@ is an experiment that silently did something else.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, Self, get_args
@@ -29,11 +28,12 @@ from layoutrand.config.conditions import Isolation, size_in_bytes
 from layoutrand.config.cross_checks import across, table_at
 from layoutrand.config.dacapo_settings import DacapoSuite
 from layoutrand.config.disturbance import Disturbance
+from layoutrand.config.flag_values import Feature, FileFlags, Flags, Profile, inside_the_source
 from layoutrand.config.harness_keys import with_reading
 from layoutrand.config.image import Image
 from layoutrand.config.jdk import factors_of_a_jdk
 from layoutrand.config.launcher_words import LauncherWords
-from layoutrand.config.layout_policy import Factor, LayoutPolicy
+from layoutrand.config.layout_policy import Factor, LayoutPolicy, Ordered
 from layoutrand.config.metric import Metric
 from layoutrand.config.problems import explain, key_path, suggest
 from layoutrand.config.schedule import Order
@@ -44,29 +44,6 @@ from layoutrand.config.warmup_choices import ChosenWarmup, wrong_choices
 from layoutrand.engines.engine import Remote
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.text.strict_table import STRICT, Name
-
-PROFILE_SETTINGS = (
-    "opt-level",
-    "lto",
-    "codegen-units",
-    "panic",
-    "debug",
-    "debug-assertions",
-    "overflow-checks",
-    "strip",
-    "split-debuginfo",
-    "incremental",
-    "rpath",
-)
-"""What a profile of Cargo consists of, as ``[profile.release]`` in Cargo.toml."""
-
-
-def _splittable(flags: str) -> str:
-    try:
-        shlex.split(flags)
-    except ValueError as error:
-        raise ValueError(f"cannot be split into words as a shell does: {str(error).lower()}") from error
-    return flags
 
 
 def _no_option(word: str) -> str:
@@ -88,17 +65,6 @@ def _usable_name(name: str) -> str:
     return name
 
 
-def _known_settings(profile: dict[str, str | int | bool]) -> dict[str, str | int | bool]:
-    for key in profile:
-        if key not in PROFILE_SETTINGS:
-            wrong = f"{key!r} is no setting of a Cargo profile{suggest(key, PROFILE_SETTINGS)}"
-            raise ValueError(f"{wrong}; there are {', '.join(PROFILE_SETTINGS)}")
-    return profile
-
-
-Flags = Annotated[str, AfterValidator(_splittable)]
-Profile = Annotated[dict[str, str | int | bool], AfterValidator(_known_settings)]
-Feature = Annotated[str, Field(pattern=r"^[^\s,-][^\s,]*$")]
 VariableName = Annotated[str, AfterValidator(_usable_name)]
 Revision = Annotated[str, Field(min_length=1), AfterValidator(_no_option)]
 Variables = Annotated[dict[str, str], AfterValidator(_usable_names)]
@@ -161,7 +127,7 @@ class Build(_Table):
     @classmethod
     def _inside_the_build(cls, artefacts: list[str]) -> list[str]:
         for path in artefacts:
-            if not path or path.startswith("/") or ".." in path.split("/") or path.endswith("/"):
+            if not inside_the_source(path):
                 raise ValueError(f"{path!r} must be a file's path relative to the source")
         if len(set(artefacts)) != len(artefacts):
             raise ValueError("the same artefact is listed twice")
@@ -179,13 +145,23 @@ class FlagSet(_Table):
     cxxflags: Flags | None = None
     fflags: Flags = ""
     ldflags: Flags = ""
+    file_flags: FileFlags = {}
     rustflags: Flags = ""
     profile: Profile = {}
     features: list[Feature] = []
     env: Variables = {}
 
 
-FLAGS_OF_SYSTEMS: Final = ("cflags", "cxxflags", "fflags", "ldflags", "rustflags", "profile", "features")
+FLAGS_OF_SYSTEMS: Final = (
+    "cflags",
+    "cxxflags",
+    "fflags",
+    "ldflags",
+    "file_flags",
+    "rustflags",
+    "profile",
+    "features",
+)
 """The settings of a system that tell compilers and linkers what to do, in the order in which they are shown."""
 
 
@@ -195,6 +171,7 @@ class System(FlagSet):
     label: Label = None
     toolchain: str = "gcc"
     rev: Revision | None = None
+    ordered: Ordered = "move"
     prebuilt: Annotated[str | None, Field(min_length=1)] = None
     args: Flags = ""
 

@@ -29,6 +29,7 @@ Factor = Literal[
 Classes = Literal["keep", "mix"]
 Archives = Literal["built", "all"]
 Couple = Literal["order", "address"]
+Ordered = Literal["move", "keep"]
 _ALONE = {
     "link-order": "leaves the order to the linker",
     "linker-shuffle": "leaves the order to the linker",

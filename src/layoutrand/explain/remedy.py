@@ -20,11 +20,14 @@ from layoutrand.errors import BuildFailed, FeatureUnsupported
 from layoutrand.execute.run_progress import RunProgress
 from layoutrand.execute.run_request import make_request
 from layoutrand.explain.explain import Confirmed, ExplainSetup, executed
+from layoutrand.explain.linker_orders import not_in_order
 from layoutrand.explain.own_results import execute_apart
-from layoutrand.explain.remedies import Remedy
+from layoutrand.explain.remedies import ALIGNMENT, Remedy
+from layoutrand.explain.suspected import suspects_left
 from layoutrand.explain.suspects import Explanation
 from layoutrand.explain.treated import BuildFindings, RemedyOrder, Treatment, TriedSystem, conclude, of_system
-from layoutrand.model import IDENTITY, Binary, LayoutName
+from layoutrand.model import IDENTITY, Binary, LayoutName, Section
+from layoutrand.objects import elf
 from layoutrand.results import file
 
 RESULTS_NAME: Final = "remedy.sqlite"
@@ -43,8 +46,7 @@ def why_not_tried(
     ``selection`` is what the explanation is of.  A remedy is judged by new layouts alone, so it takes no suspect.
     """
     subject = explanation.subject.sample
-    confirmations = () if confirmed is None else confirmed.confirmations
-    if explanation.suspects and not (confirmations and all(each.verdict == "not confirmed" for each in confirmations)):
+    if suspects_left(explanation, confirmed):
         return ""
     own = of_system(analyse(selection, confidence=confidence, metrics=[subject.metric]), subject, subject.system)
     if own is not None and own.findings is not None and own.findings.layout.answer == "matters":
@@ -95,7 +97,7 @@ def treat(
     seeds = tuple(range(order.first, order.first + order.layouts))
     system = explanation.subject.sample.system
     built = _built(explanation, setup, [system, *(each.name for each in candidates)], seeds)
-    same, failed = _not_executed(explanation, built)
+    same, failed = _not_executed(explanation, built, candidates)
     to_execute = [each for name, each in built.items() if name not in same and name not in failed]
     if len(to_execute) == 1:  # the system as it is, with nothing to compare it with
         raise FeatureUnsupported(_nothing_to_execute(candidates, same, failed))
@@ -131,24 +133,58 @@ def _built(
     return found
 
 
-def _not_executed(explanation: Explanation, built: dict[str, SystemBuild]) -> tuple[frozenset[str], dict[str, str]]:
-    """Systems whose code is that of the one as it is, and those that were not built, with the reason."""
+def _not_executed(
+    explanation: Explanation, built: dict[str, SystemBuild], candidates: Sequence[TriedSystem]
+) -> tuple[frozenset[str], dict[str, str]]:
+    """Systems whose code is that of the one as it is, and those that were not built as meant, with the reason."""
     own = _identity(explanation, built[explanation.subject.sample.system])
     assert own is not None
     same, failed = set(), {}
+    ordered = {each.name for each in candidates if each.remedy.order is not None}  # layouts differ whatever identity is
     for name, each in built.items():
         identity = _identity(explanation, each)
         if identity is None:
             failed[name] = _why(each)
-        elif name != own.system and identity.text_sha256 == own.text_sha256:
+        elif name != own.system and identity.text_sha256 == own.text_sha256 and name not in ordered:
             same.add(name)
+    for candidate in candidates:
+        if candidate.name not in failed and candidate.name not in same:
+            reason = _not_reached(explanation, candidate, built[candidate.name])
+            failed |= {candidate.name: reason} if reason else {}
     return frozenset(same), failed
 
 
+def _not_reached(explanation: Explanation, candidate: TriedSystem, built: SystemBuild) -> str:
+    """Why the remedy does not do what it is said to in the binaries, whatever they measure; "" where it does."""
+    if candidate.remedy.order is None:
+        return _not_aligned(explanation, candidate, built)
+    return not_in_order(
+        candidate.remedy.order, [each for each in built.binaries if each.artefact == explanation.subject.artefact]
+    )
+
+
+def _not_aligned(explanation: Explanation, candidate: TriedSystem, built: SystemBuild) -> str:
+    """Why flags for a file did not reach the function that they are for; "" if they did."""
+    link, remedy = explanation.subject.link, candidate.remedy
+    assert built.capture is not None
+    place = {_called(section): section for section in built.capture.link(explanation.subject.artefact).sections}
+    for function in explanation.hotness.functions:
+        if function.name in remedy.aligned:
+            found = place.get(_called(link.sections[function.section]))
+            if found is None or found.align % ALIGNMENT:
+                now = "is not there" if found is None else f"is aligned to {found.align} bytes"
+                return f"{function.name} {now} with it, so it is compiled from another file, or by other flags as well"
+    return ""
+
+
+def _called(section: Section) -> tuple[str, str, int, str]:
+    return section.object, section.name, section.occurrence, section.group
+
+
 def _nothing_to_execute(candidates: Sequence[TriedSystem], same: frozenset[str], failed: dict[str, str]) -> str:
-    reasons = {f"{each.remedy.flags} changes nothing" for each in candidates if each.name in same}
+    reasons = {f"{each.remedy.words} changes nothing" for each in candidates if each.name in same}
     reasons |= set(failed.values())
-    return f"none of the flags makes another program: {'; '.join(sorted(reasons))}"
+    return f"none of the remedies makes another program: {'; '.join(sorted(reasons))}"
 
 
 def _identity(explanation: Explanation, built: SystemBuild) -> Binary | None:
@@ -162,7 +198,10 @@ def _why(built: SystemBuild) -> str:
 
 def _text_size(explanation: Explanation, built: SystemBuild) -> int | None:
     identity = _identity(explanation, built)
-    return None if identity is None or identity.verification is None else identity.verification.text_size
+    if identity is None:
+        return None
+    file = elf.read(identity.path.read_bytes(), name=str(identity.path))
+    return int(file.sections["size"][(file.sections["flags"] & elf.SHF_EXECINSTR) != 0].sum())
 
 
 def of_seeds(selection: Selection, seeds: Sequence[int]) -> Selection:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import posixpath
 from typing import Final
 
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.layout_words import size_of
 from layoutrand.config.seeds import format_seeds
+from layoutrand.explain.remedies import ALIGNMENT, SECTIONS, LinkerOrder, Remedy
 from layoutrand.explain.treated import Treatment, Tried
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import change, digits_of, p_words, signed
@@ -16,6 +18,7 @@ from layoutrand.text.quantities import change, digits_of, p_words, signed
 COLUMNS: Final = ("remedy", "layout adds", "mean", "code", "")
 
 _AS_IT_IS: Final = "as it is"
+_CMAKE: Final = "CMakeFiles/"
 
 
 def title(found: Treatment) -> str:
@@ -70,7 +73,7 @@ def conclusion(found: Treatment) -> str:
     mean = "" if cure.mean is None else f", the mean changes by {mean_change(cure.mean)}"
     mean += "" if cure.mean_p is None or cure.mean_p > 1 - found.confidence else f" ({p_words(cure.mean_p)})"
     size = "" if cure.text_size is None else f", {_code(*cure.text_size)}"
-    return f"{of}: {verb} {remedy.flags}: {layout}{mean}{size}"
+    return f"{of}: {verb} {remedy.words}: {layout}{mean}{size}"
 
 
 def _code(before: int, after: int) -> str:
@@ -101,7 +104,7 @@ def what_was_tried(found: Treatment) -> list[str]:
         sure = ""
         if each.spread_p is not None and each.mean_p is not None:
             sure = f"; by chance alone: spread {p_words(each.spread_p)}, mean {p_words(each.mean_p)}"
-        said.append(f"{remedy.name}: {remedy.flags}, {remedy.does}{sure}")
+        said.append(f"{remedy.name}: {remedy.words}, {remedy.does}{sure}")
     return said
 
 
@@ -119,17 +122,77 @@ def problems(found: Treatment) -> list[str]:
     flags: dict[str, list[str]] = {}
     for each in found.tried:
         if each.reason:
-            flags.setdefault(each.reason, []).append(each.candidate.remedy.flags)
+            flags.setdefault(each.reason, []).append(each.candidate.remedy.words)
     return [f"{', '.join(several)}: {reason}" for reason, several in flags.items()]
 
 
-def how_to_use(found: Treatment) -> tuple[str, str]:
+def how_to_use(found: Treatment) -> list[tuple[str, str]]:
     """Where it goes: into the user's own build, and into layoutrand.toml to go on measuring it; and what is added."""
     cure = found.recommended
     assert cure is not None
-    flags = json.dumps(getattr(cure.candidate.system, cure.candidate.remedy.key), ensure_ascii=False)
+    remedy = cure.candidate.remedy
+    keep = f"to keep measuring both, add to layoutrand.toml, beside all else that {found.system} has:"
+    settings = "\n".join(f"{key} = {_toml(value)}" for key, value in remedy.settings(cure.candidate.system).items())
+    added = f'[systems."{cure.candidate.name}"]\n{settings}'
+    if remedy.order is not None:
+        return [(f"{_in_the_link(remedy.order)}; {keep}", added)]
+    if not remedy.files:
+        return [(f"add it to the flags of your build; {keep}", added)]
+    return [_in_the_build(remedy), (f"{_as_attribute(remedy)}{keep}", added)]
+
+
+def _in_the_link(order: LinkerOrder) -> str:
+    """How a build is given an order, and how long that holds."""
     return (
-        "add it to the flags of your build; to keep measuring both, add to layoutrand.toml, beside all else that "
-        f"{found.system} has:",
-        f'[systems."{cure.candidate.name}"]\n{cure.candidate.remedy.key} = {flags}',
+        f"compile with {SECTIONS}, and link with {order.flags(posixpath.basename(order.file))}, for which copy "
+        f"{order.shown} to your build; it holds as long as the code of these functions stays as it is, since a change "
+        "of one moves those behind it"
     )
+
+
+def _in_the_build(remedy: Remedy) -> tuple[str, str]:
+    """How flags are given to single files."""
+    if any(each.object.find(_CMAKE) >= 0 for each in remedy.files):
+        lines = [
+            f'set_source_files_properties({each.path} PROPERTIES COMPILE_OPTIONS "{remedy.flags.replace(" ", ";")}")'
+            for each in remedy.files
+        ]
+        return f"give it to the compilation of {remedy.for_files} alone, as in CMakeLists.txt:", "\n".join(lines)
+    if not all(each.object for each in remedy.files):
+        return f"give it to the compilation of {remedy.for_files} alone", ""
+    lines = [f"{_target(each.object)}: override {_variable(each.path)} += {remedy.flags}" for each in remedy.files]
+    return (
+        f"give it to the compilation of {remedy.for_files} alone, as in a makefile (the object as it is called there):",
+        "\n".join(lines),
+    )
+
+
+def _as_attribute(remedy: Remedy) -> str:
+    """What does the same for a function alone; nothing does for its loops."""
+    if " " in remedy.flags:
+        return ""
+    attribute, functions = f"__attribute__((aligned({ALIGNMENT})))", " and ".join(remedy.aligned)
+    return f"{attribute} before its definition aligns {functions} alone, which was not measured; "
+
+
+def _target(name: str) -> str:
+    """What a makefile calls the object: libtool puts the one that is linked into a directory of its own."""
+    folder, own = posixpath.split(name)
+    if posixpath.basename(folder) != ".libs":
+        return name
+    return posixpath.join(posixpath.dirname(folder), f"{posixpath.splitext(own)[0]}.lo")
+
+
+def _variable(path: str) -> str:
+    """Which variable of a makefile has the flags of a file's language."""
+    suffix = posixpath.splitext(path)[1]
+    if suffix.lower() in {".f", ".for", ".ftn", ".fpp", ".f90", ".f95", ".f03", ".f08"}:
+        return "FFLAGS"
+    return "CFLAGS" if suffix in {".c", ".i", ".m"} else "CXXFLAGS"
+
+
+def _toml(value: object) -> str:
+    """A string, or a table on one line."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_toml(key)} = {_toml(each)}" for key, each in value.items()) + " }"
+    return json.dumps(value, ensure_ascii=False)

@@ -9,6 +9,7 @@ from typing import Any
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.explain.confirming import Confirmation
 from layoutrand.explain.explain import Confirmed, Unexplained
+from layoutrand.explain.remedies import LinkerOrder
 from layoutrand.explain.remedy_words import conclusion
 from layoutrand.explain.suspects import Explanation, Suspect
 from layoutrand.explain.treated import Treatment, Tried
@@ -112,6 +113,8 @@ def _tried(tried: Tried) -> dict[str, Any]:
         "system": tried.candidate.name,
         "key": tried.candidate.remedy.key,
         "flags": tried.candidate.remedy.flags,
+        "files": [each.path for each in tried.candidate.remedy.files],
+        "order": _order(tried.candidate.remedy.order),
         "verdict": tried.verdict,
         "reason": tried.reason,
         "layout_sd": None if tried.after is None else _layout_sd(tried.after),
@@ -121,6 +124,10 @@ def _tried(tried: Tried) -> dict[str, Any]:
         "interval": _interval(tried.mean),
         "text_size": None if sizes is None else {"before": sizes[0], "after": sizes[1]},
     }
+
+
+def _order(order: LinkerOrder | None) -> dict[str, Any] | None:
+    return None if order is None else {"file": order.file, "functions": list(order.names)}
 
 
 def _layout_sd(analysis: Analysis) -> dict[str, Any]:

@@ -59,6 +59,18 @@ def ordering_file(lines: Sequence[Line]) -> str:
     return "".join(f".{name} :\n{{\n{text}}}\n" for name, text in texts.items())
 
 
+def ahead_of_code(sections: Sequence[str]) -> str:
+    """A script that adds to the default one: these sections in an output section of their own, ahead of all code.
+
+    It begins at a line, so what lies in front of it does not decide where in its line a function begins.
+    """
+    lines = "".join(f"    *({name})\n" for name in sections)
+    return (
+        "/* functions that lie together at the start of the code */\n"
+        f"SECTIONS\n{{\n  .{PLAIN}.ordered : ALIGN(64)\n  {{\n{lines}  }}\n}}\nINSERT BEFORE .{PLAIN};\n"
+    )
+
+
 def symbol_order(order: Sequence[int]) -> str:
     """lld's symbol ordering file for the order: one unique symbol a line."""
     return symbol_names(order)

@@ -20,6 +20,14 @@ Called = Callable[[str], str | None]
 
 
 @dataclass(frozen=True)
+class OrderedFunction:
+    """A function as a compiler names it: its section in an object, and its symbol."""
+
+    section: str
+    symbol: str
+
+
+@dataclass(frozen=True)
 class LayoutRequest:
     """What asks a linker for a layout: ``text`` goes into a file, ``arguments`` take its path for ``{}``."""
 
@@ -80,6 +88,9 @@ class Linker(ABC):
     reports: ClassVar[bool] = True
     """Whether it writes into a file what it reads, and does not just say it."""
 
+    orders_symbols: ClassVar[bool] = False
+    """Whether a build may have it order functions by their symbols, in a file that a layout's own then replaces."""
+
     own_objects: ClassVar[bool] = False
     """Whether it reads objects of its own compiler, in which no section can be marked: functions go by symbols."""
 
@@ -98,6 +109,14 @@ class Linker(ABC):
         if LINKER_SHUFFLE in layout.factors:
             return self.shuffled(layout)
         return self.ordered(version, script, sections, layout, users_script=users_script)
+
+    def order_for_a_build(self, functions: Sequence[OrderedFunction]) -> LayoutRequest | None:
+        """What tells it, in any build, to put these functions ahead of all others, in this order.
+
+        None where it cannot be told, or where others would still move them.
+        """
+        del functions
+        return None
 
     @abstractmethod
     def ordered(

@@ -192,6 +192,11 @@ def user_scripts(line: Sequence[Word]) -> list[str]:
     return [word.text for word in line if word.option in _SCRIPTS]
 
 
+def ordering_files(line: Sequence[Word]) -> list[str]:
+    """Files by which the build itself orders symbols (lld); the last one counts."""
+    return [word.text for word in line if word.option == "symbol-ordering-file"]
+
+
 def without_scripts(argv: Sequence[str]) -> list[str]:
     """The arguments without linker scripts."""
     return [text for word in words(argv) if word.option not in _SCRIPTS for text in word.argv()]

@@ -215,6 +215,11 @@ class Elf:
         files = np.flatnonzero((self.symbols["info"] & 0xF) == STT_FILE)
         return self.symbol_names(files[:1])[0] if len(files) else ""
 
+    def source_names(self) -> list[str]:
+        """The names of all STT_FILE symbols, each once: an object that is linked of others has several."""
+        files = np.flatnonzero((self.symbols["info"] & 0xF) == STT_FILE)
+        return list(dict.fromkeys(self.symbol_names(files)))
+
     def relocations(self, target: int) -> Table:
         """RELA entries that apply to section ``target``, dtype `RELA`; empty where there are none."""
         found = self._relocation_sections.get(target)

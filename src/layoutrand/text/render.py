@@ -10,6 +10,7 @@ import json
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -17,6 +18,16 @@ from typing import Any
 import jinja2
 
 from layoutrand import __version__
+
+
+@dataclass(frozen=True)
+class FileFlags:
+    """What is appended where one file is compiled: ``name`` for people, its ``path``, and where it is noted."""
+
+    name: str
+    path: str
+    flags: Sequence[str]
+    heard: str
 
 
 @cache
@@ -75,6 +86,7 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
     calls_driver: bool = False,
     leave_foreign: bool = False,
     heard: str = "",
+    file_flags: Sequence[FileFlags] = (),
 ) -> str:
     """The script that stands for a compiler driver; ``directory`` holds the linker wrappers.
 
@@ -84,7 +96,7 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
     and links, the other flags behind. What
     ``calls_driver`` is a script that calls another of these names, and its flags reach that one. With
     ``leave_foreign`` a link for which the build names another linker is left as it is; without, it is an error.
-    Where ``heard`` is given, a compilation leaves an empty file there.
+    Where ``heard`` is given, a compilation leaves an empty file there. Flags of a file stand last.
     """
     return render(
         "cc.sh.j2",
@@ -104,6 +116,7 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
         calls_driver=calls_driver,
         leave_foreign=leave_foreign,
         heard=heard,
+        file_flags=file_flags,
     )
 
 

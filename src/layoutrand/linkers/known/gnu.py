@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from layoutrand.config.toolchain import version_number
 from layoutrand.linkers import ldscript, user_script
-from layoutrand.linkers.linker import Called, LayoutRequest, Linker, MapReader
+from layoutrand.linkers.linker import Called, LayoutRequest, Linker, MapReader, OrderedFunction
 from layoutrand.linkers.linkmap import members_of, owner_of, placed
 from layoutrand.model import Layout, Section
 from layoutrand.objects.edit import section_name
@@ -68,6 +68,10 @@ class _Gnu(Linker):
             return LayoutRequest(ldscript.ordering_file(lines), ("--section-ordering-file={}",))
         # In the default script's stead (-dT): a script of the build's that only adds to it (INSERT) still does.
         return LayoutRequest(ldscript.ordered_script(script, lines), ("-dT", "{}"))
+
+    def order_for_a_build(self, functions: Sequence[OrderedFunction]) -> LayoutRequest:
+        """See `Linker`; a script that adds to the default one is taken by every version."""
+        return LayoutRequest(ldscript.ahead_of_code([each.section for each in functions]), ("-T", "{}"))
 
     def fills(self, version: str, layout: Layout) -> bool:
         """See `Linker`; a script says how much is left free."""

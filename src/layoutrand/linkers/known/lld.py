@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from layoutrand.config.toolchain import version_number
 from layoutrand.layout.order import PADDING, TEXT_OFFSET, linker_seed
 from layoutrand.linkers import ldscript
-from layoutrand.linkers.linker import Called, LayoutRequest, Linker, MapReader
+from layoutrand.linkers.linker import Called, LayoutRequest, Linker, MapReader, OrderedFunction
 from layoutrand.linkers.linkmap import dependencies, members_of, placed
 from layoutrand.model import Layout, Section
 
@@ -40,6 +40,7 @@ class _Lld(Linker):
     name = "lld"
     program = "ld.lld"
     generates_code = True
+    orders_symbols = True
     map: ClassVar[MapReader] = _Map()
 
     def ordered(
@@ -52,6 +53,11 @@ class _Lld(Linker):
             assert isinstance(layout.name, int)
             padding = (f"--randomize-section-padding={linker_seed(layout.name, PADDING)}",)
         return LayoutRequest(ldscript.symbol_order(layout.order), ("--symbol-ordering-file={}", *padding))
+
+    def order_for_a_build(self, functions: Sequence[OrderedFunction]) -> LayoutRequest:
+        """See `Linker`."""
+        lines = ["# functions that lie together at the start of the code", *(each.symbol for each in functions)]
+        return LayoutRequest("".join(f"{line}\n" for line in lines), ("--symbol-ordering-file={}",))
 
     def thread_limit(self, argv: Sequence[str], threads: int) -> list[str]:
         """See `Linker`.
