@@ -11,7 +11,7 @@ from layoutrand.build.build import all_layouts
 from layoutrand.build.build_setup import BuildProgress, BuildSetup
 from layoutrand.build.reuse import explain_reuse, reuse_document
 from layoutrand.cache.store import Cache
-from layoutrand.cache.upkeep import collect
+from layoutrand.cache.upkeep import collect, collect_builds
 from layoutrand.errors import BuildFailed
 from layoutrand.model import STOCK
 from layoutrand.platform.process import SubprocessRunner
@@ -264,12 +264,16 @@ DAMAGE = {
 
 @pytest.mark.parametrize(("damage", "reason"), DAMAGE.values(), ids=DAMAGE.keys())
 def test_a_capture_that_is_lost_is_to_build(shop, damage, reason):
-    """What happened to it is told; nothing it depends on changed."""
+    """What happened to it is told, nothing it depends on changed; unless the build that gave it is kept."""
     config = configured(shop)
     [result] = built(shop, config)
     damage(Cache(shop.cache), result.capture, None)
+    kept = explained(shop, config)["sys"].capture
+    collect_builds(Cache(shop.cache), 0)
     one = explained(shop, config)["sys"]
 
+    assert kept.state == ("to build" if damage is lose_key else "from a kept build")
+    assert kept.reason.startswith(reason)
     assert one.capture.state == "to build"
     assert one.capture.reason.startswith(reason)
     assert changed(one.capture) == {}
@@ -287,7 +291,8 @@ def test_damaged_and_missing_binaries_are_counted(shop):
     [binaries] = one.binaries
     assert (binaries.cached, binaries.damaged, binaries.missing) == (("identity", 2), (1,), (9,))
     assert binaries.reason == "content on disk differs from its record; never made from this capture, or evicted"
-    assert (one.stock.state, one.stock.reason) == ("to build", "its binary is damaged on disk")
+    assert one.stock.state == "from a kept build"
+    assert one.stock.reason.startswith("its binary is damaged on disk; the build of ")
 
 
 def test_one_systems_error_stops_no_other(shop):
