@@ -25,6 +25,7 @@ from layoutrand.host.start_files import StartFiles
 from layoutrand.link import by_symbols, codecheck, lto
 from layoutrand.link.by_symbols import ProgramCode
 from layoutrand.link.code import Code
+from layoutrand.link.leads import Leads
 from layoutrand.linkers import ldscript, linkline, linkmap, response_file, user_script
 from layoutrand.linkers.known import linker, names
 from layoutrand.linkers.rustc_link import link_words
@@ -232,7 +233,14 @@ def codes() -> tuple[bytes, ...]:
     """What a capture keeps of the code of a program."""
     file = io.BytesIO()
     two, bytes_of_both = np.array([16, 3], np.int64), np.arange(19, dtype=np.uint8)
-    Code(two, two, bytes_of_both, bytes_of_both > 3, two.reshape(1, 2), two.reshape(1, 2)).save(file)
+    fixed = np.where(bytes_of_both > 3, 0xFF, 0x0F).astype(np.uint8)
+    one = np.array([1])
+    leads = Leads(
+        *(one.astype(kind) for kind in ("<i4", "<i4", "<i4", "<i2", "<i4", "<i4", "<i8")),
+        outputs=np.frombuffer(b".text", np.uint8),
+        machine=np.frombuffer(b"EM_AARCH64", np.uint8),
+    )
+    Code(two, two, bytes_of_both, fixed, two.reshape(1, 2), two.reshape(1, 2), leads=leads).save(file)
     return (file.getvalue(),)
 
 
@@ -248,7 +256,16 @@ def program_codes() -> tuple[bytes, ...]:
     """The same of a program that is known by its symbols."""
     file = io.BytesIO()
     two, some = np.array([16, 3], np.int64), np.arange(19, dtype=np.uint8)
-    ProgramCode(two, two, some, some > 3, two[:0], two[:0], some, np.array([[0, 4]], np.int64)).save(file)
+    ProgramCode(
+        two,
+        two,
+        some,
+        np.where(some > 3, 0xFF, 0).astype(np.uint8),
+        two[:0],
+        two[:0],
+        some,
+        np.array([[0, 4]], np.int64),
+    ).save(file)
     return (file.getvalue(),)
 
 
