@@ -25,11 +25,12 @@ from layoutrand.host.start_files import StartFiles
 from layoutrand.link import by_symbols, codecheck, lto
 from layoutrand.link.by_symbols import ProgramCode
 from layoutrand.link.code import Code
-from layoutrand.link.leads import Leads
+from layoutrand.link.leads import Leads, first_astray, learn
 from layoutrand.linkers import ldscript, linkline, linkmap, response_file, user_script
 from layoutrand.linkers.known import linker, names
 from layoutrand.linkers.rustc_link import link_words
 from layoutrand.objects import archive, dynamic, edit, elf
+from layoutrand.objects.known import processors
 from layoutrand.objects.section_contents import section_contents
 from layoutrand.text.jdk_release import java_answer, jdk_identity, jdk_words, told_words
 
@@ -319,6 +320,29 @@ def tars() -> tuple[bytes, ...]:
     return (file.getvalue(),)
 
 
+def _references(data: bytes, _: Path) -> None:
+    """An object in the place of a program: where its references lead, by its own relocations."""
+    source = elf.read(data, name="f")
+    code = (source.sections["flags"] & elf.SHF_EXECINSTR != 0) & (source.sections["type"] == 1)
+    headers = np.flatnonzero(code & (source.sections["size"] > 0))
+    if len(headers):
+        masks = codecheck.masks([(source, header, "f") for header in headers.tolist()])
+        where = codecheck.Placed(source.sections["addr"][headers].astype(np.int64), headers.astype(np.int64))
+        learned = learn(source, where, masks)
+        codecheck.fixed_again(masks, learned.unread, source.machine)
+        first_astray(learned.leads, source, where)
+
+
+def _between(data: bytes, _: Path) -> None:
+    """What linkers put between sections of AArch64."""
+    of = processors()["EM_AARCH64"]
+    of.through(data, 1 << 20)
+    of.beside(data, 1 << 20)
+    of.detour(data[:4], 1 << 20)
+
+
+STUB = bytes.fromhex("1000009010420091 00021fd6 1f2003d5") * 2  # adrp x16; add; br x16; nop
+
 CARGO = (
     '{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"a"},"profile":{"test":false},"executable":"/a"}\n'
     "printed\n"
@@ -332,6 +356,8 @@ CARGO_METADATA = (
 TARGETS = (
     Target("object", _object, made("a.o"), "bytes", cost=2),
     Target("object's sections", _contents, made("a.o"), "bytes", cost=2),
+    Target("references", _references, made("a.o"), "bytes", cost=2),
+    Target("code between sections", _between, fixed(STUB), "bytes"),
     Target("edited object", _edited, made("a.o"), "bytes"),
     Target("linked program", _binary, made("libx.so", "prog"), "bytes", cost=2),
     Target("dynamic section", of_bytes(dynamic.read), made("libx.so", "prog"), "bytes"),

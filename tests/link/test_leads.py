@@ -42,13 +42,20 @@ PROGRAMS = [
     ("x86_64", "bfd", "-fno-pie"),
     ("x86_64", "lld", "-fPIE"),
     ("x86_64", "gold", "-fPIE"),
+    ("aarch64", "lld", "-fPIE"),
     ("aarch64", "bfd", "-fPIE"),
     ("aarch64", "bfd", "-fno-pie"),
-    ("aarch64", "lld", "-fPIE"),
     ("aarch64", "gold", "-fno-pie"),
     ("riscv64", "bfd", "-fPIE"),
     ("riscv64", "bfd", "-fno-pie"),
     ("riscv64", "lld", "-fPIE"),
+]
+FAST = {machine: next(each for each in PROGRAMS if each[0] == machine) for machine in ("x86_64", "aarch64", "riscv64")}
+CASES = [
+    pytest.param(
+        each, id="-".join(each).replace("--f", "-"), marks=() if each in FAST.values() else (pytest.mark.slow,)
+    )
+    for each in PROGRAMS
 ]
 
 
@@ -66,7 +73,7 @@ def linked(folder, machine, kind, model, *, data=True):
     return Relinker(kind, folder / "link", objects, *options, data=data, program=cross_linker(machine, kind))
 
 
-@pytest.fixture(scope="module", params=PROGRAMS, ids=lambda each: "-".join(each).replace("--f", "-"))
+@pytest.fixture(scope="module", params=CASES)
 def proof(request, tmp_path_factory):
     """The program of one processor, linker and model, and its proof."""
     return Proof(linked(tmp_path_factory.mktemp("leads"), *request.param))

@@ -161,22 +161,23 @@ def require_factors(toolchain: Toolchain, factors: list[str], others: list[Toolc
     """Raise `FeatureUnsupported` for a factor the toolchain's linker cannot do, naming the toolchains that can."""
     for factor in factors:
         if factor not in toolchain.link.factors:
-            raise FeatureUnsupported(f"toolchain {toolchain.name!r} cannot do {factor!r}; {_able(factor, others)}")
+            able = _able(factor, toolchain, others)
+            raise FeatureUnsupported(f"toolchain {toolchain.name!r} cannot do {factor!r}; {able}")
 
 
 def require_version(toolchain: Toolchain, factors: list[str], version: str, others: list[Toolchain]) -> None:
     """Raise `FeatureUnsupported` for a factor that needs a newer linker than the one that calls itself ``version``."""
     for factor, first in toolchain.link.since.items():
         if factor in factors and version_number(version) < (first,):
-            able = _able(factor, [other for other in others if factor not in other.link.since])
+            able = _able(factor, toolchain, [other for other in others if factor not in other.link.since])
             raise FeatureUnsupported(
                 f"{factor!r} with toolchain {toolchain.name!r} needs version {first} of its linker or later, this is "
                 f"{version!r}; of any version {able}"
             )
 
 
-def _able(factor: str, others: list[Toolchain]) -> str:
-    able = [other.name for other in others if factor in other.link.factors]
+def _able(factor: str, than: Toolchain, others: list[Toolchain]) -> str:
+    able = [other.name for other in others if factor in other.link.factors and other.machine == than.machine]
     return f"these can: {', '.join(able)}" if able else "no toolchain that ships with layoutrand can"
 
 
