@@ -91,6 +91,9 @@ def test_doctor_says_what_toolchains_lack_by_the_names_of_the_release(release, t
     assert mends["gcc"] == "sudo apt-get install gcc binutils"
     assert mends["gcc-gold"] == f"sudo apt-get install gcc {gold}{'' if gold == 'binutils' else ' binutils'}"
     assert mends["clang-lto"] == "sudo apt-get install clang lld llvm"
+    assert [
+        toolchain for toolchain in mends if toolchain.endswith(("-aarch64", "-riscv64"))
+    ] == []  # nobody asked for one
 
 
 def test_every_program_of_shipped_toolchains_has_a_package(tmp_path, release):

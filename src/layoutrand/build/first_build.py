@@ -206,8 +206,8 @@ class FirstBuild:
             toolchain = _FIRST[0]  # the build itself chooses another than Cargo is configured to use
         for name in (toolchain, *(name for name in toolboxes.shipped() if name.startswith(f"{toolchain}-"))):
             candidate = toolboxes.load(name, self.project)
-            if candidate.compile.flags or toolboxes.missing(candidate):
-                continue  # link-time optimisation is for the build to choose
+            if candidate.compile.flags or candidate.machine is not None or toolboxes.missing(candidate):
+                continue  # link-time optimisation, or another machine, is for the build to choose
             if os.path.realpath(toolboxes.find(candidate, self.runner).tools["ld"].path) == os.path.realpath(used):
                 return name
         return toolchain
