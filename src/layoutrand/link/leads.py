@@ -133,8 +133,12 @@ def learn(binary: elf.Elf, where: Placed, masks: Masks) -> LearnedLeads:
     return LearnedLeads(leads, np.flatnonzero(~covered))
 
 
-def first_astray(leads: Leads, binary: elf.Elf, where: Placed) -> tuple[int, int] | None:
-    """Capture index and offset of the first reference that leads elsewhere than in identity; or None."""
+def first_astray(leads: Leads, binary: elf.Elf, where: Placed, *, padded: bool = False) -> tuple[int, int] | None:
+    """Capture index and offset of the first reference that leads elsewhere than in identity; or None.
+
+    Where the linker itself ``padded`` or shuffled the pieces of all output sections, only what leads to placed sections
+    is compared: where else something lies is the linker's own choice.
+    """
     if not len(leads.section):
         return None
     of = leads.processor
@@ -146,7 +150,10 @@ def first_astray(leads: Leads, binary: elf.Elf, where: Placed) -> tuple[int, int
     )
     bases = _bases(binary, where, leads.outputs.tobytes().decode("utf-8", "surrogateescape").split("\n"))
     wanted = bases[leads.target] + leads.at
-    right = valid & (form == leads.form) & (((value ^ wanted) & bits == 0) | (leads.target == _NOWHERE))
+    anywhere = leads.target == _NOWHERE
+    if padded:
+        anywhere |= leads.target >= len(where.address)
+    right = valid & (form == leads.form) & (((value ^ wanted) & bits == 0) | anywhere)
     for slot in np.flatnonzero(~right).tolist():
         reached = _final(of, binary, int(value[slot])) if valid[slot] and bits[slot] == WHOLE else None
         if reached is None or reached != wanted[slot]:

@@ -171,7 +171,7 @@ def verify(
     _check_order(link, achieved, wanted)
     own_gaps, filled = (ask(ld_version, layout) for ask in (linker(link.linker).pads, linker(link.linker).fills))
     _check_gaps(link, layout, binary, where, code, own_gaps=own_gaps, filled=filled)
-    _check_code(link, code, binary, where)
+    _check_code(link, code, binary, where, padded=own_shuffle or own_gaps)
     rows = codecheck.symbol_rows(binary, where, code.size)
     if not np.array_equal(rows, code.functions):
         raise CodeChanged("the functions' sizes or places inside their sections differ from identity's")
@@ -249,13 +249,13 @@ def _check_gaps(
         )
 
 
-def _check_code(link: CapturedLink, code: Code, binary: elf.Elf, where: codecheck.Placed) -> None:
+def _check_code(link: CapturedLink, code: Code, binary: elf.Elf, where: codecheck.Placed, *, padded: bool) -> None:
     binary = undone(code.blocks, binary, where, code.size)
     change = first_change(code.blocks, binary, where)
     if change is not None:
         index, offset = change
         raise CodeChanged(f"{_describe(link, index)} differs from identity at byte {offset}, addresses aside")
-    astray = first_astray(code.leads, binary, where) if code.leads else None
+    astray = first_astray(code.leads, binary, where, padded=padded) if code.leads else None
     if astray is not None:
         index, offset = astray
         raise CodeChanged(f"{_describe(link, index)} refers at byte {offset} to another place than in identity")

@@ -54,6 +54,8 @@ _TO_CONSTANT: Final = (0xC7, 0x81, 0xF7)
 """Opcodes with an immediate, which a load from the GOT becomes where addresses have 32 bits."""
 
 _BRANCHES: Final = (0xE8, 0xE9)
+_SECTION: Final = 40
+"""Bits of a place in a section."""
 
 
 class _X86(Processor):
@@ -84,11 +86,12 @@ class _X86(Processor):
 
     def readings(self, relocations: Relocations, image: Windows, place: Numbers) -> Readings:
         """See `Processor`."""
-        found = [readings(np.flatnonzero(relocations.type == NUMBER[name]), kind) for name, kind in _PLAIN.items()]
-        got = np.flatnonzero(np.isin(relocations.type, _THROUGH_GOT) & (relocations.offset >= 2))
+        types, free = relocations.type, ~_of_tls_call(relocations)
+        found = [readings(np.flatnonzero(free & (types == NUMBER[name])), kind) for name, kind in _PLAIN.items()]
+        got = np.flatnonzero(free & np.isin(types, _THROUGH_GOT) & (relocations.offset >= 2))
         before = image.words(place[got] - 2)  # opcode and ModRM, then the field
         first, second = before & np.uint64(0xFF), (before >> np.uint64(8)) & np.uint64(0xFF)
-        moved = np.isin(first, _BRANCHES) & (relocations.type[got] == NUMBER["GOTPCRELX"])  # jmp f; nop
+        moved = np.isin(first, _BRANCHES) & (types[got] == NUMBER["GOTPCRELX"])  # jmp f; nop
         constant = np.isin(first, _TO_CONSTANT) & ~moved & (second >> np.uint64(6) == 3)
         found.append(readings(got, np.where(constant, _ABS32S, _REL32), np.where(moved, -1, 0)))
         return together(found)
@@ -108,6 +111,15 @@ class _X86(Processor):
     def is_absolute(self, kind: int) -> bool:
         """See `Processor`."""
         return kind in (_ABS32, _ABS32S, _ABS64)
+
+
+def _of_tls_call(relocations: Relocations) -> NDArray[np.bool_]:
+    """Which are of the call of __tls_get_addr: where a linker has taken it out, the field holds something else."""
+    place = (relocations.section << _SECTION) + relocations.offset
+    fields = [
+        place[relocations.type == NUMBER[name]] + behind for name, behind in (("TLSGD", 8), ("TLSLD", 5), ("TLSLD", 6))
+    ]
+    return np.isin(place, np.concatenate(fields))
 
 
 def _indirect_branches(at: NDArray[np.int64], content: NDArray[np.uint8]) -> NDArray[np.int64]:
