@@ -372,13 +372,13 @@ def test_the_cause_of_a_planted_loop_is_told(layoutrand, tmp_path: Path, unit: i
         CONFIG.replace('cflags = "-O2"', f'cflags = "-O2 -DUNIT={unit}"').split('  { name = "fixed')[0] + "] }\n"
     )
     found = json.loads(
-        layoutrand("sweep", "looping", "--rounds", "5", "--cause", "--profiler", "callgrind", "--json").stdout
+        layoutrand("sweep", "looping", "--rounds", "8", "--cause", "--profiler", "callgrind", "--json").stdout
     )
     assert found["matters"] is True
     assert found["cause"]["mechanism"] == told
     assert (
         found["cause"]["sentence"]
-        in layoutrand("sweep", "looping", "--rounds", "5", "--cause", "--profiler", "callgrind").stdout
+        in layoutrand("sweep", "looping", "--rounds", "8", "--cause", "--profiler", "callgrind").stdout
     )
     by_name = {each["mechanism"]: each for each in found["cause"]["candidates"]}
     assert by_name["line"]["levels"] == [1, 1, 2, 1]
