@@ -43,7 +43,7 @@ class Proof:
         binary = undone(self.blocks, binary, where, self.masks.size)
         if code_blocks.first_change(self.blocks, binary, where) is not None:
             return "code"
-        if first_astray(self.leads, binary, where) is not None:
+        if first_astray(self.leads, binary, where, self.masks.size) is not None:
             return "reference"
         same = np.array_equal(codecheck.symbol_rows(binary, where, self.masks.size), self.functions)
         return None if same else "functions"

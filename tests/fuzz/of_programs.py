@@ -330,7 +330,7 @@ def _references(data: bytes, _: Path) -> None:
         where = codecheck.Placed(source.sections["addr"][headers].astype(np.int64), headers.astype(np.int64))
         learned = learn(source, where, masks)
         codecheck.fixed_again(masks, learned.unread, source.machine)
-        first_astray(learned.leads, source, where)
+        first_astray(learned.leads, source, where, masks.size)
 
 
 def _between(data: bytes, _: Path) -> None:

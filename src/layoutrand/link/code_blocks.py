@@ -6,6 +6,7 @@ Python objects for each binary; blocks of a fixed size are gathered by numpy, a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +58,12 @@ def cut(stored: NDArray[np.int64], content: NDArray[np.uint8], fixed: NDArray[np
 
 
 def first_change(blocks: Blocks, binary: elf.Elf, where: Placed) -> tuple[int, int] | None:
-    """The first section (capture index) with a fixed bit that differs in the binary, and its byte's offset; or None.
+    """The first section (capture index) with a fixed bit that differs in the binary, and its byte's offset; or None."""
+    return next(changes(blocks, binary, where), None)
+
+
+def changes(blocks: Blocks, binary: elf.Elf, where: Placed) -> Iterator[tuple[int, int]]:
+    """Section (capture index) and offset of each byte with a fixed bit that differs in the binary.
 
     ``where`` has the sections' places in the binary, shape (n,), inside their output sections.
     """
@@ -74,6 +80,6 @@ def first_change(blocks: Blocks, binary: elf.Elf, where: Placed) -> tuple[int, i
         found = rows[begin[blocks.section[span]] + blocks.offset[span]].view(np.uint64).reshape(-1, _BLOCK // _WORD)
         different = (found ^ blocks.content[span]) & blocks.mask[span]
         if different.any():
-            block, byte = divmod(int(np.argmax(different.view(np.uint8).ravel() != 0)), _BLOCK)
-            return int(blocks.section[at + block]), int(blocks.offset[at + block]) + byte
-    return None
+            for place in np.flatnonzero(different.view(np.uint8).ravel()).tolist():
+                block, byte = divmod(place, _BLOCK)
+                yield int(blocks.section[at + block]), int(blocks.offset[at + block]) + byte

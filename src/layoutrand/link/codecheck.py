@@ -184,7 +184,7 @@ def _of_object(
     """The relocations of the sections with these numbers and headers; ``symbols`` is how many other objects have."""
     tables = [source.references(header) for header in headers.tolist()]
     table = np.concatenate([*tables, np.empty(0, elf.RELA)])
-    symbol = (table["info"] >> np.uint64(32)).astype(np.int64)
+    symbol = elf.relocation_symbols(table)
     home = np.minimum(source.symbol_sections[symbol], source.section_count).astype(np.int64)
     info = source.symbols["info"][symbol]
     target, value = places[home], source.symbols["value"][symbol].astype(np.int64)
@@ -197,7 +197,7 @@ def _of_object(
     return Relocations(
         section=np.repeat(numbers, [len(each) for each in tables]),
         offset=table["offset"].astype(np.int64),
-        type=(table["info"] & np.uint64(0xFFFFFFFF)).astype(np.int64),
+        type=elf.relocation_types(table),
         symbol=symbols + symbol,
         addend=table["addend"].astype(np.int64),
         target=target,

@@ -12,25 +12,28 @@ A place at which something ends or begins is known by the symbol that is there, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.link.code_blocks import Blocks, first_change
+from layoutrand.link.code_blocks import Blocks, changes
 from layoutrand.link.codecheck import Masks, Placed
 from layoutrand.objects import elf
 from layoutrand.objects.known import processor, processors
 from layoutrand.objects.processor import Processor
-from layoutrand.objects.reading import WHOLE, Numbers, Readings, Relocations, Windows
+from layoutrand.objects.reading import WHOLE, Numbers, Readings, Relocations, Windows, place_in
 
 _NOWHERE: Final = -1
 _LOST: Final = np.iinfo(np.int64).min // 2
 """Where an output section lies that is not there."""
 
 _INSTRUCTION: Final = 4
+_ALIGNED: Final = 8
+"""Bytes: how what linkers add is aligned, where it does not follow at once."""
+
 _LONGEST: Final = 32
 """Bytes of what linkers put where a branch does not reach."""
 
@@ -97,12 +100,12 @@ def learn(binary: elf.Elf, where: Placed, masks: Masks) -> LearnedLeads:
     image = Windows(binary.data)
     asked = of.readings(relocations, image, place[relocations.section] + relocations.offset)
     if binary.kind != "ET_EXEC":
-        asked = _chosen(asked, ~np.array([of.is_absolute(kind) for kind in asked.kind.tolist()], bool))
+        asked = _chosen(asked, ~np.isin(asked.kind, list(of.absolute)))
     section, offset = relocations.section[asked.row], relocations.offset[asked.row] + asked.shift
     value, bits, form, valid = _read(
         of, image, asked.kind, place[section] + offset, address[section] + offset, asked.other
     )
-    value = _through(of, binary, value, bits, valid)
+    value = _through(of, _Between(binary, where, masks.size), value, valid & (bits == WHOLE))
     whole, known = _whole(of, relocations, asked, value, bits, valid)
     addend = relocations.addend[asked.row]
     behind = np.isin(relocations.type[asked.row], list(of.from_behind))
@@ -128,12 +131,13 @@ def learn(binary: elf.Elf, where: Placed, masks: Masks) -> LearnedLeads:
     covered = np.zeros(len(relocations), bool)
     covered[row[known]] = True
     other = known & (asked.other != 0)
-    begins = (relocations.section << 40) + relocations.offset
-    covered |= np.isin(begins, (section << 40)[other] + (offset + asked.other)[other])
+    covered |= np.isin(relocations.place, place_in(section[other], (offset + asked.other)[other]))
     return LearnedLeads(leads, np.flatnonzero(~covered))
 
 
-def first_astray(leads: Leads, binary: elf.Elf, where: Placed, *, padded: bool = False) -> tuple[int, int] | None:
+def first_astray(
+    leads: Leads, binary: elf.Elf, where: Placed, size: Numbers, *, padded: bool = False
+) -> tuple[int, int] | None:
     """Capture index and offset of the first reference that leads elsewhere than in identity; or None.
 
     Where the linker itself ``padded`` or shuffled the pieces of all output sections, only what leads to placed sections
@@ -154,42 +158,80 @@ def first_astray(leads: Leads, binary: elf.Elf, where: Placed, *, padded: bool =
     if padded:
         anywhere |= leads.target >= len(where.address)
     right = valid & (form == leads.form) & (((value ^ wanted) & bits == 0) | anywhere)
-    for slot in np.flatnonzero(~right).tolist():
-        reached = _final(of, binary, int(value[slot])) if valid[slot] and bits[slot] == WHOLE else None
-        if reached is None or reached != wanted[slot]:
-            return int(section[slot]), int(offset[slot])
-    return None
+    if not right.all():  # some branches may not reach as far as in identity
+        whole = ~right & valid & (form == leads.form) & (bits == WHOLE)
+        right |= whole & (_through(of, _Between(binary, where, size), value, whole) == wanted)
+    wrong = np.flatnonzero(~right)
+    return (int(section[wrong[0]]), int(offset[wrong[0]])) if len(wrong) else None
 
 
 def undone(blocks: Blocks, binary: elf.Elf, where: Placed, size: Numbers) -> elf.Elf:
     """The file with instructions back in their places that a linker has moved out of the way, if it has any.
 
     Where a processor's erratum forbids an instruction at an address, linkers put a branch there, to a copy of the
-    instruction that lies in no section, and behind it a branch back. It is put back only if that is all that there is;
-    what else differs from the ``blocks`` stays.
+    instruction that lies in no section, and behind it a branch back. What is no such branch stays as it is, and so
+    differs from the ``blocks``, as a copy of another instruction does that is put back.
     """
     of = processors().get(binary.machine)
-    while of is not None and of.detours and (change := first_change(blocks, binary, where)) is not None:
-        index, offset = change[0], change[1] - change[1] % _INSTRUCTION
-        place, address = (int(each[index]) + offset for each in _places(binary, where))
-        word = binary.data[place : place + _INSTRUCTION]
-        copy = of.detour(word, address)
-        inside = copy is not None and ((where.address <= copy) & (copy < where.address + size)).any()
-        code = b"" if copy is None or inside else _code_at(binary, copy)
-        if copy is None or of.detour(code[_INSTRUCTION : 2 * _INSTRUCTION], copy + _INSTRUCTION) != address + len(word):
+    if of is None or not of.adds_code:
+        return binary
+    begins, addresses = _places(binary, where)
+    between = _Between(binary, where, size)
+    data = bytearray(binary.data)
+    for section, byte in changes(blocks, binary, where):
+        offset = byte - byte % _INSTRUCTION
+        place, address = int(begins[section]) + offset, int(addresses[section]) + offset
+        copy = of.detour(binary.data[place : place + _INSTRUCTION], address)
+        code = b"" if copy is None else between.code(copy)
+        back = None if copy is None else of.detour(code[_INSTRUCTION : 2 * _INSTRUCTION], copy + _INSTRUCTION)
+        if back != address + _INSTRUCTION:
             return binary
-        data = binary.data[:place] + code[:_INSTRUCTION] + binary.data[place + _INSTRUCTION :]
-        binary = replace(binary, data=data)
-        if first_change(blocks, binary, where) == change:
-            return binary  # the copy is of another instruction
-    return binary
+        data[place : place + _INSTRUCTION] = code[:_INSTRUCTION]
+    return replace(binary, data=bytes(data)) if data != binary.data else binary
 
 
-def after_stub(binary: elf.Elf, address: int) -> int | None:
-    """Where what the linker put at the address by itself ends; None if nothing is there that it does."""
+def ends_of_added_code(binary: elf.Elf, where: Placed, size: Numbers, end: int) -> Iterator[int]:
+    """Where what the linker put behind a section by itself ends, piece by piece; the section ends at ``end``."""
     of = processors().get(binary.machine)
-    code = _code_at(binary, address) if of is not None and of.detours else b""
-    return of.beside(code, address) if of is not None and code else None
+    if of is None or not of.adds_code:
+        return
+    between = _Between(binary, where, size)
+    while True:
+        aligned = -(-end // _ALIGNED) * _ALIGNED
+        found = [behind for at in (end, aligned) if (behind := of.beside(between.code(at), at)) is not None]
+        if not found or found[0] <= end:
+            return
+        end = found[0]
+        yield end
+
+
+class _Between:
+    """Code of a binary that lies in no section of the objects: what the linker added."""
+
+    def __init__(self, binary: elf.Elf, where: Placed, size: Numbers) -> None:
+        by_address = np.argsort(where.address, kind="stable")
+        self.binary = binary
+        self.begin, self.end = where.address[by_address], (where.address + size)[by_address]
+        flags = binary.sections["flags"]
+        self.homes = np.flatnonzero(flags & elf.SHF_EXECINSTR != 0)
+
+    def free(self, places: Numbers) -> NDArray[np.bool_]:
+        """Which addresses lie in no section of an object."""
+        if not len(self.begin):
+            return np.ones(len(places), bool)
+        before = np.searchsorted(self.begin, places, side="right") - 1
+        return (before < 0) | (places >= self.end[np.maximum(before, 0)])
+
+    def code(self, address: int) -> bytes:
+        """Bytes from that address on; none where no code is, or that of an object."""
+        if address < 0 or not self.free(np.array([address], np.int64))[0]:
+            return b""
+        for home in self.homes.tolist():
+            row = self.binary.sections[home]
+            begin = address - int(row["addr"])
+            if 0 <= begin < int(row["size"]):
+                return bytes(self.binary.view(home)[begin : begin + _LONGEST])
+        return b""
 
 
 def _chosen(asked: Readings, which: NDArray[np.bool_]) -> Readings:
@@ -221,33 +263,14 @@ def _read(
     return value, bits, form, valid
 
 
-def _through(of: Processor, binary: elf.Elf, value: Numbers, bits: Numbers, valid: NDArray[np.bool_]) -> Numbers:
-    """The values, those that lead to what linkers put between replaced by where that leads."""
-    value = value.copy()
-    targets = np.unique(value[valid & (bits == WHOLE)])
-    reached = {at: final for at in targets.tolist() if (final := _final(of, binary, at)) is not None}
-    if reached:
-        value = np.array([reached.get(at, at) for at in value.tolist()], np.int64)
-    return value
-
-
-def _final(of: Processor, binary: elf.Elf, address: int) -> int | None:
-    """Where code at the address leads by itself; None if it is not what linkers put between."""
-    code = _code_at(binary, address)
-    return of.through(code, address) if code else None
-
-
-def _code_at(binary: elf.Elf, address: int) -> bytes:
-    """Bytes of code from that address on; none where no code is."""
-    sections = binary.sections
-    inside = (sections["flags"] & elf.SHF_EXECINSTR != 0) & (sections["addr"] <= address)
-    inside &= address < sections["addr"] + sections["size"]
-    found = np.flatnonzero(inside)
-    if address < 0 or not len(found):
-        return b""
-    row = sections[int(found[0])]
-    begin = address - int(row["addr"])
-    return bytes(binary.view(int(found[0]))[begin : begin + _LONGEST])
+def _through(of: Processor, between: _Between, value: Numbers, whole: NDArray[np.bool_]) -> Numbers:
+    """The values, ``whole`` ones that lead to what a linker put between replaced by where that leads."""
+    if not of.adds_code:
+        return value
+    targets = np.unique(value[whole])
+    found = {at: of.through(between.code(at), at) for at in targets[between.free(targets)].tolist()}
+    reached = {at: final for at, final in found.items() if final is not None}
+    return np.array([reached.get(at, at) for at in value.tolist()], np.int64) if reached else value
 
 
 def _whole(

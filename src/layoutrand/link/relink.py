@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from layoutrand.link import by_symbols, codecheck, lto
 from layoutrand.link.by_symbols import ProgramCode
 from layoutrand.link.code import Code
 from layoutrand.link.code_blocks import first_change
-from layoutrand.link.leads import after_stub, first_astray, undone
+from layoutrand.link.leads import ends_of_added_code, first_astray, undone
 from layoutrand.link.moved_objects import verify_moved
 from layoutrand.link.program_places import Program
 from layoutrand.linkers import link_order
@@ -232,12 +231,12 @@ def _check_gaps(
         first &= link.users_script | (families != FAMILIES.index(PLAIN))  # but not before code, where gaps are
         lowest[first] = address[first]
     slot = codecheck.first_wrong_gap(address, lowest, align)
-    while slot is not None and not own_gaps:  # what the linker puts between by itself is no gap of ours
-        end = int(lowest[slot] - gaps[slot])
-        behind = next((found for found in map(partial(after_stub, binary), (end, -(-end // 8) * 8)) if found), None)
-        if behind is None or behind > address[slot]:
+    while slot is not None and not own_gaps:  # what the linker puts behind a section by itself is no gap of ours
+        ends = ends_of_added_code(binary, where, code.size, int(lowest[slot] - gaps[slot]))
+        behind = [end for end in ends if end <= address[slot]]
+        if not behind:
             break
-        lowest[slot] = behind + gaps[slot]
+        lowest[slot] = behind[-1] + gaps[slot]
         slot = codecheck.first_wrong_gap(address, lowest, align)
     if own_gaps:  # how much is the linker's choice: that it padded at all can be seen
         if slot is None:
@@ -255,7 +254,7 @@ def _check_code(link: CapturedLink, code: Code, binary: elf.Elf, where: codechec
     if change is not None:
         index, offset = change
         raise CodeChanged(f"{_describe(link, index)} differs from identity at byte {offset}, addresses aside")
-    astray = first_astray(code.leads, binary, where, padded=padded) if code.leads else None
+    astray = first_astray(code.leads, binary, where, code.size, padded=padded) if code.leads else None
     if astray is not None:
         index, offset = astray
         raise CodeChanged(f"{_describe(link, index)} refers at byte {offset} to another place than in identity")

@@ -260,6 +260,16 @@ class Elf:
         return name
 
 
+def relocation_types(relocations: Table) -> NDArray[np.int64]:
+    """The type of each entry of a table of relocations."""
+    return (relocations["info"] & np.uint64(0xFFFFFFFF)).astype(np.int64)
+
+
+def relocation_symbols(relocations: Table) -> NDArray[np.int64]:
+    """The number of the symbol of each entry of a table of relocations."""
+    return (relocations["info"] >> np.uint64(32)).astype(np.int64)
+
+
 def is_elf(data: bytes) -> bool:
     """Whether the bytes begin as an ELF file does."""
     return data[:4] == b"\x7fELF"

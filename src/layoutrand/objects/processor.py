@@ -6,6 +6,7 @@ field taken too wide would hide changed code.
 
 from __future__ import annotations
 
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, Final
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.objects.elf import RELA, Table
+from layoutrand.objects.elf import RELA, Table, relocation_types
 from layoutrand.objects.reading import Numbers, Read, Readings, Relocations, Windows, Words
 
 _LONGEST: Final = 32
@@ -54,6 +55,12 @@ class Processor(ABC):
     of_itself: ClassVar[Mapping[int, bytes]] = {}
     """Those bits of the `loose` types."""
 
+    absolute: ClassVar[frozenset[int]] = frozenset()
+    """Kinds of `readings` of an address itself, which the dynamic linker writes where it is not known before."""
+
+    adds_code: ClassVar[bool] = False
+    """Whether linkers put code of their own between sections: what `through`, `beside` and `detour` know."""
+
     features: ClassVar[bytes] = b""
     """A note that promises every feature which a program has only if each of its objects promises it."""
 
@@ -67,11 +74,6 @@ class Processor(ABC):
     def is_cut(self, relocations: Table) -> bool:
         """Whether a linker makes a section with these relocations shorter than it is in its object."""
         del relocations
-        return False
-
-    def is_absolute(self, kind: int) -> bool:
-        """Whether a reading is of an address itself, which the dynamic linker writes where it is not known before."""
-        del kind
         return False
 
     def group(self, type_: int) -> int:
@@ -88,9 +90,6 @@ class Processor(ABC):
         """Where what a linker puts between sections by itself ends, if it is what the ``code`` at that address is."""
         del code, address
         return None
-
-    detours: ClassVar[bool] = False
-    """Whether there are words for which `detour` has an answer."""
 
     def detour(self, word: bytes, address: int) -> int | None:
         """Where an instruction was put that a linker has replaced by the ``word``; None if that is no such word."""
@@ -122,7 +121,7 @@ class Processor(ABC):
         assert relocations.dtype == RELA
         size = len(content)
         masks = WrittenBits(size + _LONGEST)
-        types = (relocations["info"] & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        types = relocation_types(relocations)
         offsets = relocations["offset"].astype(np.int64)
         if len(offsets) and not 0 <= int(offsets.min()) <= int(offsets.max()) <= size:
             raise FeatureUnsupported(f"{where}: a relocation lies outside the section; the object is damaged")
@@ -133,6 +132,12 @@ class Processor(ABC):
                 masks.add_field(offsets[types == kind] + step, bits)
         self.relax(relocations, content, masks)
         return masks.fields[:size], (masks.fields | masks.relaxed)[:size]
+
+
+def feature_note(property_: int) -> bytes:
+    """The note that has every bit of this property, which is the conjunction over all objects of a program."""
+    # type NT_GNU_PROPERTY_TYPE_0, of it the property, padded to 8 bytes
+    return struct.pack("<3I4s2I2I", 4, 16, 5, b"GNU\0", property_, 4, 0xFFFFFFFF, 0)
 
 
 class WrittenBits:

@@ -19,6 +19,8 @@ WHOLE: Final = -1
 """Bits of an address that a reading says: all of them."""
 
 _WORD: Final = 8
+_LONGEST_SECTION: Final = 40
+"""Bits of a place in a section."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,19 @@ class Relocations:
     def __len__(self) -> int:
         return len(self.section)
 
+    @property
+    def place(self) -> Numbers:
+        """A number for each place in each section, ascending within a section."""
+        return place_in(self.section, self.offset)
+
     def chosen(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Relocations:
         """Some of them."""
         return Relocations(**{name: column[which] for name, column in vars(self).items()})
+
+
+def place_in(section: Numbers, offset: Numbers) -> Numbers:
+    """A number for the place so far into that section: no place of one section is one of another."""
+    return (section << _LONGEST_SECTION) + offset
 
 
 def joined(parts: list[Relocations]) -> Relocations:

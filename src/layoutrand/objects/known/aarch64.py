@@ -15,8 +15,8 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.objects.elf import Table
-from layoutrand.objects.processor import Processor, WrittenBits
+from layoutrand.objects.elf import Table, relocation_symbols, relocation_types
+from layoutrand.objects.processor import Processor, WrittenBits, feature_note
 from layoutrand.objects.reading import (
     Numbers,
     Read,
@@ -156,9 +156,6 @@ _OF_GOT: Final = 8
 """Added to the readings of last bits of what may have been written for another model of thread-local data."""
 
 _ALL: Final = np.uint64(0xFFFFFFFF)
-_SECTION: Final = 40
-"""Bits of a place in a section."""
-
 _NOP: Final = 0xD503201F
 _BR_X16: Final = 0xD61F0200
 _PAGE_SIZE: Final = 4096
@@ -182,15 +179,14 @@ class _AArch64(Processor):
     fields: ClassVar[Mapping[int, bytes]] = {**of_itself, **{NUMBER[name]: _bits(_ADR | 1 << 31) for name in _PAGES}}
     loose = frozenset({*(NUMBER[name] for name in _PAGES), *_IN_PAIRS.values()})
     filling = b"\0\0\0\0"  # udf #0
-    detours = True
-    # type NT_GNU_PROPERTY_TYPE_0, of it GNU_PROPERTY_AARCH64_FEATURE_1_AND with every bit, padded to 8 bytes
-    features = struct.pack("<3I4s2I2I", 4, 16, 5, b"GNU\0", 0xC0000000, 4, 0xFFFFFFFF, 0)
+    features = feature_note(0xC0000000)  # GNU_PROPERTY_AARCH64_FEATURE_1_AND
+    absolute = frozenset({_ABS64, _ABS32})
+    adds_code = True
 
     def relax(self, relocations: Table, content: NDArray[np.uint8], masks: WrittenBits) -> None:
         """See `Processor`."""
-        types = (relocations["info"] & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        types, symbol = relocation_types(relocations), relocation_symbols(relocations)
         offset = relocations["offset"].astype(np.int64)
-        symbol = (relocations["info"] >> np.uint64(32)).astype(np.int64)
         behind = offset[np.isin(types, _CALLS_BEHIND)]
         for at in (offset[np.isin(types, _RELAXED)], behind + _WORD, behind + 2 * _WORD):
             for step in range(_WORD):
@@ -204,17 +200,12 @@ class _AArch64(Processor):
         """See `Processor`."""
         return _GROUPS.get(type_, 0)
 
-    def is_absolute(self, kind: int) -> bool:
-        """See `Processor`."""
-        return kind in (_ABS64, _ABS32)
-
     def readings(self, relocations: Relocations, image: Windows, place: Numbers) -> Readings:
         """See `Processor`."""
         del image, place
         types = relocations.type
         found = [readings(np.flatnonzero(types == NUMBER[name]), kind) for name, kind in _PLAIN.items()]
-        begins = relocations.section << _SECTION  # so that no place of one section is one of another
-        first, second = _pairs(begins + relocations.offset, types, relocations.symbol, relocations.addend)
+        first, second = _pairs(relocations.place, types, relocations.symbol, relocations.addend)
         found.append(readings(first, _PAIR, 0, _WORD))
         alone = np.ones(len(types), bool)
         alone[first] = alone[second] = False

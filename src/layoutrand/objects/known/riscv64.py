@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.objects.elf import Table
+from layoutrand.objects.elf import Table, relocation_types
 from layoutrand.objects.processor import Processor, WrittenBits
 from layoutrand.objects.reading import (
     Numbers,
@@ -24,6 +24,7 @@ from layoutrand.objects.reading import (
     Windows,
     Words,
     field,
+    place_in,
     readings,
     signed,
     together,
@@ -61,8 +62,6 @@ _HIGH: Final = [NUMBER[name] for name in ("PCREL_HI20", "GOT_HI20", "CALL", "CAL
 _HIGH_OF_TWO: Final = [
     NUMBER[name] for name in ("PCREL_HI20", "GOT_HI20", "TLS_GOT_HI20", "TLS_GD_HI20", "TLSDESC_HI20")
 ]
-_LOW_BY_LABEL: Final = ("PCREL_LO12_I", "PCREL_LO12_S")
-_LOW_BY_SYMBOL: Final = ("LO12_I", "LO12_S")
 _ABS64, _ABS32, _PREL32, _CALL, _JAL, _B, _CB, _CJ, _PAIR_I, _PAIR_S, _ABSOLUTE_I, _ABSOLUTE_S = range(12)
 """Readings."""
 
@@ -79,9 +78,11 @@ _PLAIN: Final = {
     "RVC_BRANCH": _CB,
     "RVC_JUMP": _CJ,
 }
+_LOW_BY_LABEL: Final = {"PCREL_LO12_I": _PAIR_I, "PCREL_LO12_S": _PAIR_S}
+_LOW_BY_SYMBOL: Final = {"LO12_I": _ABSOLUTE_I, "LO12_S": _ABSOLUTE_S}
+"""The lower half of an address, by how its upper half is found: a label at that, or the same symbol."""
+
 _AUIPC, _LUI, _JALR = 0x17, 0x37, 0x67
-_SECTION: Final = 40
-"""Bits of a place in a section."""
 
 
 class _RiscV(Processor):
@@ -92,6 +93,7 @@ class _RiscV(Processor):
         number: mask.to_bytes(width, "little") for number, mask, width in _TYPES.values()
     }
     filling = b"\0\0"  # an illegal instruction by definition
+    absolute = frozenset({_ABS64, _ABS32})
 
     def written(
         self, relocations: Table, content: NDArray[np.uint8], *, where: str
@@ -106,40 +108,28 @@ class _RiscV(Processor):
 
     def is_cut(self, relocations: Table) -> bool:
         """See `Processor`: what aligns itself leaves to the linker how many of its NOPs are needed."""
-        return bool((relocations["info"] & np.uint64(0xFFFFFFFF) == NUMBER["ALIGN"]).any())
+        return bool((relocation_types(relocations) == NUMBER["ALIGN"]).any())
 
     def relax(self, relocations: Table, content: NDArray[np.uint8], masks: WrittenBits) -> None:
         """See `Processor`."""
         del content
-        types = (relocations["info"] & np.uint64(0xFFFFFFFF)).astype(np.int64)
-        at = relocations["offset"][np.isin(types, _HIGH)].astype(np.int64)
+        at = relocations["offset"][np.isin(relocation_types(relocations), _HIGH)].astype(np.int64)
         masks.relaxed[at] |= np.uint8(_AUIPC_OR_LUI)
-
-    def is_absolute(self, kind: int) -> bool:
-        """See `Processor`."""
-        return kind in (_ABS64, _ABS32)
 
     def readings(self, relocations: Relocations, image: Windows, place: Numbers) -> Readings:
         """See `Processor`."""
         del image, place
         types = relocations.type
         found = [readings(np.flatnonzero(types == NUMBER[name]), kind) for name, kind in _PLAIN.items()]
-        begins = relocations.section << _SECTION
-        at = begins + relocations.offset
+        at = relocations.place
         high = np.flatnonzero(np.isin(types, _HIGH_OF_TWO))
         by_place = high[np.argsort(at[high], kind="stable")]
-        for names, shapes in ((_LOW_BY_LABEL, (_PAIR_I, _PAIR_S)), (_LOW_BY_SYMBOL, (_ABSOLUTE_I, _ABSOLUTE_S))):
-            for name, kind in zip(names, shapes, strict=True):
-                low = np.flatnonzero(types == NUMBER[name])
-                if names is _LOW_BY_LABEL:  # its symbol is a label at the first instruction
-                    low = low[relocations.target[low] >= 0]
-                    label = (relocations.target[low] << _SECTION) + relocations.value[low]
-                    slot = np.searchsorted(at[by_place], label)
-                    known = (slot < len(by_place)) & (at[by_place][np.minimum(slot, len(by_place) - 1)] == label)
-                    low, first = low[known], by_place[slot[known]]
-                else:
-                    low, first = _of_one_symbol(relocations, low)
-                found.append(readings(first, kind, 0, at[low] - at[first]))
+        for name, kind in _LOW_BY_LABEL.items():
+            low, first = _of_label(relocations, np.flatnonzero(types == NUMBER[name]), by_place)
+            found.append(readings(first, kind, 0, at[low] - at[first]))
+        for name, kind in _LOW_BY_SYMBOL.items():
+            low, first = _of_one_symbol(relocations, np.flatnonzero(types == NUMBER[name]))
+            found.append(readings(first, kind, 0, at[low] - at[first]))
         return together(found)
 
     def read(self, kind: int, first: Words, second: Words, address: Numbers, second_address: Numbers) -> Read:
@@ -170,6 +160,16 @@ class _RiscV(Processor):
         relative = kind in (_PAIR_I, _PAIR_S)
         valid = (word & np.uint64(0x7F)) == (_AUIPC if relative else _LUI)
         return Read(_upper(word) + low + (address if relative else 0), valid)
+
+
+def _of_label(relocations: Relocations, low: Numbers, by_place: Numbers) -> tuple[Numbers, Numbers]:
+    """Those of the rows whose symbol is a label at one of the rows ``by_place``, and for each that row."""
+    places = relocations.place[by_place]
+    low = low[relocations.target[low] >= 0] if len(places) else low[:0]
+    label = place_in(relocations.target[low], relocations.value[low])
+    slot = np.minimum(np.searchsorted(places, label), len(places) - 1)
+    known = places[slot] == label
+    return low[known], by_place[slot[known]]
 
 
 def _of_one_symbol(relocations: Relocations, low: Numbers) -> tuple[Numbers, Numbers]:

@@ -5,15 +5,14 @@ Numbers, widths and relaxations are those of the x86-64 psABI (System V ABI, AMD
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.objects.elf import Table
-from layoutrand.objects.processor import Processor, WrittenBits
+from layoutrand.objects.elf import Table, relocation_types
+from layoutrand.objects.processor import Processor, WrittenBits, feature_note
 from layoutrand.objects.reading import Numbers, Read, Readings, Relocations, Windows, Words, readings, signed, together
 
 # Number and width in bytes of each type that may stand in an object; the dynamic linker's own types do not.
@@ -54,8 +53,6 @@ _TO_CONSTANT: Final = (0xC7, 0x81, 0xF7)
 """Opcodes with an immediate, which a load from the GOT becomes where addresses have 32 bits."""
 
 _BRANCHES: Final = (0xE8, 0xE9)
-_SECTION: Final = 40
-"""Bits of a place in a section."""
 
 
 class _X86(Processor):
@@ -65,12 +62,12 @@ class _X86(Processor):
     fields: ClassVar[Mapping[int, bytes]] = {number: b"\xff" * width for number, width in _TYPES.values()}
     from_behind = frozenset(NUMBER[name] for name in ("PC32", "PLT32", "GOTPCREL", "GOTPCRELX", "REX_GOTPCRELX"))
     filling = b"\xcc"  # int3
-    # type NT_GNU_PROPERTY_TYPE_0, of it GNU_PROPERTY_X86_FEATURE_1_AND with every bit, padded to 8 bytes
-    features = struct.pack("<3I4s2I2I", 4, 16, 5, b"GNU\0", 0xC0000002, 4, 0xFFFFFFFF, 0)
+    features = feature_note(0xC0000002)  # GNU_PROPERTY_X86_FEATURE_1_AND
+    absolute = frozenset({_ABS32, _ABS32S, _ABS64})
 
     def relax(self, relocations: Table, content: NDArray[np.uint8], masks: WrittenBits) -> None:
         """See `Processor`."""
-        types = (relocations["info"] & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        types = relocation_types(relocations)
         offsets = relocations["offset"].astype(np.int64)
         kinds = set(types.tolist())
         for kind in kinds & RELAXED.keys():
@@ -108,14 +105,10 @@ class _X86(Processor):
             value = first.view(np.int64)
         return Read(value + address if kind in (_REL32, _REL64) else value, valid)
 
-    def is_absolute(self, kind: int) -> bool:
-        """See `Processor`."""
-        return kind in (_ABS32, _ABS32S, _ABS64)
-
 
 def _of_tls_call(relocations: Relocations) -> NDArray[np.bool_]:
     """Which are of the call of __tls_get_addr: where a linker has taken it out, the field holds something else."""
-    place = (relocations.section << _SECTION) + relocations.offset
+    place = relocations.place
     fields = [
         place[relocations.type == NUMBER[name]] + behind for name, behind in (("TLSGD", 8), ("TLSLD", 5), ("TLSLD", 6))
     ]
