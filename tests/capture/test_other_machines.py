@@ -61,5 +61,6 @@ def test_a_processor_that_no_one_here_knows_is_told_as_such(tmp_path: Path) -> N
     built = shop.build(shop.config("./cross -o prog a.c"), layouts=[1])
     (failure,) = {each.error for each in built.failures}
     assert (
-        "prog is for MIPS: layoutrand places and verifies code of AArch64, RISC-V (64 bits) and x86-64 alone" in failure
+        "prog is for MIPS: layoutrand places and verifies code of AArch64 (arm64), RISC-V (64 bits) and x86-64 alone"
+        in failure
     )

@@ -14,7 +14,8 @@ from layoutrand.cache.store import Cache
 from layoutrand.cache.upkeep import collect
 from layoutrand.capture.build_environment import build_environment
 from layoutrand.capture.records import read_records
-from layoutrand.capture.workspace import Workspace, workspace, write_wrappers
+from layoutrand.capture.workspace import Workspace, workspace
+from layoutrand.capture.wrappers import write_wrappers
 from layoutrand.config.build_recipe import NOT_INHERITED, Recipe
 from layoutrand.config.config import Build, System
 from layoutrand.errors import CacheError, ToolNotFound

@@ -28,10 +28,10 @@ def elf(machine, *, wide=2, order=1, kind=3):
         (elf(183), "x86_64", "AArch64 (arm64)"),
         (elf(243), "x86_64", "RISC-V (64 bits)"),
         (elf(62), "aarch64", "x86-64"),
-        (elf(3, wide=1), "riscv64", "x86 with 32 bits"),
-        (elf(21, order=2), "ppc64le", "PowerPC with 64 bits (big-endian)"),
+        (elf(3, wide=1), "riscv64", "x86 with 32 bits (-m32)"),
+        (elf(21, order=2), "ppc64le", "PowerPC with 64 bits"),
         (elf(22, order=2), "x86_64", "s390x"),
-        (elf(9), "x86_64", "a processor of number 9"),
+        (elf(9), "x86_64", "a processor of number 9 (64 bits)"),
         (elf(62), "x86_64", None),
         (elf(62, wide=1), "x86_64", None),  # x32
         (elf(3, wide=1), "x86_64", None),

@@ -336,7 +336,7 @@ def test_a_32_bit_program(simple: Workshop) -> None:
     else:
         result = simple.build("$CC -m32 -c *.c && $CC -m32 -o prog main.o u.o", seeds=[1])
     assert (
-        "prog is for x86 with 32 bits (-m32): layoutrand places and verifies code of AArch64, RISC-V (64 bits) and x86-64 alone"
+        "prog is for x86 with 32 bits (-m32): layoutrand places and verifies code of AArch64 (arm64), RISC-V (64 bits) and x86-64 alone"
         in failure_of(result).error
     )
 

@@ -157,6 +157,39 @@ def _addresses(program, binary):
     return codecheck.placed(binary, codecheck.placed_addresses(binary), masks.size).address
 
 
+FORWARDS = """
+.section .text._start,"ax"
+.globl _start
+_start: bl aim
+ret
+.section .text.forwards,"ax"
+.globl forwards
+forwards: b aim
+.section .text.aim,"ax"
+.globl aim
+aim: ret
+.section .note.GNU-stack,"",%progbits
+"""
+
+
+@pytest.mark.parametrize("kind", ["bfd", "lld"])
+def test_a_function_that_begins_with_a_branch_is_no_thunk(tmp_path, kind):
+    """A call of it would end at the same place, and is another call all the same."""
+    path = cross_compiled("aarch64", tmp_path, "a.s", FORWARDS)
+    program = Relinker(kind, tmp_path / "link", [path], "-m", "aarch64linux", program=cross_linker("aarch64", kind))
+    start, forwards, aim = (
+        [candidate.section.name for candidate in program.chosen].index(f".text.{name}")
+        for name in ("_start", "forwards", "aim")
+    )
+    proof = Proof(program)
+    order = [aim, start, forwards]
+    binary = program.link(order)
+    assert proof.wrong(binary, order) is None
+    distance = int(proof.where(binary).address[forwards] - proof.where(binary).address[start]) // 4
+    call = {proof.place(binary, start, 0): struct.pack("<I", 0x94000000 | distance & 0x3FFFFFF)}
+    assert proof.wrong(patched(binary, call), order) == "reference"
+
+
 FAR = """
 .section .text._start,"ax"
 .globl _start

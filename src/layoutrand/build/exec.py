@@ -17,7 +17,8 @@ from layoutrand.cache.store import Cache
 from layoutrand.capture.build_environment import build_environment
 from layoutrand.capture.collect import BuildPlace
 from layoutrand.capture.records import read_records
-from layoutrand.capture.workspace import Workspace, workspace, write_wrappers
+from layoutrand.capture.workspace import Workspace, workspace
+from layoutrand.capture.wrappers import write_wrappers
 from layoutrand.config.build_recipe import Recipe
 from layoutrand.config.config import Config
 from layoutrand.errors import LayoutNotApplied, ToolNotFound, UsageError

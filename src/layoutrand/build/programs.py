@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from layoutrand.platform.regular_file import ANY, open_regular
+from layoutrand.platform.regular_file import beginning
 
 _SKIPPED: Final = frozenset({".git"})
 _HEADER: Final = 20
@@ -47,22 +47,14 @@ def installed(sizes: Iterable[int], folders: Iterable[Path]) -> Iterator[Path]:
 
 def is_program(path: Path) -> bool:
     """Whether the file is a program or a shared library of 64 bits, for the processor that executes us."""
-    begin = _header(path)
+    begin = beginning(path, _HEADER)
     return begin.startswith(_ELF64) and begin[16:18] in _PROGRAM and begin[18:] == _machine()
 
 
 @cache
 def _machine() -> bytes:
     """The machine that our own interpreter is for, as in an ELF header."""
-    return _header(Path("/proc/self/exe"))[18:]
-
-
-def _header(path: Path) -> bytes:
-    try:
-        with open_regular(path, largest=ANY) as file:
-            return file.read(_HEADER)
-    except OSError:
-        return b""
+    return beginning("/proc/self/exe", _HEADER)[18:]
 
 
 def _files(folder: Path) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from layoutrand.capture.workspace import RUSTC, Workspace
+from layoutrand.capture.workspace import Workspace
+from layoutrand.capture.wrappers import RUSTC
 from layoutrand.config.build_recipe import NOT_INHERITED, SOURCE_EPOCH, Recipe
 from layoutrand.linkers.drivers import by_variable
 from layoutrand.linkers.known import linker

@@ -34,12 +34,8 @@ from layoutrand.capture.linked_files import (
 from layoutrand.capture.origin import Say
 from layoutrand.capture.records import read_records
 from layoutrand.capture.which_link import captured_link
-from layoutrand.capture.workspace import (
-    Workspace,
-    preparation,
-    workspace,
-    write_wrappers,
-)
+from layoutrand.capture.workspace import Workspace, workspace
+from layoutrand.capture.wrappers import preparation, write_wrappers
 from layoutrand.errors import (
     BuildFailed,
     CaptureFailed,

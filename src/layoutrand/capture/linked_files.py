@@ -23,7 +23,7 @@ from layoutrand.objects import dynamic, elf
 from layoutrand.objects.dynamic import Dynamic
 from layoutrand.objects.known import processors
 from layoutrand.platform.disk import cache_errors
-from layoutrand.platform.regular_file import ANY, PROGRAM, content_of_regular, open_regular
+from layoutrand.platform.regular_file import PROGRAM, beginning, content_of_regular
 
 _MOST_NAMED: Final = 12
 _ENOUGH_TO_TELL: Final = 64
@@ -157,12 +157,8 @@ def of_another_machine(artefact: str, data: bytes, toolchain: Toolchain) -> str:
 
 
 def first_bytes(path: Path) -> bytes:
-    """How a regular file begins, which tells what it is; nothing of what is none."""
-    try:
-        with open_regular(path, largest=ANY) as file:
-            return file.read(_ENOUGH_TO_TELL)
-    except OSError:
-        return b""
+    """As much of a file as tells what it is, see `beginning`."""
+    return beginning(path, _ENOUGH_TO_TELL)
 
 
 def is_elf_file(path: Path) -> bool:

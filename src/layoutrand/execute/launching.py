@@ -16,7 +16,7 @@ from layoutrand.host.launcher import Launcher, find_launcher, kernels_launcher
 from layoutrand.host.processors import HEADER, ForeignProcessor, foreign
 from layoutrand.instruments.instrument import Starter
 from layoutrand.model import Binary
-from layoutrand.platform.regular_file import ANY, open_regular
+from layoutrand.platform.regular_file import beginning
 
 _Artefact = tuple[str, str]
 """System and artefact."""
@@ -77,7 +77,7 @@ def checked_launching(
         if not begins_with_program(benchmark.command) and launcher is None:
             continue  # whatever the artefact is to that program, it is for that to know
         for binary in {binary.system: binary for binary in binaries if binary.artefact == name}.values():
-            header = _beginning(binary.path)
+            header = beginning(binary.path, HEADER)  # of a file that is not there is told elsewhere
             if (processor := foreign(header)) is None:
                 continue
             others[binary.system, name] = processor
@@ -93,15 +93,6 @@ def checked_launching(
     if interpreters:
         return Launching(kernels_launcher(next(iter(interpreters))), others)
     return Launching(launcher, others)
-
-
-def _beginning(path: Path) -> bytes:
-    """Of a file that is not there nothing: what becomes of that is told elsewhere."""
-    try:
-        with open_regular(path, largest=ANY) as file:
-            return file.read(HEADER)
-    except OSError:
-        return b""
 
 
 def _not_executed(benchmark: str, artefact: str, processor: ForeignProcessor) -> str:

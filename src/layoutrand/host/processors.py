@@ -10,6 +10,8 @@ import platform
 from dataclasses import dataclass
 from typing import Final
 
+from layoutrand.objects.elf import machine_words
+
 HEADER: Final = 128
 """Bytes from the beginning of a file, as many as binfmt_misc looks at."""
 
@@ -18,25 +20,24 @@ _UP_TO_MACHINE: Final = 20
 
 @dataclass(frozen=True)
 class ForeignProcessor:
-    """One kind: its name for people, qemu's for it, and the directory where Debian has libraries of it."""
+    """One kind: its name for people, qemu's for it, and the directory where Debian has libraries of it; "" for none."""
 
     words: str
-    qemu: str
-    libraries: str
+    qemu: str = ""
+    libraries: str = ""
 
 
-_KNOWN: Final = {
-    (3, 1, 1): ForeignProcessor("x86 with 32 bits", "i386", "i686-linux-gnu"),
-    (62, 2, 1): ForeignProcessor("x86-64", "x86_64", "x86_64-linux-gnu"),
-    (62, 1, 1): ForeignProcessor("x32, which is x86-64 with addresses of 32 bits", "", "x86_64-linux-gnux32"),
-    (8, 2, 1): ForeignProcessor("MIPS with 64 bits", "mips64el", "mips64el-linux-gnuabi64"),
-    (21, 2, 1): ForeignProcessor("PowerPC with 64 bits (little-endian)", "ppc64le", "powerpc64le-linux-gnu"),
-    (21, 2, 2): ForeignProcessor("PowerPC with 64 bits (big-endian)", "ppc64", "powerpc64-linux-gnu"),
-    (22, 2, 2): ForeignProcessor("s390x", "s390x", "s390x-linux-gnu"),
-    (40, 1, 1): ForeignProcessor("Arm with 32 bits", "arm", "arm-linux-gnueabihf"),
-    (183, 2, 1): ForeignProcessor("AArch64 (arm64)", "aarch64", "aarch64-linux-gnu"),
-    (243, 2, 1): ForeignProcessor("RISC-V (64 bits)", "riscv64", "riscv64-linux-gnu"),
-    (258, 2, 1): ForeignProcessor("LoongArch", "loongarch64", "loongarch64-linux-gnu"),
+_EMULATED: Final = {
+    (3, 1, 1): ("i386", "i686-linux-gnu"),
+    (62, 2, 1): ("x86_64", "x86_64-linux-gnu"),
+    (8, 2, 1): ("mips64el", "mips64el-linux-gnuabi64"),
+    (21, 2, 1): ("ppc64le", "powerpc64le-linux-gnu"),
+    (21, 2, 2): ("ppc64", "powerpc64-linux-gnu"),
+    (22, 2, 2): ("s390x", "s390x-linux-gnu"),
+    (40, 1, 1): ("arm", "arm-linux-gnueabihf"),
+    (183, 2, 1): ("aarch64", "aarch64-linux-gnu"),
+    (243, 2, 1): ("riscv64", "riscv64-linux-gnu"),
+    (258, 2, 1): ("loongarch64", "loongarch64-linux-gnu"),
 }
 """By (e_machine, class: 1 for 32 bits and 2 for 64, order of bytes: 1 for little-endian)."""
 
@@ -65,4 +66,4 @@ def foreign(header: bytes, machine: str | None = None) -> ForeignProcessor | Non
     number = int.from_bytes(header[_UP_TO_MACHINE - 2 : _UP_TO_MACHINE], "little" if order == 1 else "big")
     if number in _OF_MACHINES[machine] and order == (2 if machine == "s390x" else 1):
         return None
-    return _KNOWN.get((number, wide, order)) or ForeignProcessor(f"a processor of number {number}", "", "")
+    return ForeignProcessor(machine_words(header), *_EMULATED.get((number, wide, order), ()))

@@ -74,7 +74,7 @@ _ELF64_LITTLE_ENDIAN = b"\x02\x01"
 _MACHINES: Final = {3: "EM_386", 62: "EM_X86_64", 183: "EM_AARCH64", 243: "EM_RISCV"}
 _UP_TO_MACHINE: Final = 20
 _FLAGS: Final = slice(48, 52)
-_PROCESSORS: Final = {
+PROCESSORS: Final = {
     3: "x86 with 32 bits (-m32)",
     62: "x86-64",
     8: "MIPS",
@@ -283,13 +283,13 @@ def machine_words(data: bytes) -> str:
     machine = int.from_bytes(data[_UP_TO_MACHINE - 2 : _UP_TO_MACHINE], "little" if little else "big")
     if not wide and machine in _NARROW:
         return _NARROW[machine]
-    words = _PROCESSORS.get(machine, f"a processor of number {machine} ({64 if wide else 32} bits)")
+    words = PROCESSORS.get(machine, f"a processor of number {machine} ({64 if wide else 32} bits)")
     return words if little or machine not in _UNAME.values() else f"{words}, big-endian"
 
 
 def words_of(uname: str) -> str:
     """As `machine_words` calls the machine of that name; the name itself for one that cannot be done."""
-    return _PROCESSORS[_UNAME[uname]] if uname in _UNAME else uname
+    return PROCESSORS[_UNAME[uname]] if uname in _UNAME else uname
 
 
 def read(data: bytes, *, name: str) -> Elf:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.objects.elf import RELA, Table, relocation_types
+from layoutrand.objects.elf import PROCESSORS, RELA, Table, relocation_types
 from layoutrand.objects.reading import Numbers, Read, Readings, Relocations, Windows, Words
 
 _LONGEST: Final = 32
@@ -30,9 +30,6 @@ class Processor(ABC):
 
     number: ClassVar[int]
     """``e_machine`` in the header of an ELF file."""
-
-    words: ClassVar[str]
-    """What people call it."""
 
     fields: ClassVar[Mapping[int, bytes]]
     """Relocation type -> the bits that it writes, from its offset on, as a mask of bytes.
@@ -63,6 +60,11 @@ class Processor(ABC):
 
     features: ClassVar[bytes] = b""
     """A note that promises every feature which a program has only if each of its objects promises it."""
+
+    @property
+    def words(self) -> str:
+        """What people call it."""
+        return PROCESSORS[self.number]
 
     @abstractmethod
     def relax(self, relocations: Table, content: NDArray[np.uint8], masks: WrittenBits) -> None:

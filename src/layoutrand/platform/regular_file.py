@@ -63,6 +63,15 @@ def content_of_regular(path: str | bytes | os.PathLike[str], *, largest: int) ->
     return data
 
 
+def beginning(path: str | bytes | os.PathLike[str], size: int) -> bytes:
+    """How a regular file begins, which tells what it is; nothing of one that is not there, or cannot be read."""
+    try:
+        with open_regular(path, largest=ANY) as file:
+            return file.read(size)
+    except OSError:
+        return b""
+
+
 def all_of(file: BufferedReader, most: int) -> bytes:
     """What is left in the file, at most so many bytes; memory is taken for what there is alone."""
     parts = [file.read(min(most, max(os.fstat(file.fileno()).st_size + 1, _AT_ONCE)))]

@@ -173,7 +173,6 @@ def _bits(bits: int | str) -> bytes:
 class _AArch64(Processor):
     machine = "EM_AARCH64"
     number = 183
-    words = "AArch64"
     of_itself: ClassVar[Mapping[int, bytes]] = {number: _bits(bits) for number, bits in _TYPES.values()}
     # ADRP may become ADR, where an erratum of Cortex-A53 (843419) forbids it to be the last but one of a page.
     fields: ClassVar[Mapping[int, bytes]] = {**of_itself, **{NUMBER[name]: _bits(_ADR | 1 << 31) for name in _PAGES}}

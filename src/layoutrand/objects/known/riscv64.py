@@ -88,7 +88,6 @@ _AUIPC, _LUI, _JALR = 0x17, 0x37, 0x67
 class _RiscV(Processor):
     machine = "EM_RISCV"
     number = 243
-    words = "RISC-V (64 bits)"
     fields: ClassVar[Mapping[int, bytes]] = {
         number: mask.to_bytes(width, "little") for number, mask, width in _TYPES.values()
     }

@@ -58,7 +58,6 @@ _BRANCHES: Final = (0xE8, 0xE9)
 class _X86(Processor):
     machine = "EM_X86_64"
     number = 62
-    words = "x86-64"
     fields: ClassVar[Mapping[int, bytes]] = {number: b"\xff" * width for number, width in _TYPES.values()}
     from_behind = frozenset(NUMBER[name] for name in ("PC32", "PLT32", "GOTPCREL", "GOTPCRELX", "REX_GOTPCRELX"))
     filling = b"\xcc"  # int3
