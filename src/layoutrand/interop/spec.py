@@ -102,6 +102,8 @@ def parse_csv(text: str, source: str) -> Imported:
         else:
             if len(cells) > len(header):
                 raise unreadable(source, f"{len(cells)} cells under {len(header)} columns", line=line)
+            if len(cells) <= header.index("Benchmark"):
+                raise unreadable(source, "no cell in column 'Benchmark'; is the line complete?", line=line)
             _take(dict(zip(header, cells, strict=False)), found, source, line)
     else:
         raise unreadable(source, "ends within the table of results; is the file complete?", line=len(lines))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -40,7 +41,7 @@ _LONGEST: Final = 32
 
 @dataclass(frozen=True)
 class Leads:
-    """References of placed sections, and where each leads; all shape (n,) but the last.
+    """References of placed sections by ascending kind, and where each leads; all shape (n,) but the last two.
 
     The instruction lies ``offset`` bytes into its ``section`` (capture index), the second of two ``other`` bytes
     further on; ``kind`` and ``form`` are how it is read, and what else is read. It leads ``at`` bytes behind the
@@ -99,6 +100,7 @@ def learn(binary: elf.Elf, where: Placed, masks: Masks) -> LearnedLeads:
     place, address = _places(binary, where)
     image = Windows(binary.data)
     asked = of.readings(relocations, image, place[relocations.section] + relocations.offset)
+    asked = _chosen(asked, np.argsort(asked.kind, kind="stable"))
     if binary.kind != "ET_EXEC":
         asked = _chosen(asked, ~np.isin(asked.kind, list(of.absolute)))
     section, offset = relocations.section[asked.row], relocations.offset[asked.row] + asked.shift
@@ -234,7 +236,7 @@ class _Between:
         return b""
 
 
-def _chosen(asked: Readings, which: NDArray[np.bool_]) -> Readings:
+def _chosen(asked: Readings, which: NDArray[np.bool_] | NDArray[np.intp]) -> Readings:
     return Readings(asked.row[which], asked.kind[which], asked.shift[which], asked.other[which])
 
 
@@ -247,19 +249,20 @@ def _places(binary: elf.Elf, where: Placed) -> tuple[Numbers, Numbers]:
 def _read(
     of: Processor, image: Windows, kinds: Numbers, place: Numbers, address: Numbers, other: Numbers
 ) -> tuple[Numbers, Numbers, Numbers, NDArray[np.bool_]]:
-    """Value, its bits, form, and whether it could be read at all, of each reference."""
+    """Value, its bits, form, and whether it could be read at all, of each reference; those of a kind stand together."""
     value, bits, form = (np.zeros(len(kinds), np.int64) for _ in range(3))
     valid = np.zeros(len(kinds), bool)
     first = image.words(place)
     two = np.flatnonzero(other != 0)
     second = np.zeros(len(kinds), np.uint64)
     second[two] = image.words(place[two] + other[two])
-    for kind in np.unique(kinds).tolist():
-        of_kind = np.flatnonzero(kinds == kind)
-        found = of.read(kind, first[of_kind], second[of_kind], address[of_kind], (address + other)[of_kind])
-        value[of_kind], bits[of_kind], valid[of_kind] = found.value, found.bits, found.valid
+    bounds = [0, *(np.flatnonzero(np.diff(kinds)) + 1).tolist(), len(kinds)] if len(kinds) else []
+    for begin, end in pairwise(bounds):
+        span = slice(begin, end)
+        found = of.read(int(kinds[begin]), first[span], second[span], address[span], address[span] + other[span])
+        value[span], bits[span], valid[span] = found.value, found.bits, found.valid
         if found.form is not None:
-            form[of_kind] = found.form
+            form[span] = found.form
     return value, bits, form, valid
 
 

@@ -117,16 +117,17 @@ class Windows:
         self._windows = self._of(data)
 
     @staticmethod
-    def _of(data: bytes) -> NDArray[np.void]:
-        return np.ndarray((max(0, len(data) - _WORD + 1),), f"V{_WORD}", data, strides=(1,))
+    def _of(data: bytes) -> Words:
+        return np.ndarray(
+            (max(0, len(data) - _WORD + 1),), np.uint64, data, strides=(1,)
+        )  # at any byte, aligned or not
 
     def words(self, at: Numbers) -> Words:
         """The eight bytes from each place on as a number, zeros where the file ends; shape (n,)."""
         if len(at) and int(at.max()) >= len(self._windows):
             self._data += bytes(max(0, int(at.max()) + _WORD - len(self._data)))
             self._windows = self._of(self._data)
-        found: Words = self._windows[at].view(np.uint64)
-        return found
+        return self._windows[at]
 
 
 def signed(value: Words, bits: int) -> Numbers:
