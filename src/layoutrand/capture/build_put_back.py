@@ -8,6 +8,7 @@ the one that the build would have given.  It is proved as any other.
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -83,7 +84,11 @@ def keep_build(order: BuildOrder, made: InstrumentedBuild, cache: Cache, say: Sa
     except (NotKept, CacheError) as error:
         cache.remember(kept_name(key), {"why": str(error)})
         if room():
-            say(f"{order.recipe.system}: the build is not kept: {error}. Another artefact of it needs another build")
+            stock = "stock " if order.recipe.variant == "stock" else ""
+            say(
+                f"{order.recipe.system}: the {stock}build is not kept: {error}. Another artefact of it needs another "
+                "build"
+            )
         return
     cache.remember(kept_name(key), {"why": ""})
     collect_builds(cache, room())
@@ -98,8 +103,8 @@ def find_kept(order: BuildOrder, cache: Cache) -> tuple[WholeBuild | None, str]:
         return None, ""
     if known.get("why"):
         return None, f"the earlier build is not kept: {known['why']}"
-    if order.key in known.get("past", []):
-        return None, "the earlier build was compiled past the wrappers"
+    if order.key in known.get("failed", []):
+        return None, "the earlier build did not give what is asked for"
     folder = kept_folder(cache, key)
     if not folder.exists():
         return None, "the earlier build is not in the cache any more"
@@ -120,13 +125,15 @@ def find_kept(order: BuildOrder, cache: Cache) -> tuple[WholeBuild | None, str]:
 
 
 def doubt_kept(order: BuildOrder, cache: Cache) -> None:
-    """An artefact was compiled past the wrappers: who asks for it again has changed what no key knows of.
+    """An artefact cannot be had of the build: who asks for it again has changed what no key knows of.
 
-    Other artefacts of the same build may be as they should.
+    A library was installed that the build looks for, or what was compiled past the wrappers is not any more.  Other
+    artefacts of the same build may be as they should.
     """
-    if order.kept_key:
-        known = cache.recall(kept_name(order.kept_key)) or {}
-        cache.remember(kept_name(order.kept_key), {**known, "past": [*known.get("past", []), order.key]})
+    known = cache.recall(kept_name(order.kept_key)) if order.kept_key else None
+    if known is not None:
+        failed = {*known.get("failed", []), order.key}
+        cache.remember(kept_name(order.kept_key), {**known, "failed": sorted(failed)})
 
 
 @contextmanager
@@ -139,7 +146,7 @@ def put_back(order: BuildOrder, whole: WholeBuild, log: Path, cache: Cache) -> I
     ):
         unpack_build(whole.tree, whole.contents, space.base)
         with cache_errors("write", log):
-            os.replace(space.base / _LOG, log)
+            shutil.move(space.base / _LOG, log)  # perhaps on another file system
             mask_file(log, order.recipe.redaction.patterns())
         yield InstrumentedBuild(space, space.tree, log, build.build_s)
 
