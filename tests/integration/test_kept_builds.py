@@ -22,6 +22,7 @@ from layoutrand.cache.upkeep import collect, collect_builds, entries
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.platform.disk import sha256_file
 from overwrite import overwrite
+from startkit import layoutrand
 from workshop import FILLER, Workshop, main_calling, many_functions, only_error, programs_of, require, whole
 
 COUNT = "echo built >> {log}; "
@@ -526,6 +527,17 @@ def test_the_cache_and_the_directories_to_build_in_may_be_on_two_file_systems(gn
         whole(build(shop))
         whole(build(shop, "other"))
     assert builds(shop) == 2
+
+
+def test_what_kept_builds_take_and_may_take_is_told_with_the_cache(made):
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(made.cache)}
+    last = layoutrand("cache", "ls", env=env).stdout.splitlines()[-1]
+    fewer = layoutrand("cache", "ls", env={**env, ROOM: "500M"}).stdout.splitlines()[-1]
+    strange = layoutrand("cache", "ls", env={**env, ROOM: "much"})
+
+    assert re.fullmatch(rf"of these \d\.\d MiB are kept builds, which may have 8\.00 GiB \({ROOM}\)", last)
+    assert fewer.endswith(f"may have 500.0 MiB ({ROOM})")
+    assert (strange.returncode, strange.stdout) == (2, "") and f"{ROOM} much" in strange.stderr
 
 
 def test_a_build_in_the_users_tree_is_not_kept(gnu):

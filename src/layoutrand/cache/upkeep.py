@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 import uuid
@@ -164,8 +165,23 @@ def _clear_abandoned(cache: Cache) -> None:
         parts = path.name.rsplit("-", 2)
         alive = len(parts) == 3 and parts[1].isdigit() and is_at_work(int(parts[1]))
         with suppress(FileNotFoundError):  # its own process was as quick
-            if not alive and path.lstat().st_mtime < hour_ago:
+            if not alive and path.lstat().st_mtime < hour_ago and not _is_held(path):
                 remove_tree(path)
+
+
+def _is_held(path: Path) -> bool:
+    """Whether somebody holds the lock on the directory: a build that was put back has the number of who made it."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:  # another one says that there are no such locks here
+        return isinstance(error, BlockingIOError)
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _clear_listings(cache: Cache) -> None:
