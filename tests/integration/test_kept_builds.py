@@ -469,6 +469,23 @@ def test_what_is_kept_is_for_its_owner_alone(made):
     assert [folder.stat().st_mode & 0o077 for folder in kept(made)] == [0, 0]
 
 
+def test_builds_of_another_user_are_in_nobodys_way_and_stay(made, monkeypatch):
+    """Who shares a cache can tell nothing of them, neither that they are damaged."""
+    before, access = kept(made), os.access
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "access", lambda path, mode: path not in before and access(path, mode))
+        whole(build(made, "other"))
+        assert builds(made) == 4
+        assert len([text for text in said_again(made) if "the earlier build is another user's (" in text]) == 2
+        told = [text for text in made.said if "build is not kept: another user's is there (" in text]
+        assert len(told) == 2
+        assert verify(Cache(made.cache)) == []
+        assert collect_builds(Cache(made.cache), 0).evicted == ()
+        assert kept(made) == before
+    assert not build(made, "other", "prog").failures
+    assert builds(made) == 4
+
+
 def test_a_damaged_capture_is_captured_again_without_a_build(made):
     [result] = [whole(build(made)).result]
     next((Cache(made.cache).capture_path(result.capture.id) / "0/root").rglob("*.o")).write_bytes(b"x")

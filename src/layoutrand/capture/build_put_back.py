@@ -19,6 +19,7 @@ from typing import Final
 from layoutrand.cache.kept_builds import (
     KeptBuild,
     NotKept,
+    is_anothers,
     is_undamaged,
     kept_folder,
     kept_tree,
@@ -101,14 +102,13 @@ def find_kept(order: BuildOrder, cache: Cache) -> tuple[WholeBuild | None, str]:
     known = cache.recall(kept_name(key)) if key else None
     if known is None:
         return None, ""
-    if known.get("why"):
-        return None, f"the earlier build is not kept: {known['why']}"
     if order.key in known.get("failed", []):
         return None, "the earlier build did not give what is asked for"
     folder = kept_folder(cache, key)
     if not folder.exists():
-        return None, "the earlier build is not in the cache any more"
-    if not os.access(folder, os.R_OK | os.X_OK):
+        why = known.get("why")
+        return None, f"the earlier build is not {f'kept: {why}' if why else 'in the cache any more'}"
+    if is_anothers(folder):
         return None, f"the earlier build is another user's ({folder})"
     build = load_build(cache, key)
     found = kept_tree(folder, build) if build is not None else None
