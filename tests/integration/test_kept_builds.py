@@ -469,6 +469,18 @@ def test_what_is_kept_is_for_its_owner_alone(made):
     assert [folder.stat().st_mode & 0o077 for folder in kept(made)] == [0, 0]
 
 
+def test_a_build_is_taken_where_what_is_remembered_of_it_is_lost(made):
+    """It says itself what it is; `cache verify --mend` removes damaged records."""
+    for record in (made.cache / "keys").glob("kept-*.json"):
+        record.write_bytes(b"damaged")
+    assert {entry.kind for entry, _ in verify(Cache(made.cache))} == {"record"}
+    whole(build(made, "other"))
+    assert builds(made) == 2
+    only_error(build(made, "none", layouts=[IDENTITY]))
+    only_error(build(made, "none", layouts=[IDENTITY]))
+    assert builds(made) == 3
+
+
 def test_builds_of_another_user_are_in_nobodys_way_and_stay(made, monkeypatch):
     """Who shares a cache can tell nothing of them, neither that they are damaged."""
     before, access = kept(made), os.access

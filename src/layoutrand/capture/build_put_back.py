@@ -10,17 +10,16 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from layoutrand.cache.kept_builds import (
     KeptBuild,
     NotKept,
     is_anothers,
-    is_undamaged,
     kept_folder,
     kept_tree,
     load_build,
@@ -29,7 +28,7 @@ from layoutrand.cache.kept_builds import (
     unpack_build,
 )
 from layoutrand.cache.keys import kept_name
-from layoutrand.cache.packed_tree import PackedTree
+from layoutrand.cache.packed_tree import PackedTree, is_whole
 from layoutrand.cache.store import Cache
 from layoutrand.cache.upkeep import collect_builds
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
@@ -85,9 +84,8 @@ def keep_build(order: BuildOrder, made: InstrumentedBuild, cache: Cache, say: Sa
     except (NotKept, CacheError) as error:
         cache.remember(kept_name(key), {"why": str(error)})
         if room():
-            stock = "stock " if order.recipe.variant == "stock" else ""
             say(
-                f"{order.recipe.system}: the {stock}build is not kept: {error}. Another artefact of it needs another "
+                f"{order.recipe.system}: the {order.called} is not kept: {error}. Another artefact of it needs another "
                 "build"
             )
         return
@@ -99,12 +97,11 @@ def find_kept(order: BuildOrder, cache: Cache) -> tuple[WholeBuild | None, str]:
     """The build, if it is kept and can be put back; else why not, "" where there was none."""
     room()  # what it says is wrong before anything is built
     key = order.kept_key
-    known = cache.recall(kept_name(key)) if key else None
-    if known is None:
+    known, folder = _known(key, cache), kept_folder(cache, key)
+    if not key or known is None:
         return None, ""
     if order.key in known.get("failed", []):
         return None, "the earlier build did not give what is asked for"
-    folder = kept_folder(cache, key)
     if not folder.exists():
         why = known.get("why")
         return None, f"the earlier build is not {f'kept: {why}' if why else 'in the cache any more'}"
@@ -112,7 +109,7 @@ def find_kept(order: BuildOrder, cache: Cache) -> tuple[WholeBuild | None, str]:
         return None, f"the earlier build is another user's ({folder})"
     build = load_build(cache, key)
     found = kept_tree(folder, build) if build is not None else None
-    if build is None or found is None or not is_undamaged(folder, build):
+    if build is None or found is None or not is_whole(*found):
         return None, f"the earlier build is damaged in the cache ({folder})"
     if not could_be_at(cache, Path(build.base)):
         return None, f"the earlier build lay in {build.base}, and its links name files there"
@@ -130,10 +127,16 @@ def doubt_kept(order: BuildOrder, cache: Cache) -> None:
     A library was installed that the build looks for, or what was compiled past the wrappers is not any more.  Other
     artefacts of the same build may be as they should.
     """
-    known = cache.recall(kept_name(order.kept_key)) if order.kept_key else None
-    if known is not None:
+    known = _known(order.kept_key, cache)
+    if order.kept_key and known is not None:
         failed = {*known.get("failed", []), order.key}
         cache.remember(kept_name(order.kept_key), {**known, "failed": sorted(failed)})
+
+
+def _known(key: str, cache: Cache) -> Mapping[str, Any] | None:
+    """What is remembered of a build that may be kept, nothing where its record is lost; None where there was none."""
+    known = cache.recall(kept_name(key))
+    return {} if known is None and kept_folder(cache, key).exists() else known
 
 
 @contextmanager

@@ -110,9 +110,8 @@ def obtained(
             with built(order, cache, runner, jobs=jobs, say=say) as made:
                 yield made
             return
-        stock = "stock " if order.recipe.variant == "stock" else ""
         say(
-            f"{order.recipe.system}: no {stock}build is needed: that of {whole.build.when} is kept (`layoutrand cache "
+            f"{order.recipe.system}: no {order.called} is needed: that of {whole.build.when} is kept (`layoutrand cache "
             "gc --builds` forgets it)"
         )
         with put_back(order, whole, _log(order, cache), cache) as back:
