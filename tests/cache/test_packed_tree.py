@@ -101,6 +101,25 @@ def test_a_damaged_tar_archive_is_a_file_as_any_other(tree, tmp_path):
         (tmp_path / "contents").unlink()
 
 
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.REGTYPE])
+@pytest.mark.parametrize("size", [1 << 62, 1 << 80, -1024], ids=["huge", "more than there can be", "negative"])
+def test_a_tar_archive_that_says_any_size_is_a_file_as_any_other(tmp_path, kind, size):
+    """Those of the user's own, such as what an archiver is tested with, are not even looked into."""
+    header = tarfile.TarInfo("x")
+    header.type = kind
+    data = bytearray(header.tobuf(tarfile.GNU_FORMAT))
+    data[124:136] = (b"\x80" if size > 0 else b"\xff") + (size % (1 << 88)).to_bytes(11, "big")
+    data[148:156] = b" " * 8
+    data[148:156] = b"%06o\0 " % sum(data)
+    for name in ("src/test.tar", "rec/inputs.tar"):
+        (tmp_path / "base" / name).parent.mkdir(parents=True)
+        (tmp_path / "base" / name).write_bytes(bytes(data) + bytes(1024))
+    found = packed(tmp_path / "base", tmp_path)
+    (tmp_path / "out").mkdir()
+    unpack(found, tmp_path / "contents", tmp_path / "out")
+    assert described(tmp_path / "out") == described(tmp_path / "base")
+
+
 def test_pipes_and_sockets_are_left_alone(tree, tmp_path):
     os.mkfifo(tree / "src/pipe")
     with socket.socket(socket.AF_UNIX) as made:

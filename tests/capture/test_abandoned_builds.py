@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from layoutrand.cache.store import Cache
+from layoutrand.cache.upkeep import collect
 from layoutrand.capture.workspace import _hold, _kernel, end_abandoned_builds, workspace
 
 KEY = "0123456789abcdef"
@@ -60,6 +61,19 @@ def test_a_build_in_another_container_that_shares_the_cache_is_left_alone(cache,
     assert base.exists()
     os.close(holder)
     assert end_abandoned_builds(cache) == 0
+    assert not base.exists()
+
+
+def test_gc_leaves_a_build_alone_that_was_put_back_where_one_that_has_ended_made_it(cache, nobody):
+    """However long that is ago."""
+    base = place(cache, nobody)
+    with workspace(cache, KEY, at=base):
+        os.utime(base, (1, 1))
+        collect(cache, 0)
+        assert base.exists()
+    base = place(cache, nobody)
+    os.utime(base, (1, 1))
+    collect(cache, 0)
     assert not base.exists()
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from layoutrand.cache.upkeep import collect, collect_builds, entries
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.platform.disk import sha256_file
 from overwrite import overwrite
+from startkit import layoutrand
 from workshop import FILLER, Workshop, main_calling, many_functions, only_error, programs_of, require, whole
 
 COUNT = "echo built >> {log}; "
@@ -350,7 +352,10 @@ def test_where_there_is_no_room_it_is_told_and_nothing_else_is_different(gnu, mo
     whole(build(gnu, "other"))
 
     why = f"it has more than {ROOM}, 0.0 MiB"
-    assert first == [f"sys: the build is not kept: {why}. Another artefact of it needs another build"] * 2
+    assert sorted(first) == [
+        f"sys: the {kind}build is not kept: {why}. Another artefact of it needs another build"
+        for kind in ("", "stock ")
+    ]
     assert f"sys: its stock build is made again: the earlier build is not kept: {why}" in gnu.said
     assert (builds(gnu), kept(gnu)) == (4, [])
 
@@ -438,12 +443,59 @@ def test_who_has_mended_what_no_key_knows_of_gets_another_build(gnu, cflags):
     whole(build(gnu, **changes))
 
     assert builds(gnu) == (4 if cflags else 3)  # the stock build was as it should
-    assert any("the earlier build was compiled past the wrappers" in text for text in said_again(gnu))
+    assert any("the earlier build did not give what is asked for" in text for text in said_again(gnu))
+
+
+def test_who_has_installed_what_an_artefact_takes_gets_another_build(gnu):
+    """No key knows what a build looks for; the same name asked again is asked of another build."""
+    gnu.write(main__c=main_calling("pad0", "pad1"), pad__c=FILLER)
+    library = gnu.project / "library"
+    command = (
+        f"$CC -c main.c pad.c && $CC -o prog main.o pad.o && if [ -e {library} ]; then $CC -o other pad.o main.o; fi"
+    )
+    missing = build(gnu, "other", command=command)
+    library.touch()
+    whole(build(gnu, "other", command=command))
+
+    assert all("made no other" in failure.error for failure in missing.failures)
+    assert builds(gnu) == 4
+    assert len([text for text in said_again(gnu) if "the earlier build did not give what is asked for" in text]) == 2
+    whole(build(gnu, "prog", command=command))
+    assert builds(gnu) == 4
 
 
 def test_what_is_kept_is_for_its_owner_alone(made):
     """A build writes into its tree what its environment told it."""
     assert [folder.stat().st_mode & 0o077 for folder in kept(made)] == [0, 0]
+
+
+def test_a_build_is_taken_where_what_is_remembered_of_it_is_lost(made):
+    """It says itself what it is; `cache verify --mend` removes damaged records."""
+    for record in (made.cache / "keys").glob("kept-*.json"):
+        record.write_bytes(b"damaged")
+    assert {entry.kind for entry, _ in verify(Cache(made.cache))} == {"record"}
+    whole(build(made, "other"))
+    assert builds(made) == 2
+    only_error(build(made, "none", layouts=[IDENTITY]))
+    only_error(build(made, "none", layouts=[IDENTITY]))
+    assert builds(made) == 3
+
+
+def test_builds_of_another_user_are_in_nobodys_way_and_stay(made, monkeypatch):
+    """Who shares a cache can tell nothing of them, neither that they are damaged."""
+    before, access = kept(made), os.access
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "access", lambda path, mode: path not in before and access(path, mode))
+        whole(build(made, "other"))
+        assert builds(made) == 4
+        assert len([text for text in said_again(made) if "the earlier build is another user's (" in text]) == 2
+        told = [text for text in made.said if "build is not kept: another user's is there (" in text]
+        assert len(told) == 2
+        assert verify(Cache(made.cache)) == []
+        assert collect_builds(Cache(made.cache), 0).evicted == ()
+        assert kept(made) == before
+    assert not build(made, "other", "prog").failures
+    assert builds(made) == 4
 
 
 def test_a_damaged_capture_is_captured_again_without_a_build(made):
@@ -490,6 +542,31 @@ def test_a_cache_that_was_moved_keeps_no_builds(made, tmp_path):
 
     assert builds(moved) == 4
     assert any("the earlier build lay in" in text for text in said_again(moved))
+
+
+def test_the_cache_and_the_directories_to_build_in_may_be_on_two_file_systems(gnu, tmp_path, monkeypatch):
+    """A makefile would not take the cache's path, so the build is in the system's temporary directory."""
+    elsewhere = Path("/dev/shm")
+    if not elsewhere.is_dir() or elsewhere.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("/dev/shm is no file system of its own")
+    with tempfile.TemporaryDirectory(dir=elsewhere) as temporary:
+        monkeypatch.setattr(tempfile, "tempdir", temporary)
+        shop = Workshop(gnu.project, tmp_path / "a cache")
+        gnu.write(main__c=main_calling("pad0", "pad1"), pad__c=FILLER)
+        whole(build(shop))
+        whole(build(shop, "other"))
+    assert builds(shop) == 2
+
+
+def test_what_kept_builds_take_and_may_take_is_told_with_the_cache(made):
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(made.cache)}
+    last = layoutrand("cache", "ls", env=env).stdout.splitlines()[-1]
+    fewer = layoutrand("cache", "ls", env={**env, ROOM: "500M"}).stdout.splitlines()[-1]
+    strange = layoutrand("cache", "ls", env={**env, ROOM: "much"})
+
+    assert re.fullmatch(rf"of these \d\.\d MiB are kept builds, which may have 8\.00 GiB \({ROOM}\)", last)
+    assert fewer.endswith(f"may have 500.0 MiB ({ROOM})")
+    assert (strange.returncode, strange.stdout) == (2, "") and f"{ROOM} much" in strange.stderr
 
 
 def test_a_build_in_the_users_tree_is_not_kept(gnu):

@@ -213,8 +213,8 @@ class _Job:
             say=setup.progress.say,
             layout=layout,
             relinking=laid_out,
-        ) as (space, tree, log, build_s):
-            yield FinishedBuild(apply.read_outcomes(space), tree, log, build_s)
+        ) as made:
+            yield FinishedBuild(apply.read_outcomes(made.space), made.tree, made.log, made.build_s)
 
     def _made(
         self, reference: Capture, build: FinishedBuild, artefact: str, layout: LayoutName

@@ -81,6 +81,11 @@ def kept_folder(cache: Cache, key: str) -> Path:
     return cache.root / KEPT_BUILDS / key
 
 
+def is_anothers(folder: Path) -> bool:
+    """Whether what is kept there is another user's, who alone can read it."""
+    return folder.exists() and not os.access(folder, os.R_OK | os.X_OK)
+
+
 def room() -> int:
     """How many bytes all kept builds may have together; raises `UsageError` for what is no size."""
     return size_of(os.environ.get(ROOM) or _DEFAULT_ROOM, ROOM)
@@ -95,6 +100,8 @@ def store_build(cache: Cache, build: KeptBuild, beside: Mapping[str, Path], is_w
     most = min(room(), free)
     if most == 0 and free:
         raise NotKept(f"{ROOM} is 0")
+    if is_anothers(kept_folder(cache, build.key)):
+        raise NotKept(f"another user's is there ({kept_folder(cache, build.key)})")
     with cache.scratch("keep") as scratch:
         try:
             scratch.chmod(_OWN)

@@ -15,7 +15,7 @@ from typing import Any
 
 from layoutrand.cache import keys
 from layoutrand.cache.capture_record import Capture, identity_facts
-from layoutrand.cache.kept_builds import RECORD_OF_BUILD, is_undamaged, read_build
+from layoutrand.cache.kept_builds import RECORD_OF_BUILD, is_anothers, is_undamaged, read_build
 from layoutrand.cache.sealed_records import KeyRecord, key_record
 from layoutrand.cache.store import LOGGED, Cache, read_binary, read_capture
 from layoutrand.cache.upkeep import CacheEntry, entries, record_entries
@@ -86,7 +86,9 @@ def _of_binary(entry: CacheEntry, captures: Mapping[str, Capture]) -> str:
 
 
 def _of_build(entry: CacheEntry) -> str:
-    """What is wrong with a build that is kept, "" for nothing."""
+    """What is wrong with a build that is kept, "" for nothing; its owner alone can know of another user's."""
+    if is_anothers(entry.path):
+        return ""
     build = read_build(entry.path)
     if build is None:
         return f"damaged: {RECORD_OF_BUILD}, or it is another build's"

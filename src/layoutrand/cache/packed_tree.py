@@ -1,7 +1,7 @@
 """A directory with all that is in it, as two files: what there is, and the contents, each of them once.
 
 The records of many links hold the object files and archives that lie in the build's tree, too, and each other's: what
-a tar archive has in it is a content of its own, so it takes no room twice.
+is in a record's tar archive is a content of its own, so it takes no room twice.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from layoutrand.platform.disk import canonical_json
 from layoutrand.platform.regular_file import ANY, open_regular
 
 _PART: Final = 1 << 20
-_TAR: Final = ".tar"
+_TAR: Final = "/inputs.tar"
+"""Of the record of a link.  Others are files as any: in those that an archiver is tested with anything may stand."""
 _OWN: Final = 0o700
 _PERMISSIONS: Final = 0o777
 
@@ -170,7 +171,10 @@ def _file(full: Path, path: str, contents: _Contents) -> PackedPath:
 
 
 def _parts(file: BinaryIO, path: str, size: int) -> Iterator[Iterator[bytes]]:
-    """The file in parts, those of a tar archive by what is in it; each is to be read before the next is asked for."""
+    """The file in parts, those of a record's tar archive by what is in it.
+
+    Each is to be read before the next is asked for.
+    """
     ends = [end for begin, length in _members(file) for end in (begin, begin + length)] if path.endswith(_TAR) else []
     begin = 0
     file.seek(0)
@@ -185,7 +189,7 @@ def _members(file: BinaryIO) -> list[tuple[int, int]]:
     try:
         with tarfile.open(fileobj=file, mode="r:", encoding="utf-8", errors="surrogateescape") as archive:
             return [(member.offset_data, member.size) for member in archive if member.isreg()]
-    except (tarfile.TarError, EOFError, ValueError, OverflowError):
+    except (tarfile.TarError, EOFError, ValueError, OverflowError, MemoryError, OSError):  # any number may stand in it
         return []
 
 

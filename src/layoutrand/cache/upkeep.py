@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 import uuid
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.cache.in_use import evicting
-from layoutrand.cache.kept_builds import RECORD_OF_BUILD
+from layoutrand.cache.kept_builds import RECORD_OF_BUILD, is_anothers
 from layoutrand.cache.node_inputs import is_used, replicas
 from layoutrand.cache.sealed_records import unsealed
 from layoutrand.cache.store import KEPT_BUILDS, Cache, probe_lock
@@ -60,7 +61,7 @@ def _recorded(cache: Cache, kind: str) -> list[CacheEntry]:
             table = unsealed(content_of_regular(path / record, largest=RECORD))
             label = " ".join(str(table[name]) for name in _LABEL if name in table)
         except (OSError, ValueError):
-            used_at, label = 0.0, "damaged"
+            used_at, label = 0.0, "another user's" if kind == "build" and is_anothers(path) else "damaged"
         found.append(CacheEntry(kind, path.name, path, _size(path), used_at, label))
     return sorted(found, key=lambda entry: entry.used_at)
 
@@ -114,7 +115,8 @@ def collect_builds(cache: Cache, max_size: int) -> Collected:
 
 
 def _evict(cache: Cache, present: Sequence[CacheEntry], max_size: int) -> Collected:
-    """Evict the first of them that are too many."""
+    """Evict the first of them that are too many; kept builds of other users are theirs to evict."""
+    present = [entry for entry in present if entry.kind != "build" or not is_anothers(entry.path)]
     total = sum(entry.size for entry in present)
     evicted, in_use = [], []
     for entry in present:
@@ -164,8 +166,23 @@ def _clear_abandoned(cache: Cache) -> None:
         parts = path.name.rsplit("-", 2)
         alive = len(parts) == 3 and parts[1].isdigit() and is_at_work(int(parts[1]))
         with suppress(FileNotFoundError):  # its own process was as quick
-            if not alive and path.lstat().st_mtime < hour_ago:
+            if not alive and path.lstat().st_mtime < hour_ago and not _is_held(path):
                 remove_tree(path)
+
+
+def _is_held(path: Path) -> bool:
+    """Whether somebody holds the lock on the directory: a build that was put back has the number of who made it."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:  # another one says that there are no such locks here
+        return isinstance(error, BlockingIOError)
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _clear_listings(cache: Cache) -> None:

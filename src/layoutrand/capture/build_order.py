@@ -40,6 +40,11 @@ class BuildOrder:
     tools: SuiteTools | None = None
 
     @property
+    def called(self) -> str:
+        """What people are told that it is."""
+        return "stock build" if self.recipe.variant == "stock" else "build"
+
+    @property
     def kept_key(self) -> str:
         """Under which the build is kept when it has ended; "" for one that is not.
 

@@ -8,17 +8,18 @@ the one that the build would have given.  It is proved as any other.
 from __future__ import annotations
 
 import os
+import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from layoutrand.cache.kept_builds import (
     KeptBuild,
     NotKept,
-    is_undamaged,
+    is_anothers,
     kept_folder,
     kept_tree,
     load_build,
@@ -27,7 +28,7 @@ from layoutrand.cache.kept_builds import (
     unpack_build,
 )
 from layoutrand.cache.keys import kept_name
-from layoutrand.cache.packed_tree import PackedTree
+from layoutrand.cache.packed_tree import PackedTree, is_whole
 from layoutrand.cache.store import Cache
 from layoutrand.cache.upkeep import collect_builds
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
@@ -83,7 +84,10 @@ def keep_build(order: BuildOrder, made: InstrumentedBuild, cache: Cache, say: Sa
     except (NotKept, CacheError) as error:
         cache.remember(kept_name(key), {"why": str(error)})
         if room():
-            say(f"{order.recipe.system}: the build is not kept: {error}. Another artefact of it needs another build")
+            say(
+                f"{order.recipe.system}: the {order.called} is not kept: {error}. Another artefact of it needs another "
+                "build"
+            )
         return
     cache.remember(kept_name(key), {"why": ""})
     collect_builds(cache, room())
@@ -93,21 +97,19 @@ def find_kept(order: BuildOrder, cache: Cache) -> tuple[WholeBuild | None, str]:
     """The build, if it is kept and can be put back; else why not, "" where there was none."""
     room()  # what it says is wrong before anything is built
     key = order.kept_key
-    known = cache.recall(kept_name(key)) if key else None
-    if known is None:
+    known, folder = _known(key, cache), kept_folder(cache, key)
+    if not key or known is None:
         return None, ""
-    if known.get("why"):
-        return None, f"the earlier build is not kept: {known['why']}"
-    if order.key in known.get("past", []):
-        return None, "the earlier build was compiled past the wrappers"
-    folder = kept_folder(cache, key)
+    if order.key in known.get("failed", []):
+        return None, "the earlier build did not give what is asked for"
     if not folder.exists():
-        return None, "the earlier build is not in the cache any more"
-    if not os.access(folder, os.R_OK | os.X_OK):
+        why = known.get("why")
+        return None, f"the earlier build is not {f'kept: {why}' if why else 'in the cache any more'}"
+    if is_anothers(folder):
         return None, f"the earlier build is another user's ({folder})"
     build = load_build(cache, key)
     found = kept_tree(folder, build) if build is not None else None
-    if build is None or found is None or not is_undamaged(folder, build):
+    if build is None or found is None or not is_whole(*found):
         return None, f"the earlier build is damaged in the cache ({folder})"
     if not could_be_at(cache, Path(build.base)):
         return None, f"the earlier build lay in {build.base}, and its links name files there"
@@ -120,13 +122,21 @@ def find_kept(order: BuildOrder, cache: Cache) -> tuple[WholeBuild | None, str]:
 
 
 def doubt_kept(order: BuildOrder, cache: Cache) -> None:
-    """An artefact was compiled past the wrappers: who asks for it again has changed what no key knows of.
+    """An artefact cannot be had of the build: who asks for it again has changed what no key knows of.
 
-    Other artefacts of the same build may be as they should.
+    A library was installed that the build looks for, or what was compiled past the wrappers is not any more.  Other
+    artefacts of the same build may be as they should.
     """
-    if order.kept_key:
-        known = cache.recall(kept_name(order.kept_key)) or {}
-        cache.remember(kept_name(order.kept_key), {**known, "past": [*known.get("past", []), order.key]})
+    known = _known(order.kept_key, cache)
+    if order.kept_key and known is not None:
+        failed = {*known.get("failed", []), order.key}
+        cache.remember(kept_name(order.kept_key), {**known, "failed": sorted(failed)})
+
+
+def _known(key: str, cache: Cache) -> Mapping[str, Any] | None:
+    """What is remembered of a build that may be kept, nothing where its record is lost; None where there was none."""
+    known = cache.recall(kept_name(key))
+    return {} if known is None and kept_folder(cache, key).exists() else known
 
 
 @contextmanager
@@ -139,7 +149,7 @@ def put_back(order: BuildOrder, whole: WholeBuild, log: Path, cache: Cache) -> I
     ):
         unpack_build(whole.tree, whole.contents, space.base)
         with cache_errors("write", log):
-            os.replace(space.base / _LOG, log)
+            shutil.move(space.base / _LOG, log)  # perhaps on another file system
             mask_file(log, order.recipe.redaction.patterns())
         yield InstrumentedBuild(space, space.tree, log, build.build_s)
 

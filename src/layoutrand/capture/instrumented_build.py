@@ -40,7 +40,6 @@ from layoutrand.errors import (
     BuildFailed,
     CaptureFailed,
     FlagsUnheard,
-    NotCompiledHere,
     OtherMachine,
     WrongArtefact,
 )
@@ -98,24 +97,23 @@ def obtained(
 ) -> Iterator[InstrumentedBuild]:
     """The build: an earlier one that is kept and put back, or made now, of which ``building`` is told beforehand.
 
-    One in which an artefact was compiled past the wrappers is not put back for that artefact again.
+    One that did not give what was asked for is not put back for the same again.
     """
     try:
         whole, why = find_kept(order, cache)
         if whole is None:
             building(why)
             with built(order, cache, runner, jobs=jobs, say=say) as made:
-                yield InstrumentedBuild(*made)
+                yield made
             return
-        stock = "stock " if order.recipe.variant == "stock" else ""
         say(
-            f"{order.recipe.system}: no {stock}build is needed: that of {whole.build.when} is kept (`layoutrand cache "
+            f"{order.recipe.system}: no {order.called} is needed: that of {whole.build.when} is kept (`layoutrand cache "
             "gc --builds` forgets it)"
         )
         with put_back(order, whole, _log(order, cache), cache) as back:
             _check(order, back.space, back.tree, back.log)
             yield back
-    except NotCompiledHere:
+    except (CaptureFailed, OtherMachine):
         doubt_kept(order, cache)
         raise
 
@@ -193,8 +191,8 @@ def built(
     say: Say,
     layout: LayoutName | None = None,
     relinking: Relinking | None = None,
-) -> Iterator[tuple[Workspace, Path, Path, float]]:
-    """A workspace in which the user's commands have succeeded: it, the tree, the log, and the seconds they took.
+) -> Iterator[InstrumentedBuild]:
+    """A build in which the user's commands have succeeded.
 
     Where the links of this build are to be laid out, ``layout`` names how and ``relinking`` does it.
     """
@@ -228,16 +226,16 @@ def built(
         if status != 0:
             _check_c_library(order, runner, log)
             raise _failed(f"system {recipe.system!r}: the {what} build", status, log, space)
-        build_s = time.perf_counter() - begin
+        made = InstrumentedBuild(space, tree, log, time.perf_counter() - begin)
         if relinking is None:
-            keep_build(order, InstrumentedBuild(space, tree, log, build_s), cache, say)
+            keep_build(order, made, cache, say)
         _check(order, space, tree, log)
         if order.origin.in_place is not None and _changed(order):
             say(
                 f"{recipe.system}: the build changed the tree it is in; to have the next call find its capture in the "
                 "cache, name in build.exclude what the build makes"
             )
-        yield space, tree, log, build_s
+        yield made
 
 
 def _what(order: BuildOrder, layout: LayoutName | None) -> str:

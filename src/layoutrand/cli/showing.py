@@ -140,11 +140,12 @@ def cache_path() -> int:
 @cache_app.command("ls")
 def cache_ls(json: options.Json = False) -> int:
     """List what is in the cache, least recently used first."""
+    from layoutrand.cache.kept_builds import ROOM, room
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.cache.upkeep import entries
 
     terminal = options.terminal(json=json, quiet=False)
-    found = entries(Cache(default_root()))
+    most, found = room(), entries(Cache(default_root()))
     if json:
         rows = [{**vars(entry), "path": str(entry.path)} for entry in found]
         terminal.document({"schema": "layoutrand/cache/1", "entries": rows})
@@ -154,6 +155,9 @@ def cache_ls(json: options.Json = False) -> int:
         [(e.name[:16], e.kind, in_mib(e.size), _ago(e), e.label) for e in found],
     )
     terminal.line(f"{len(found)} entries, {in_mib(sum(entry.size for entry in found))}")
+    builds = [entry.size for entry in found if entry.kind == "build"]
+    if builds:
+        terminal.line(f"of these {in_mib(sum(builds))} are kept builds, which may have {in_mib(most)} ({ROOM})")
     return 0
 
 
