@@ -17,8 +17,9 @@ from layoutrand.cli.comparing import show_comparison
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError
-from layoutrand.model import BuildFailure
+from layoutrand.model import BuildFailure, Measurement
 from layoutrand.stats import ratio_interval
+from layoutrand.stats.advice import NoVariation
 from warningkit import said
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
@@ -41,6 +42,34 @@ def comparison_of(tmp_path, old, new, *, config=CONFIG, threshold=0.01, metric=N
 
 def constant(value, seeds=range(1, 7)):
     return {seed: [[value]] for seed in seeds}
+
+
+@pytest.mark.parametrize(("instrument", "doubtful"), [("cachegrind", False), ("native", True)])
+def test_counts_that_no_layout_changes_are_no_reason_to_doubt(tmp_path, instrument, doubtful):
+    """As in `analyse`: no timer is too coarse there; a number that a program prints may come of one."""
+    metric = {"cachegrind": "{wall = false, cachegrind = true}", "native": '{regex = "(x)", unit = "s"}'}[instrument]
+    config = make_config("".join(BENCHMARK.replace('"b"', f'"{name}"') + f"metric = {metric}\n" for name in "bc"))
+    name, unit = {"cachegrind": ("estimated_cycles", "1"), "native": ("value", "s")}[instrument]
+    rows = [
+        execution(
+            config,
+            tmp_path,
+            system,
+            benchmark,
+            seed,
+            instrument=instrument,
+            measurements=(Measurement(name, unit, 0, value, warmup=False),),
+        )
+        for system, value in (("a", 1000.0), ("b", 1002.0))
+        for benchmark in "bc"
+        for seed in range(1, 7)
+    ]
+    write(config, tmp_path, rows)
+    found = compare(selected(config, tmp_path), "a", "b", confidence=0.95, threshold=0.01, metric=name)
+    of_suite = found.suite.ratio.warnings
+    for warnings in (*(each.warnings for each in found.benchmarks), of_suite):
+        assert any(isinstance(each, NoVariation) for each in warnings) == doubtful
+    assert {each.verdict for each in found.benchmarks} == {"equivalent"}
 
 
 def test_the_technical_reports_old_and_new_system(tmp_path):

@@ -20,7 +20,7 @@ def test_executions_of_before_and_those_in_a_process_group_are_alike():
 
 def test_two_ways_are_told_with_their_counts_and_what_helps():
     (found,) = mixed_isolation(executions(None, "control-group", None))
-    assert "(process-group 2, control-group 1)" in str(found)
+    assert "(process-group: 2; control-group: 1)" in str(found)
     assert "run.isolation" in str(found)
 
 
@@ -49,6 +49,6 @@ def test_an_emulator_is_told():
 
 def test_a_launcher_that_changed_is_told():
     (found,) = launched_executions(launched(("/sim", "0123456789"), ("/sim", "abcdef0123"), ("/sim", "abcdef0123")))
-    assert "(/sim (abcdef01) 2, /sim (01234567) 1), as when it was upgraded" in str(found)
+    assert "(/sim (abcdef01): 2; /sim (01234567): 1), as when it was upgraded" in str(found)
     (found,) = launched_executions(launched(None, ("/sim", "0123456789")))
-    assert "none 1" in str(found)
+    assert "none: 1" in str(found)

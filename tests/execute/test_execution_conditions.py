@@ -146,7 +146,9 @@ def test_programs_that_came_into_their_places_in_unlike_manners_are_told(project
     assert not said(selected(config, project.path).warnings)
     write(config, project.path, rows[1:2])
     warnings = said(selected(config, project.path).warnings)
-    assert [w for w in warnings if "clones of the cache's files (copy 2, reflink 1)" in w]
+    assert [
+        w for w in warnings if "made in one manner (copy: 2; reflink: 1), copies or clones of the cache's files" in w
+    ]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,8 @@ from layoutrand.execute import launching
 from layoutrand.execute.experiment import current_experiment, launched_by
 from layoutrand.execute.measure import measure
 from layoutrand.host.launcher import find_launcher, kernels_launcher
-from layoutrand.host.processors import HEADER
+from layoutrand.host.processors import HEADER, foreign
+from layoutrand.instruments.known import starter
 from layoutrand.platform.disk import sha256_file
 from workshop import require
 
@@ -266,6 +267,33 @@ def test_counters_would_count_the_emulator(project):
     config = config_of("env", benchmark=WALL + 'metric = {counters = ["page-faults"]}\n')
     with pytest.raises(FeatureUnsupported, match="perf would measure env, which starts the program"):
         project.run(config, [foreign_binary(project)], FakeExecutor())
+
+
+QEMU = 'metric.instruments = ["qemu"] counts the instructions of what qemu executes'
+ELSEWHERE = "a machine for AArch64 (arm64) needs no launcher"
+
+
+@pytest.mark.parametrize(
+    ("name", "foreign_program", "kind", "advice"),
+    [
+        ("taskset", False, "cachegrind", "leave run.launcher out"),
+        ("taskset", False, "callgrind", "leave run.launcher out"),
+        ("qemu-x86_64", False, "cachegrind", f"{QEMU}; leave run.launcher out"),
+        ("qemu-x86_64", False, "callgrind", "leave run.launcher out"),
+        ("qemu-aarch64", True, "cachegrind", f"{QEMU}; {ELSEWHERE}"),
+        ("qemu-aarch64", True, "callgrind", ELSEWHERE),  # a profile is no metric
+        ("gem5", True, "cachegrind", ELSEWHERE),
+    ],
+)
+def test_what_is_advised_is_what_can_be_done(tmp_path, monkeypatch, name, foreign_program, kind, advice):
+    (tmp_path / name).write_text("#!/bin/sh\n")
+    (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    others = {("a", "prog"): foreign(AARCH64, "x86_64")} if foreign_program else {}
+    under = launching.Launching(find_launcher([name], tmp_path), others)
+    with pytest.raises(FeatureUnsupported) as caught:
+        under.check(starter(kind))
+    assert str(caught.value).endswith(f"which starts the program, and not the program: {advice}")
 
 
 def test_nothing_can_be_preloaded_into_it(project):

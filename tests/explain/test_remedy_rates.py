@@ -39,7 +39,7 @@ from rates.recorded import config_of
 BASE = "O2"
 EVERYTHING = (
     *remedies_for([SourceFile("a.c", "a.o", ("f",))]),
-    *remedies_of(declared("gcc", Path())),
+    *remedies_of(declared("gcc", Path()), "EM_X86_64"),
     ordered_first(LinkerOrder("/order.txt", "order.txt", ("f", "g"), ("f", "g"), ("-T", "{}"), keep=False)),
 )
 CANDIDATES = tuple(TriedSystem(remedy, f"{BASE}+{remedy.name}", System()) for remedy in EVERYTHING)

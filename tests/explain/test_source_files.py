@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any, cast
@@ -44,9 +46,11 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def found(root: Path, called: str, names: list[str], *, lto: str = "", pinned: bool = False) -> SourceFile:
-    """The file of a function in the object that is called so."""
-    files = {str(path.relative_to(root)): "" for path in root.rglob("*") if path.is_file()}
+def found(
+    root: Path, called: str, names: list[str], *, lto: str = "", pinned: bool = False, beside: str = ""
+) -> SourceFile:
+    """The file of a function in the object that is called so; another file of the link lies ``beside`` it."""
+    files = {str(path.relative_to(root)): "" for path in root.rglob("*") if path.is_file()} | {f"_build/{beside}": ""}
     section = Section(0, called, ".text.f", 0, "", "text", 9, 16, pinned)
     link = cast("CapturedLink", type("", (), {"files": files, "sections": [section], "lto": lto})())
     return source_file(link, root, 0, "f", names)
@@ -125,11 +129,7 @@ def use(remedy: Remedy) -> list[str]:
         ("a.F90", "a.o", ["a.o: override FFLAGS += -falign-functions=64"]),
         ("lib/a.c", "lib/.libs/libx_la-a.o", ["lib/libx_la-a.lo: override CFLAGS += -falign-functions=64"]),
         ("a.c", "", [""]),
-        (
-            "a.c",
-            "b/CMakeFiles/p.dir/a.c.o",
-            ['set_source_files_properties(a.c PROPERTIES COMPILE_OPTIONS "-falign-functions=64")'],
-        ),
+        ("a.c", "$(x) a.o", [""]),  # nothing that a makefile can call so
     ],
 )
 def test_what_a_build_is_told(path: str, own: str, lines: list[str]) -> None:
@@ -142,3 +142,74 @@ def test_what_a_build_is_told(path: str, own: str, lines: list[str]) -> None:
     )
     assert settings == f'[systems."O2+file-aligned"]\nfile_flags = {{ "{path}" = "-falign-functions=64" }}'
     assert use(loops)[2].startswith("to keep measuring both")
+
+
+@pytest.mark.parametrize(
+    ("called", "names", "beside", "described", "there"),
+    [
+        ("obj/lib.a(a.o)", ["CMakeLists.txt", "obj/a.c"], "o/CMakeFiles/p.dir/m.c.o", "CMakeLists.txt", "obj/a.c"),
+        (
+            "obj/lib.a(a.o)",
+            ["CMakeLists.txt", "obj/CMakeLists.txt", "obj/a.c"],
+            "o/CMakeFiles/p.dir/m.c.o",
+            "obj/CMakeLists.txt",
+            "a.c",
+        ),
+        ("obj/lib.a(a.o)", ["meson.build", "obj/a.c"], "o/prog.p/m.c.o", "meson.build", "obj/a.c"),
+        ("obj/lib.a(a.o)", ["CMakeLists.txt", "obj/a.c"], "o/m.o", "", "obj/a.c"),  # which this build does not use
+    ],
+)
+def test_what_describes_the_compilation(root: Path, called, names, beside, described, there) -> None:
+    made = found(root, called, names, beside=beside)
+    assert (made.described, made.called_there) == (described, there)
+
+
+def test_an_object_of_cmakes_says_which_of_several_describes_it(tmp_path: Path) -> None:
+    require("gcc", "gcc")
+    own = "o/CMakeFiles/p.dir/lib/deep/a.c.o"
+    (tmp_path / "_build" / own).parent.mkdir(parents=True)
+    (tmp_path / "a.c").write_text("int a(void) { return 1; }\n")
+    subprocess.run(["gcc", "-c", "a.c", "-o", f"_build/{own}"], cwd=tmp_path, check=True)
+    names = ["CMakeLists.txt", "lib/CMakeLists.txt", "lib/deep/a.c"]
+    assert found(tmp_path, own, names).described == "CMakeLists.txt"
+    (tmp_path / "_build/o/lib/CMakeFiles/w.dir/deep").mkdir(parents=True)
+    nested = "o/lib/CMakeFiles/w.dir/deep/a.c.o"
+    (tmp_path / "_build" / own).rename(tmp_path / "_build" / nested)
+    assert found(tmp_path, nested, names).described == "lib/CMakeLists.txt"
+
+
+@pytest.mark.parametrize("name", ["w\udcff.c", "w\x7f.c"])
+def test_a_name_that_cannot_be_written_is_said(root: Path, name: str) -> None:
+    with pytest.raises(FeatureUnsupported, match="has a name that cannot be written as it is"):
+        found(root, f"temp({name})", [])
+
+
+@pytest.mark.slow
+def test_what_cmake_is_told_reaches_that_file_alone(tmp_path: Path) -> None:
+    require("cmake", "cmake")
+    name = "lib/deep/o'ne (x) $y.c"
+    (tmp_path / "lib" / "deep").mkdir(parents=True)
+    for path in (name, "lib/deep/other.c"):
+        (tmp_path / path).write_text(f"int f{len(path)}(void) {{ return 1; }}\n")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.13)\nproject(p C)\nadd_subdirectory(lib)\n"
+    )
+    (aligned, loops) = remedies_for([SourceFile(name, "one.c.o", ("f",), "lib/CMakeLists.txt")])
+    for remedy, flags in ((aligned, "-falign-functions=64"), (loops, "-falign-functions=64 -falign-loops=64")):
+        where, what, *_ = use(remedy)
+        assert (
+            where == f"give it to the compilation of {name} alone, in lib/CMakeLists.txt if its target is made there:"
+        )
+        (tmp_path / "lib" / "CMakeLists.txt").write_text(f"file(GLOB all deep/*.c)\nadd_library(w ${{all}})\n{what}\n")
+        words = ["cmake", "-S", ".", "-B", "out", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+        subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
+        commands = json.loads((tmp_path / "out" / "compile_commands.json").read_text())
+        given = {os.path.relpath(each["file"], tmp_path): flags in each["command"] for each in commands}
+        assert given == {name: True, "lib/deep/other.c": False}
+
+
+def test_a_target_of_mesons_is_told_by_words_alone() -> None:
+    (aligned, _) = remedies_for([SourceFile("a.c", "out/p.p/a.c.o", ("f",), "meson.build")])
+    where, what, *_ = use(aligned)
+    assert where.endswith("make it a static_library of its own with them in c_args")
+    assert what == ""

@@ -148,7 +148,7 @@ def test_compilers_take_the_flags(tmp_path: Path, compiler: str) -> None:
     require(compiler, compiler)
     toolchain = "clang" if compiler.startswith("clang") else "gcc"
     (tmp_path / "a.c").write_text("int f(int n) { int s = 0; for (int k = 0; k < n; k++) s += k * k; return s; }\n")
-    for remedy in remedies_of(declared(toolchain, Path())):
+    for remedy in remedies_of(declared(toolchain, Path()), "EM_X86_64"):
         words = [compiler, "-O2", "-Werror", *shlex.split(remedy.flags), "-c", "a.c", "-o", "a.o"]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -247,21 +247,28 @@ def test_nothing_is_executed_where_no_flag_can_be_tried(planted, tmp_path: Path,
 
 
 def test_flags_are_added_where_a_language_has_its_own() -> None:
-    (aligned, _, branches) = remedies_of(declared("gcc", Path()))
+    (aligned, _, branches) = remedies_of(declared("gcc", Path()), "EM_X86_64")
     plain = aligned.applied(System(cflags="-O2"))
     assert (plain.cflags, plain.cxxflags, plain.fflags) == ("-O2 -falign-functions=64", None, "")
     own = aligned.applied(System(cflags="-O2", cxxflags="", fflags="-O3"))
     assert (own.cxxflags, own.fflags) == ("-falign-functions=64", "-O3 -falign-functions=64")
     assert branches.applied(System()).cflags == "-Wa,-mbranches-within-32B-boundaries"
-    rust = remedies_of(declared("rust", Path()))
+    rust = remedies_of(declared("rust", Path()), "EM_X86_64")
     assert rust[0].applied(System(cflags="-O2", rustflags="-g")).rustflags == "-g -Cllvm-args=-align-all-functions=6"
-    assert remedies_of(declared("go", Path())) == ()
-    clang = remedies_of(declared("clang-lld-19", Path()))
+    assert remedies_of(declared("go", Path()), "EM_X86_64") == ()
+    clang = remedies_of(declared("clang-lld-19", Path()), "EM_X86_64")
     assert [each.flags for each in clang] == [
         aligned.flags,
         "-falign-functions=64 -falign-loops=64",
         branches.flags[4:],
     ]
+
+
+@pytest.mark.parametrize("toolchain", ["gcc", "clang", "rust", "gcc-aarch64"])
+def test_the_erratum_of_one_processor_is_of_no_other(toolchain: str) -> None:
+    here, elsewhere = (remedies_of(declared(toolchain, Path()), machine) for machine in ("EM_X86_64", "EM_AARCH64"))
+    assert [each.name for each in here] == ["aligned", "aligned-loops", "branches-32B"]
+    assert elsewhere == here[:2]
 
 
 def test_what_makes_no_sense_is_one_clear_error(planted) -> None:

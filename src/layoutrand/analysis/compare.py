@@ -17,7 +17,7 @@ from layoutrand.analysis.machine import of_both
 from layoutrand.analysis.median_ratio import MedianRatio, median_ratio
 from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.primary_ratio import Looks, both_ratios, of_design, primary_data, sureness_of
-from layoutrand.analysis.ratio_findings import could_miss, of_quotient, of_ratios
+from layoutrand.analysis.ratio_findings import could_miss, of_quotient, of_ratios, reasons_to_doubt
 from layoutrand.analysis.round_design import Primary
 from layoutrand.analysis.same_program import SameProgram, same_program
 from layoutrand.analysis.sample import Sample
@@ -241,7 +241,8 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
     mean_old, mean_new = (mean_interval(side, confidence=confidence).centre for side in (old, new))
     if ratio is not None:
         warnings += of_quotient(primary, ratio, mean_new / mean_old if mean_old else math.inf)
-        warnings += _of_what_is_counted(ratio.warnings, baseline, candidate)
+        told = reasons_to_doubt(ratio.warnings, {baseline.instrument})
+        warnings += _of_what_is_counted(told, baseline, candidate)
         verdict = UNDECIDED if pair.design.cannot_tell else decide(ratio, threshold, better=baseline.better)
     won = _paired(pair.free_by_round, confidence)
     return BenchmarkRatio(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layoutrand.analysis.analysis_warnings import (
     APART,
     NoRatio,
 )
+from layoutrand.analysis.ratio_findings import reasons_to_doubt
 from layoutrand.analysis.sample_pair import SamplePair
 from layoutrand.analysis.suite_warnings import (
     BenchmarksTakenForIndependent,
@@ -73,6 +74,8 @@ def compared_suite(
     leading = paired or shared or ratio
     if len(several) == 1 and alone is not None:
         leading = alone
+    instruments = {sample.instrument for pair in several for sample in pair.measured}
+    leading = replace(leading, warnings=tuple(reasons_to_doubt(leading.warnings, instruments)))
     cannot_tell = any(each.design.cannot_tell for each in several)
     suite = SuiteRatio(
         ratio=leading,

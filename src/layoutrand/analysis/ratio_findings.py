@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from layoutrand.analysis.comparison_warnings import (
@@ -18,7 +18,8 @@ from layoutrand.analysis.sample import Sample, binary_mean
 from layoutrand.analysis.sample_pair import SamplePair
 from layoutrand.instruments.known import counts, simulated
 from layoutrand.model import BinaryName
-from layoutrand.stats import Interval, dip_test, missed_share, outliers, serial_test, skewness_test
+from layoutrand.stats import Interval, StatsWarning, dip_test, missed_share, outliers, serial_test, skewness_test
+from layoutrand.stats.advice import NoVariation
 from layoutrand.text.quantities import ratio_words
 from layoutrand.warning import AnyWarning
 
@@ -38,6 +39,12 @@ def of_quotient(primary: Primary, ratio: Interval, quotient: float) -> list[AnyW
     step = 10.0 ** -len(ratio_words(ratio.centre, ratio.low, ratio.high)[0].partition(".")[2])
     found = QuotientDiffers(ratio.centre, ratio.low, ratio.high, quotient)
     return [found] if abs(quotient - ratio.centre) >= step else []
+
+
+def reasons_to_doubt(warnings: Iterable[StatsWarning], instruments: Iterable[str]) -> list[StatsWarning]:
+    """The warnings but that nothing varies where all is counted: no timer is too coarse there (as in `analyse`)."""
+    counted = all(map(counts, instruments))
+    return [each for each in warnings if not (counted and isinstance(each, NoVariation))]
 
 
 def could_miss(pair: SamplePair, confidence: float) -> float | None:

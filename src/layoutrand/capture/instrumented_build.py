@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -53,6 +52,7 @@ from layoutrand.platform.process import Runner
 from layoutrand.platform.regular_file import PROGRAM, content_of_regular
 from layoutrand.text.build_output import lacks_c_library
 from layoutrand.text.telling_line import of_build
+from layoutrand.text.toml_words import toml_string
 from layoutrand.warning import sentences_of
 
 _UNHEARD: Mapping[str, str] = {
@@ -267,7 +267,7 @@ def _refuse_unheard(order: BuildOrder, space: Workspace, log: Path) -> None:
     }
     for path, flags in order.recipe.options.file_flags.items():
         if not space.heard_of(path).exists():
-            given = f"file_flags = {{ {json.dumps(path, ensure_ascii=False)} = {json.dumps(flags)} }}"
+            given = f"file_flags = {{ {toml_string(path)} = {toml_string(flags)} }}"
             unheard[given] = (
                 "no compilation: is the file called so from the source, and compiled through the wrappers (and not "
                 "named in a response file)?"

@@ -46,7 +46,7 @@ def remedy(explanation: Explanation, confirmed: Confirmed | None, how: Remedying
     system = explanation.subject.sample.system
     toolchain = declared(how.config.systems[system].toolchain, how.project)
     setup = how.setup(how.config)
-    known: tuple[Remedy, ...] = remedies_of(toolchain)
+    known: tuple[Remedy, ...] = remedies_of(toolchain, explanation.subject.link.machine)
     try:
         known = (*file_remedies(explanation, confirmed, toolchain, setup), *known)
     except FeatureUnsupported as error:

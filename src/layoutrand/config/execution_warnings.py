@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import ClassVar, Final
 
 from layoutrand.config.disturbance import Disturbed, whereabouts
 from layoutrand.model import Execution
@@ -57,77 +57,56 @@ class MixedSettings(MachineWarning):
 
 
 @dataclass(frozen=True)
-class MixedCpus(MachineWarning):
+class MixedConditions(MachineWarning):
+    """Executions that were not all made alike: ``what`` was not, ``why`` that may be, and what to do about it."""
+
+    counts: Counts
+    what: ClassVar[str]
+    why: ClassVar[str]
+    cure: ClassVar[str] = ""
+
+    def __str__(self) -> str:
+        listed = "; ".join(f"{name}: {count}" for name, count in self.counts)
+        return (
+            f"{self.what} ({listed}), {self.why}, a difference between systems or layouts may come from that{self.cure}"
+        )
+
+    def brief(self) -> str:
+        """What was found."""
+        return self.what
+
+
+class MixedCpus(MixedConditions):
     """Executions that were pinned to different CPUs."""
 
-    counts: Counts
-
-    def __str__(self) -> str:
-        listed = "; ".join(f"CPU {cpus}: {count}" for cpus, count in self.counts)
-        return (
-            f"the executions were made on different CPUs ({listed}), since others were to be had; where cores differ, "
-            "a difference between systems or layouts may come from that. run.cpu = N stays on one"
-        )
-
-    def brief(self) -> str:
-        """What was found."""
-        return "the executions were made on different CPUs"
+    what = "the executions were made on different CPUs"
+    why = "since others were to be had; where cores differ"
+    cure = ". run.cpu = N stays on one"
 
 
-@dataclass(frozen=True)
-class MixedIsolation(MachineWarning):
+class MixedIsolation(MixedConditions):
     """Executions of which some were held by a control group and others were not."""
 
-    counts: Counts
-
-    def __str__(self) -> str:
-        listed = ", ".join(f"{kind} {count}" for kind, count in self.counts)
-        return (
-            f"the executions were isolated in different ways ({listed}), as layoutrand could not make a control "
-            "group every time; what the kernel counts in one takes time, so a difference between systems or layouts "
-            "may come from that. run.isolation stays with one"
-        )
-
-    def brief(self) -> str:
-        """What was found."""
-        return "the executions were isolated in different ways"
+    what = "the executions were isolated in different ways"
+    why = "as layoutrand could not make a control group every time; since what the kernel counts in one takes time"
+    cure = ". run.isolation stays with one"
 
 
-@dataclass(frozen=True)
-class MixedProgramFiles(MachineWarning):
+class MixedProgramFiles(MixedConditions):
     """Executions whose programs came into their places in unlike manners."""
 
-    counts: Counts
-
-    def __str__(self) -> str:
-        listed = ", ".join(f"{manner} {count}" for manner, count in self.counts)
-        return (
-            f"the programs of some executions were copies and of others clones of the cache's files ({listed}), since "
-            "the cache or the project moved to another file system; a difference between systems or layouts may come "
-            "from that"
-        )
-
-    def brief(self) -> str:
-        """What was found."""
-        return "the executions' programs were not all made in one manner"
+    what = "the executions' programs were not all made in one manner"
+    why = (
+        "copies or clones of the cache's files, since the cache or the project moved to another file system; where "
+        "file systems differ"
+    )
 
 
-@dataclass(frozen=True)
-class MixedLaunchers(MachineWarning):
+class MixedLaunchers(MixedConditions):
     """Executions that were not all started by the same file."""
 
-    counts: Counts
-
-    def __str__(self) -> str:
-        listed = ", ".join(f"{which} {count}" for which, count in self.counts)
-        return (
-            f"the executions were not all started by the same launcher ({listed}), as when it was upgraded; a "
-            "difference between systems or layouts may come from that"
-        )
-
-    def brief(self) -> str:
-        """What was found."""
-        return "the executions were not all started by the same launcher"
+    what = "the executions were not all started by the same launcher"
+    why = "as when it was upgraded; where launchers differ"
 
 
 @dataclass(frozen=True)
@@ -145,7 +124,7 @@ class EmulatedExecutions(MachineWarning):
 
     def brief(self) -> str:
         """What was found."""
-        return "an emulator executed the programs"
+        return "an emulator executed the programs: times are those of its translation"
 
 
 @dataclass(frozen=True)

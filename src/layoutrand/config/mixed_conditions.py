@@ -11,6 +11,7 @@ from layoutrand.config.conditions import PROCESS_GROUP
 from layoutrand.config.execution_warnings import (
     EmulatedExecutions,
     MachineWarning,
+    MixedConditions,
     MixedCpus,
     MixedIsolation,
     MixedLaunchers,
@@ -22,20 +23,20 @@ from layoutrand.model import Execution
 
 def mixed_cpus(executions: Iterable[Execution]) -> list[MachineWarning]:
     """A warning where executions that were pinned were so to different CPUs: ``cpu = "auto"`` may choose anew."""
-    counts = Counter(format_cpus(e.conditions["cpus"]) for e in executions if "cpus" in e.conditions)
-    return [MixedCpus(tuple(counts.most_common()))] if len(counts) > 1 else []
+    counts = Counter(f"CPU {format_cpus(e.conditions['cpus'])}" for e in executions if "cpus" in e.conditions)
+    return _mixed(MixedCpus, counts)
 
 
 def mixed_program_files(executions: Iterable[Execution]) -> list[MachineWarning]:
     """A warning where the files of some programs are copies and of others clones."""
     counts = Counter(e.conditions["program_file"] for e in executions if "program_file" in e.conditions)
-    return [MixedProgramFiles(tuple(counts.most_common()))] if len(counts) > 1 else []
+    return _mixed(MixedProgramFiles, counts)
 
 
 def mixed_isolation(executions: Iterable[Execution]) -> list[MachineWarning]:
     """A warning where some executions were held by a control group and others, as all once were, by a process group."""
     counts = Counter(str(e.conditions.get("isolation", PROCESS_GROUP)) for e in executions)
-    return [MixedIsolation(tuple(counts.most_common()))] if len(counts) > 1 else []
+    return _mixed(MixedIsolation, counts)
 
 
 def launched_executions(executions: Iterable[Execution]) -> list[MachineWarning]:
@@ -46,9 +47,11 @@ def launched_executions(executions: Iterable[Execution]) -> list[MachineWarning]
     if emulators:
         found.append(EmulatedExecutions(tuple(emulators.most_common())))
     counts = Counter(_which(c.get("launcher", ()), c.get("launcher_sha256", "")) for c in launched)
-    if len(counts) > 1:
-        found.append(MixedLaunchers(tuple(counts.most_common())))
-    return found
+    return [*found, *_mixed(MixedLaunchers, counts)]
+
+
+def _mixed(kind: type[MixedConditions], counts: Counter[str]) -> list[MachineWarning]:
+    return [kind(tuple(counts.most_common()))] if len(counts) > 1 else []
 
 
 def _name(words: Sequence[Any]) -> str:

@@ -14,7 +14,7 @@ from layoutrand.execute.memory_offsets import wishes
 from layoutrand.host import binfmt
 from layoutrand.host.launcher import Launcher, find_launcher, kernels_launcher
 from layoutrand.host.processors import HEADER, ForeignProcessor, foreign
-from layoutrand.instruments.instrument import Starter
+from layoutrand.instruments.instrument import Instrument, Starter
 from layoutrand.model import Binary
 from layoutrand.platform.regular_file import beginning
 
@@ -55,11 +55,19 @@ class Launching:
             return
         emulates = bool(self.others) or self.launcher.is_qemu
         if instrument.behind == "nothing" or (instrument.behind == "a starter" and emulates):
-            what = f"{instrument.name} would measure {Path(self.launcher.words[0]).name}, which starts the program"
+            starter = Path(self.launcher.words[0]).name
             raise FeatureUnsupported(
-                f'{what}, and not the program: metric.instruments = ["qemu"] counts the instructions of what '
-                "qemu executes; or leave run.launcher out"
+                f"{instrument.name} would measure {starter}, which starts the program, and not the program: "
+                f"{self._instead(instrument)}"
             )
+
+    def _instead(self, instrument: Starter) -> str:
+        """What does measure the program, where its processor is another one, too."""
+        counted = self.qemu and isinstance(instrument, Instrument)
+        cures = ['metric.instruments = ["qemu"] counts the instructions of what qemu executes'] if counted else []
+        other = next(iter(self.others.values()), None)
+        without = "leave run.launcher out" if other is None else f"a machine for {other.words} needs no launcher"
+        return "; ".join([*cures, without])
 
 
 def checked_launching(

@@ -137,13 +137,18 @@ _RUST: Final = (
 )
 
 
-def remedies_of(toolchain: Toolchain) -> tuple[Remedy, ...]:
-    """What there is to try with this toolchain; nothing for compilers that have no such flags."""
+def remedies_of(toolchain: Toolchain, machine: str) -> tuple[Remedy, ...]:
+    """What there is to try with this toolchain for programs of that ``machine`` (as `CapturedLink.machine`).
+
+    Nothing for compilers that have no such flags; for other processors than x86-64 no erratum of Intel's.
+    """
     if toolchain.tools.cargo:
-        return _RUST
-    if not toolchain.compile.section_flags:  # Go's compiler has neither
+        known: tuple[Remedy, ...] = _RUST
+    elif not toolchain.compile.section_flags:  # Go's compiler has neither
         return ()
-    return _CLANG if own_name(Path(toolchain.tools.cc[0])) == "clang" else _GCC
+    else:
+        known = _CLANG if own_name(Path(toolchain.tools.cc[0])) == "clang" else _GCC
+    return tuple(each for each in known if each.does != _BRANCHES or machine == "EM_X86_64")
 
 
 def remedies_for(files: Sequence[SourceFile]) -> tuple[Remedy, ...]:

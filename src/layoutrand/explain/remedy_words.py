@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import math
 import posixpath
+import re
 from typing import Final
 
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.layout_words import size_of
 from layoutrand.config.seeds import format_seeds
 from layoutrand.explain.remedies import ALIGNMENT, SECTIONS, LinkerOrder, Remedy
+from layoutrand.explain.source_files import CMAKE, MESON
 from layoutrand.explain.treated import Treatment, Tried
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import change, digits_of, p_words, signed
+from layoutrand.text.toml_words import toml_string
 
 COLUMNS: Final = ("remedy", "layout adds", "mean", "code", "")
 
 _AS_IT_IS: Final = "as it is"
-_CMAKE: Final = "CMakeFiles/"
+_PLAIN: Final = re.compile(r"[\w./+-]+")
+"""What needs no quoting in CMake's language, and no escapes in a makefile's."""
 
 
 def title(found: Treatment) -> str:
@@ -151,20 +154,28 @@ def _in_the_link(order: LinkerOrder) -> str:
 
 
 def _in_the_build(remedy: Remedy) -> tuple[str, str]:
-    """How flags are given to single files."""
-    if any(each.object.find(_CMAKE) >= 0 for each in remedy.files):
+    """How flags are given to single files, by what describes their compilation."""
+    told = f"give it to the compilation of {remedy.for_files} alone"
+    described = dict.fromkeys(each.described for each in remedy.files)
+    kinds = {posixpath.basename(file) for file in described}
+    if kinds == {CMAKE}:
+        options = remedy.flags.replace(" ", ";")
         lines = [
-            f'set_source_files_properties({each.path} PROPERTIES COMPILE_OPTIONS "{remedy.flags.replace(" ", ";")}")'
+            f'set_source_files_properties({_cmake(each.called_there)} PROPERTIES COMPILE_OPTIONS "{options}")'
             for each in remedy.files
         ]
-        return f"give it to the compilation of {remedy.for_files} alone, as in CMakeLists.txt:", "\n".join(lines)
-    if not all(each.object for each in remedy.files):
-        return f"give it to the compilation of {remedy.for_files} alone", ""
+        return f"{told}, in {' and '.join(described)} if its target is made there:", "\n".join(lines)
+    if kinds == {MESON}:
+        return f"{told}: Meson gives flags to targets, so make it a static_library of its own with them in c_args", ""
+    if kinds != {""} or not all(_PLAIN.fullmatch(each.object) for each in remedy.files):
+        return told, ""
     lines = [f"{_target(each.object)}: override {_variable(each.path)} += {remedy.flags}" for each in remedy.files]
-    return (
-        f"give it to the compilation of {remedy.for_files} alone, as in a makefile (the object as it is called there):",
-        "\n".join(lines),
-    )
+    return f"{told}, as in a makefile (the object as it is called there):", "\n".join(lines)
+
+
+def _cmake(word: str) -> str:
+    """A word of CMake's language."""
+    return word if _PLAIN.fullmatch(word) else '"' + re.sub(r'([\\"$])', r"\\\1", word) + '"'
 
 
 def _as_attribute(remedy: Remedy) -> str:
@@ -194,5 +205,5 @@ def _variable(path: str) -> str:
 def _toml(value: object) -> str:
     """A string, or a table on one line."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_toml(key)} = {_toml(each)}" for key, each in value.items()) + " }"
-    return json.dumps(value, ensure_ascii=False)
+        return "{ " + ", ".join(f"{toml_string(key)} = {toml_string(each)}" for key, each in value.items()) + " }"
+    return toml_string(value)

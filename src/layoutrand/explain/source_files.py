@@ -18,6 +18,7 @@ from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.objects import archive, elf
 from layoutrand.platform.disk import cache_errors
+from layoutrand.text.foreign_fields import plain
 
 _TEMPORARY: Final = re.compile(r"temp\((.*)\)(?::\d+)?")
 _MEMBER: Final = re.compile(r"(.+)\(([^()]*)\)")
@@ -25,6 +26,15 @@ _AGAIN: Final = re.compile(r"(.+):(\d+)")
 """What objects of one name are called, but for the first (`layoutrand.capture.objects`)."""
 
 _BUILT: Final = "_build"
+CMAKE: Final = "CMakeLists.txt"
+MESON: Final = "meson.build"
+_GENERATED: Final = (
+    (re.compile(r"(^|/)CMakeFiles/[^/]+\.dir(/|$)"), CMAKE),
+    (re.compile(r"(^|/)[^/]+\.p(/|$)"), MESON),
+)
+"""Where CMake and Meson put the objects of a program's own sources."""
+
+_OF_TARGET: Final = ".dir/"
 
 
 @dataclass(frozen=True)
@@ -32,11 +42,18 @@ class SourceFile:
     """A file, relative to the source, and functions that are compiled from it.
 
     ``object`` is what is compiled of it: "" for a temporary file, of a member of an archive the name that it has there.
+    ``described`` is the file that tells CMake or Meson of it, "" where neither builds it.
     """
 
     path: str
     object: str
     functions: tuple[str, ...]
+    described: str = ""
+
+    @property
+    def called_there(self) -> str:
+        """The file as the one that describes it calls it."""
+        return _from(self.described, self.path)
 
 
 def source_file(link: CapturedLink, root: Path, section: int, function: str, names: Sequence[str]) -> SourceFile:
@@ -59,7 +76,30 @@ def source_file(link: CapturedLink, root: Path, section: int, function: str, nam
         file = sources[0] if sources else ""
     if file in ("", "?"):
         raise FeatureUnsupported(f"{called} does not say what it is compiled from")
-    return SourceFile(_found(posixpath.basename(file), folder, names, function), own, (function,))
+    path = _found(posixpath.basename(file), folder, names, function)
+    if (shown := plain(path)) != path:
+        raise FeatureUnsupported(f"{shown} has a name that cannot be written as it is")
+    return SourceFile(path, own, (function,), _described(path, own, link, names))
+
+
+def _described(path: str, own: str, link: CapturedLink, names: Sequence[str]) -> str:
+    """The file that tells CMake or Meson of a source: the nearest one, or the one that the object is called after."""
+    places = {posixpath.dirname(file) for file in link.files}
+    called = next((file for is_of, file in _GENERATED if any(map(is_of.search, places))), "")
+    if not called:
+        return ""
+    known, folder, above = frozenset(names), path, list[str]()
+    while folder:
+        folder = posixpath.dirname(folder)
+        if (file := posixpath.join(folder, called)) in known:
+            above.append(file)
+    # CMake calls an object as its source is called from there.
+    return next((file for file in above if own.endswith(f"{_OF_TARGET}{_from(file, path)}.o")), (above or [called])[0])
+
+
+def _from(described: str, path: str) -> str:
+    """A file of the source as it is called in the one that describes it."""
+    return posixpath.relpath(path, posixpath.dirname(described) or ".")
 
 
 def _of_object(link: CapturedLink, root: Path, called: str) -> tuple[list[str], str, str]:

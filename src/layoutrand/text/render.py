@@ -6,7 +6,6 @@ value in a shell template passes through ``sh``, which quotes it; tests check th
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from typing import Any
 import jinja2
 
 from layoutrand import __version__
+from layoutrand.text.toml_words import toml_string
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters["sh"] = lambda value: shlex.quote(str(value))
     environment.filters["assignment"] = _assignment
-    environment.filters["toml"] = _toml
+    environment.filters["toml"] = toml_string
     environment.filters["comment"] = _comment
     return environment
 
@@ -57,11 +57,6 @@ def _assignment(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(f"{name!r} cannot be the name of a shell variable")
     return f'"{name}${{{name}+=}}${{{name}-}}"'
-
-
-def _toml(value: object) -> str:
-    """A TOML basic string: JSON's escapes are TOML's, but TOML wants DEL escaped too."""
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def render(template: str, **values: Any) -> str:
