@@ -107,8 +107,8 @@ def obtained(
                 yield made
             return
         say(
-            f"{order.recipe.system}: no {order.called} is needed: that of {whole.build.when} is kept (`layoutrand cache "
-            "gc --builds` forgets it)"
+            f"{order.recipe.system}: no {order.called} is needed: that of {whole.build.when} is kept "
+            "(`layoutrand cache gc --builds` forgets it)"
         )
         with put_back(order, whole, _log(order, cache), cache) as back:
             _check(order, back.space, back.tree, back.log)
