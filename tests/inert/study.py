@@ -228,16 +228,20 @@ def _calibrated(
 def again(slot: Slot, base: Base, made: Mapping[str, Any]) -> str:
     """The commit of a change that was made elsewhere, in this program's repository; raises `LookupError` for another."""
     if slot.target:
-        [(file, function)] = [
+        places = [
             (name, function)
             for name, function, calls in hot_places(base.tree, base.executed, base.counts.cycles)
             if (name, function.name, calls) == (made["file"], made["function"], made["calls"])
         ]
-        change: Change | None = plant(base.tree, file, function, made["turns"])
+        # a function may stand there twice, of which the preprocessor takes one
+        changes = [plant(base.tree, file, function, made["turns"]) for file, function in places]
     else:
         draws = Draws(SEED, slot.program, made["kind"], slot.number, made["attempt"])
-        change = draw(base.tree, made["kind"], base.executed, draws)
-    commit = base.program.commit(slot.name, change) if change is not None else "none"
+        changes = [draw(base.tree, made["kind"], base.executed, draws)]
+    commit = "none"
+    for change in changes:
+        if change is not None and commit != made["commit"]:
+            commit = base.program.commit(slot.name, change)
     if commit != made["commit"]:
         raise LookupError(f"{slot.name}: the change is commit {commit} here and {made['commit']} where it was made")
     return commit
