@@ -30,7 +30,7 @@ class Messages(Instrument):
     def definition(self, metric):
         return "1"
 
-    def environment(self, metric):
+    def environment(self, metric, files):
         return {"VERBOSE": "1"}
 
     def measurements(self, ended):
