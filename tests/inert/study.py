@@ -228,20 +228,16 @@ def _calibrated(
 def again(slot: Slot, base: Base, made: Mapping[str, Any]) -> str:
     """The commit of a change that was made elsewhere, in this program's repository; raises `LookupError` for another."""
     if slot.target:
-        places = [
+        [(file, function)] = [
             (name, function)
             for name, function, calls in hot_places(base.tree, base.executed, base.counts.cycles)
             if (name, function.name, calls) == (made["file"], made["function"], made["calls"])
         ]
-        # a function may stand there twice, of which the preprocessor takes one
-        changes = [plant(base.tree, file, function, made["turns"]) for file, function in places]
+        change: Change | None = plant(base.tree, file, function, made["turns"])
     else:
         draws = Draws(SEED, slot.program, made["kind"], slot.number, made["attempt"])
-        changes = [draw(base.tree, made["kind"], base.executed, draws)]
-    commit = "none"
-    for change in changes:
-        if change is not None and commit != made["commit"]:
-            commit = base.program.commit(slot.name, change)
+        change = draw(base.tree, made["kind"], base.executed, draws)
+    commit = base.program.commit(slot.name, change) if change is not None else "none"
     if commit != made["commit"]:
         raise LookupError(f"{slot.name}: the change is commit {commit} here and {made['commit']} where it was made")
     return commit
