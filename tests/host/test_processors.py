@@ -6,7 +6,7 @@ import pytest
 
 from fakehost import FakeHost
 from layoutrand.host.binfmt import handler
-from layoutrand.host.processors import HEADER, foreign
+from layoutrand.host.processors import HEADER, emulator_words, foreign
 
 QEMU = """enabled
 interpreter /usr/bin/qemu-aarch64
@@ -97,3 +97,19 @@ def test_none_where_they_are_switched_off_or_not_there(host, tmp_path):
     host.write("proc/sys/fs/binfmt_misc/status", "disabled")
     assert handler(elf(183), host.root) is None
     assert handler(elf(183), tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("machine", "own", "words"),
+    [
+        ("aarch64", "x86_64", ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu")),
+        ("riscv64", "aarch64", ("qemu-riscv64", "-L", "/usr/riscv64-linux-gnu")),
+        ("x86_64", "riscv64", ("qemu-x86_64", "-L", "/usr/x86_64-linux-gnu")),
+        ("x86_64", "x86_64", ()),
+        ("aarch64", "aarch64", ()),
+        ("aarch64", "a machine of tomorrow", ()),
+        ("a machine of tomorrow", "x86_64", ()),
+    ],
+)
+def test_emulator_words(machine, own, words):
+    assert emulator_words(machine, own) == words

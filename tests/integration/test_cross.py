@@ -5,8 +5,10 @@ On such a machine itself they are executed as they are, with the compilers that 
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ import zoo
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.objects import elf
+from startkit import layoutrand
 from workshop import FILLER, Workshop, in_order, programs_of, require, whole
 
 TOOLCHAINS = ("gcc-aarch64", "clang-aarch64", "gcc-riscv64", "clang-riscv64")
@@ -108,6 +111,59 @@ def test_a_program_of_the_host_is_not_what_a_cross_compiler_was_asked_for(tmp_pa
     (error,) = {failure.error for failure in result.failures}
     assert "prog is for x86-64, and toolchain 'gcc-riscv64' builds for RISC-V (64 bits): does the build use" in error
     assert "there are toolchains gcc, clang" in error
+
+
+MAKEFILE = """\
+prog: main.c made.c
+	aarch64-linux-gnu-gcc -O2 -o prog main.c made.c
+made.c: tool
+	./tool > made.c
+tool: tool.c
+	%s
+"""
+OF_THE_HOST = {
+    "linked where it is seen": "gcc -o tool tool.c",
+    "no program": "echo '#!/bin/sh' > tool; echo 'echo \"int made(void) { return 42; }\"' >> tool; chmod +x tool",
+}
+
+
+@pytest.mark.parametrize("makes", list(OF_THE_HOST))
+def test_a_new_project_is_for_the_machine_that_its_build_is_for(tmp_path: Path, makes: str) -> None:
+    """The build calls a cross compiler by its name, perhaps beside the host's; its file executes as it is written."""
+    needed("gcc-aarch64")
+    (tmp_path / "Makefile").write_text(MAKEFILE % OF_THE_HOST[makes])
+    (tmp_path / "tool.c").write_text(
+        '#include <stdio.h>\nint main(void) { puts("int made(void) { return 42; }"); return 0; }\n'
+    )
+    (tmp_path / "main.c").write_text(
+        "#include <stdio.h>\nint made(void); int twice(int x) { return 2 * x; }\n"
+        'int main(void) { printf("%d\\n", twice(made())); return 0; }\n' + FILLER
+    )
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path.parent / "cache")}
+    made = layoutrand("init", "--", "make", "--", "./prog", cwd=tmp_path, env=env)
+    assert made.returncode == 0, made.stderr
+    assert "the build is for AArch64 (arm64): it is made again for toolchain gcc-aarch64" in made.stderr
+    table = tomllib.loads((tmp_path / "layoutrand.toml").read_text())
+    assert (table["build"]["artefacts"], table["systems"]["O2"]["toolchain"]) == (["prog"], "gcc-aarch64")
+    is_foreign = os.uname().machine != "aarch64"
+    launcher = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"] if is_foreign else None
+    assert table["run"].get("launcher") == launcher
+    executed = layoutrand("run", "--seeds", "2", "--system", "O2", "--json", cwd=tmp_path, env=env)
+    assert executed.returncode == 0, executed.stderr
+    told = json.loads(executed.stdout)
+    assert (told["executed"], told["failures"], told["build_failures"]) == (told["executions"], [], [])
+    assert told["executed"] >= 4
+
+
+def test_a_toolchain_that_somebody_chose_is_not_exchanged(tmp_path: Path) -> None:
+    needed("gcc-aarch64")
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path.parent / "cache")}
+    words = ["init", "--toolchain", "gcc", "--", "aarch64-linux-gnu-gcc", "-o", "prog", "main.c"]
+    made = layoutrand(*words, cwd=tmp_path, env=env)
+    assert made.returncode == 1
+    assert "prog is for AArch64 (arm64), and toolchain 'gcc' builds for" in made.stderr
+    assert not (tmp_path / "layoutrand.toml").exists()
 
 
 def test_assembled_code_is_for_the_same_processor(tmp_path: Path) -> None:

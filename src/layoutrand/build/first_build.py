@@ -7,6 +7,7 @@ finds it in the cache.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -44,10 +45,11 @@ from layoutrand.errors import (
     OtherMachine,
     WorkedOnAfterLink,
 )
+from layoutrand.host.processors import emulator_words
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.linkers.trials import is_of_a_trial
-from layoutrand.objects.elf import machine_words
+from layoutrand.objects.elf import machine_words, words_of
 from layoutrand.platform.process import Runner
 
 _FIRST: Final = ("gcc", "clang")
@@ -72,7 +74,8 @@ class FirstSystem:
 class Learned:
     """What a first build taught: toolchain, commands, what is not copied, what was chosen, what can be randomised.
 
-    ``mode`` is "rebuild" where the build works on the program after its link.
+    ``mode`` is "rebuild" where the build works on the program after its link; ``launcher`` are the words of
+    ``run.launcher`` that have the program executed here, () where this machine does it itself.
     """
 
     toolchain: str
@@ -81,6 +84,7 @@ class Learned:
     chosen: ChosenProgram
     factors: Sequence[Factor]
     mode: Literal["relink", "rebuild"] = "relink"
+    launcher: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,10 @@ class FirstBuild:
         name = ""
         nothing: list[BuildError] = []
         past_us: list[BuildError] = []
-        for toolchain in self._toolchains():
+        others: list[OtherMachine] = []
+        todo = deque(self._toolchains())
+        while todo:
+            toolchain = todo.popleft()
             if past_us:
                 self.say(f"the build calls another compiler: it is made again for toolchain {toolchain}")
             for number, way in enumerate(self.found.ways):
@@ -125,13 +132,18 @@ class FirstBuild:
                     self._remember(name, made, number)
                     return made
                 if made.other_machine:
-                    raise OtherMachine(made.other_machine)
+                    others.append(OtherMachine(made.other_machine))
+                    todo = deque() if len(others) > 1 else deque(self._cross(made.machine))
+                    if not todo:
+                        raise others[0]
+                    self.say(f"the build is for {made.machine}: it is made again for toolchain {todo[0]}")
+                    break
                 if self.found.toolchain == "go":
                     raise NothingLinked(NOTHING_LINKED, log=made.log)
                 (past_us if made.is_past_us else nothing).append(made.error())
                 if made.is_past_us:
                     break
-            if not past_us:
+            if not past_us and not others:
                 break
         raise (past_us or nothing)[0]
 
@@ -144,6 +156,15 @@ class FirstBuild:
         first = (_RUST, *_FIRST) if self.found.is_rust else _FIRST
         usable = [name for name in first if not toolboxes.missing(toolboxes.load(name, self.project))]
         return usable or [_FIRST[0]]  # whose absence is then told
+
+    def _cross(self, machine: str) -> list[str]:
+        """Toolchains that are here for a build whose programs are for another ``machine``, in words."""
+        if self.system.toolchain is not None or self.found.toolchain or self.found.is_rust:
+            return []
+        shipped = [toolboxes.load(name, self.project) for name in toolboxes.shipped()]
+        fitting = [each for each in shipped if each.machine is not None and words_of(each.machine) == machine]
+        usable = [each.name for each in fitting if not toolboxes.missing(each)]
+        return sorted(usable, key=lambda name: not name.startswith(_FIRST[0]))
 
     def _setup(self, toolchain: str, way: Way, artefacts: Sequence[str]) -> BuildSetup:
         # A file must name artefacts; here they may not be known yet.
@@ -180,12 +201,13 @@ class FirstBuild:
         if why:
             self.say(f"{self.system.name}: built again: {why}")
 
-    def _attempt(self, toolchain: str, way: Way, order: BuildOrder) -> Learned | _Nothing:
+    def _attempt(self, toolchain: str, way: Way, order: BuildOrder) -> Learned | _Unseen:
         """One build; again with the toolchain of the linker that it turns out to use."""
         with self._made(order) as made:
             linked = _linked(made)
-            if not linked:
-                return _nothing(made, order.toolbox.toolchain)
+            unseen = _unseen(made, order.toolbox.toolchain, linked)
+            if not linked or (unseen.other_machine and self._cross(unseen.machine)):
+                return unseen  # what is linked for this machine makes the rest
             first = next(self.choose.choices(made.tree, linked))
             right = self._toolchain_of(toolchain, order.toolbox, first.linker)
             if right == toolchain:
@@ -194,7 +216,9 @@ class FirstBuild:
         order = find_order(self._setup(right, way, ()), self.system.name, "capture")
         with self._made(order) as made:
             linked = _linked(made)
-            return self._kept(right, way, order, made, linked) if linked else _nothing(made, order.toolbox.toolchain)
+            if not linked:
+                return _unseen(made, order.toolbox.toolchain, linked)
+            return self._kept(right, way, order, made, linked)
 
     def _toolchain_of(self, toolchain: str, toolbox: Toolbox, used: str) -> str:
         """The toolchain with the same compiler whose linker the build has used; the same where there is none."""
@@ -218,7 +242,14 @@ class FirstBuild:
         """Capture the first choice that can be; the first error where none can."""
         first: BuildError | None = None
         for chosen in self.choose.choices(made.tree, linked):
-            learned = Learned(toolchain, way, self.found.exclude, chosen, factors_for(toolchain, self.project))
+            learned = Learned(
+                toolchain,
+                way,
+                self.found.exclude,
+                chosen,
+                factors_for(toolchain, self.project),
+                launcher=self._launcher(toolchain),
+            )
             setup = self._setup(toolchain, way, chosen.artefacts)
             recipe = replace(order.recipe, build=setup.config.build)
             mine = make_order(recipe, order.origin, order.toolbox, order.tools)
@@ -244,7 +275,18 @@ class FirstBuild:
             tuple(found["artefacts"]), found["linker"], found["place"], tuple(found["others"]), found["is_program"]
         )
         way = self.found.ways[found["way"]]
-        return Learned(found["toolchain"], way, self.found.exclude, chosen, found["factors"], found["mode"])
+        return Learned(
+            found["toolchain"],
+            way,
+            self.found.exclude,
+            chosen,
+            found["factors"],
+            found["mode"],
+            self._launcher(found["toolchain"]),
+        )
+
+    def _launcher(self, toolchain: str) -> tuple[str, ...]:
+        return emulator_words(toolboxes.builds_for(toolboxes.load(toolchain, self.project)))
 
     def _remember(self, name: str, learned: Learned, way: int) -> None:
         chosen = learned.chosen
@@ -266,14 +308,16 @@ class FirstBuild:
 
 
 @dataclass(frozen=True)
-class _Nothing:
-    """A build that succeeded without a link that was seen; ``is_past_us`` where there is a new program all the same.
+class _Unseen:
+    """What a build that succeeded has linked past the wrappers, such as nothing.
 
-    ``other_machine`` says where all of it is for another one than the toolchain builds for; "" where it is not.
+    ``machine`` is what all of that is for, in words; "" where it is for several.  ``other_machine`` says so where the
+    toolchain builds for another one; "" where it does not.
     """
 
     new: tuple[str, ...]
     log: Path
+    machine: str
     other_machine: str
 
     @property
@@ -302,20 +346,23 @@ def _linked(made: InstrumentedBuild) -> list[LinkedFile]:
     return linked_files(build_records(records, made.tree), made.tree, cargo_executables(records))
 
 
-def _nothing(made: InstrumentedBuild, toolchain: Toolchain) -> _Nothing:
-    """What was made past the wrappers while the build lasted."""
+def _unseen(made: InstrumentedBuild, toolchain: Toolchain, linked: Sequence[LinkedFile]) -> _Unseen:
+    """What was made past the wrappers while the build lasted: all that is new but what they have ``linked``."""
     begun = made.space.wrappers.stat().st_mtime_ns
+    seen = {file.path for file in linked}
     new = []
     for folder, _, names in os.walk(made.tree):
         for path in (Path(folder, name) for name in names if not name.endswith((".o", ".a"))):
-            if is_elf_file(path) and path.lstat().st_mtime_ns >= begun:
-                inside = str(path.relative_to(made.tree))
-                if not is_of_a_trial(str(path), str(made.tree)):
-                    new.append(inside)
+            inside = str(path.relative_to(made.tree))
+            is_new = path.lstat().st_mtime_ns >= begun and inside not in seen
+            if is_new and is_elf_file(path) and not is_of_a_trial(str(path), str(made.tree)):
+                new.append(inside)
     begins = [first_bytes(made.tree / path) for path in new]
-    alike = len({machine_words(data) for data in begins}) == 1
-    other = of_another_machine(several(sorted(new)), begins[0], toolchain) if alike else ""
-    return _Nothing(tuple(sorted(new)), made.log, other)
+    machines = {machine_words(data) for data in begins}
+    if len(machines) != 1:
+        return _Unseen(tuple(sorted(new)), made.log, "", "")
+    other = of_another_machine(several(sorted(new)), begins[0], toolchain)
+    return _Unseen(tuple(sorted(new)), made.log, machines.pop(), other)
 
 
 def factors_for(toolchain: str, project: Path) -> list[Factor]:

@@ -105,10 +105,10 @@ def checked_launching(
 
 def _not_executed(benchmark: str, artefact: str, processor: ForeignProcessor) -> str:
     """One line that says what to write."""
-    if not processor.qemu:
+    if not processor.launcher:
         advice = "execute it on such a machine, or by an emulator in run.launcher"
     else:
-        words = json.dumps([f"qemu-{processor.qemu}", "-L", f"/usr/{processor.libraries}"])
+        words = json.dumps(processor.launcher)
         advice = f"write run.launcher = {words} (of Debian's qemu-user), or execute it on such a machine"
     return (
         f"benchmark {benchmark!r}: {artefact} is for {processor.words}, which this machine does not execute, and "

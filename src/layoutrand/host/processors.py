@@ -26,6 +26,11 @@ class ForeignProcessor:
     qemu: str = ""
     libraries: str = ""
 
+    @property
+    def launcher(self) -> tuple[str, ...]:
+        """The words of ``run.launcher`` that have qemu execute it, () where none is known to."""
+        return (f"qemu-{self.qemu}", "-L", f"/usr/{self.libraries}") if self.qemu else ()
+
 
 _EMULATED: Final = {
     (3, 1, 1): ("i386", "i686-linux-gnu"),
@@ -50,6 +55,18 @@ _OF_MACHINES: Final = {
     "loongarch64": {258},
 }
 """What uname(2) calls a machine -> e_machine of what it may execute."""
+
+
+def emulator_words(machine: str, own: str | None = None) -> tuple[str, ...]:
+    """How Debian's qemu-user executes programs of a ``machine``, as in ``run.launcher``.
+
+    () where none is needed, or known. ``machine`` and ``own``, None for this one, are as uname(2) calls them.
+    """
+    own = platform.machine() if own is None else own
+    if not {machine, own} <= _OF_MACHINES.keys() or _OF_MACHINES[machine] <= _OF_MACHINES[own]:
+        return ()
+    wide = {(number, 2) for number in _OF_MACHINES[machine]}
+    return next(ForeignProcessor("", *_EMULATED[kind]).launcher for kind in _EMULATED if kind[:2] in wide)
 
 
 def foreign(header: bytes, machine: str | None = None) -> ForeignProcessor | None:
