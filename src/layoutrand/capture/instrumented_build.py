@@ -216,7 +216,7 @@ def built(
         with nullcontext() if relinking is None else relinking(space, tree) as written:
             write_wrappers(space, recipe, order.toolbox, tree=tree, relink=written)
             log.unlink(missing_ok=True)
-            say(f"{recipe.system}: {kind} build")
+            say(f"{recipe.system}: {kind} build" + (f" ({order.toolbox.in_short()})" if kind == "instrumented" else ""))
             begin = time.perf_counter()
             try:
                 status = runner.run_logged(
