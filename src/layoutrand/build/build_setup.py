@@ -16,6 +16,7 @@ from layoutrand.cache.store import Cache
 from layoutrand.capture.libraries import companions
 from layoutrand.capture.origin import Origins, Say
 from layoutrand.config.config import Config
+from layoutrand.linkers.toolbox import Toolboxes
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.interrupts import prompt_interrupts
 from layoutrand.platform.process import Runner, Turns
@@ -60,6 +61,7 @@ class BuildSetup:
     jobs: int
     progress: BuildProgress
     origins: Origins
+    toolboxes: Toolboxes
     turns: Turns
     nodes: LinkingNodes | None = None
     failed: SharedFailures = field(default_factory=SharedFailures)
@@ -70,7 +72,7 @@ class BuildSetup:
     ) -> BuildSetup:
         """Of one call: no source has been looked for yet."""
         origins = Origins(project, cache, progress.say)
-        return cls(config, project, cache, runner, jobs, progress, origins, Turns(jobs))
+        return cls(config, project, cache, runner, jobs, progress, origins, Toolboxes(project, runner), Turns(jobs))
 
 
 @contextmanager

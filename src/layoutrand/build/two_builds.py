@@ -15,9 +15,7 @@ from layoutrand.cache.keys import stock_key
 from layoutrand.capture.build_order import BuildOrder, make_order
 from layoutrand.capture.instrumented_build import build_stock, capture
 from layoutrand.config.build_recipe import Recipe, Variant
-from layoutrand.config.config import System
 from layoutrand.errors import BuildFailed, FeatureUnsupported, LayoutrandError
-from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import STOCK, Binary, BuildFailure
@@ -58,18 +56,14 @@ def earlier_capture(setup: BuildSetup, name: str, capture: str) -> CapturedSyste
             f"capture {capture[:12]} of {name} is not in the cache any more, so its layouts cannot be linked: check "
             "out the source that it was made from, and explain that"
         )
-    factors = setup.config.layout.captured()
-    around = toolboxes.Surroundings.of(setup.config, name)
-    toolbox = toolboxes.prepare(setup.config.systems[name].toolchain, setup.project, factors, setup.runner, around)
+    toolbox = setup.toolboxes.prepare(setup.config, name)
     return CapturedSystem(replace(made, system=name), toolbox.tools["ld"], None, True, None, ())
 
 
 def find_order(setup: BuildSetup, name: str, variant: Variant) -> BuildOrder:
     """What building the system in this variant takes; raises if source, toolchain or a tool is not there."""
-    options: System = setup.config.systems[name]
+    toolbox = setup.toolboxes.prepare(setup.config, name)
     factors = setup.config.layout.captured()
-    around = toolboxes.Surroundings.of(setup.config, name)
-    toolbox = toolboxes.prepare(options.toolchain, setup.project, factors, setup.runner, around)
     recipe = Recipe.of(setup.config, name, variant, toolbox.toolchain, factors, os.environ)
     if linker(toolbox.toolchain.link.linker).own_objects:
         _refuse_for_own_objects(recipe)

@@ -158,19 +158,21 @@ def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def require_factors(toolchain: Toolchain, factors: list[str], others: list[Toolchain]) -> None:
+def require_factors(toolchain: Toolchain, factors: list[str], others: Callable[[], list[Toolchain]]) -> None:
     """Raise `FeatureUnsupported` for a factor the toolchain's linker cannot do, naming the toolchains that can."""
     for factor in factors:
         if factor not in toolchain.link.factors:
-            able = _able(factor, toolchain, others)
+            able = _able(factor, toolchain, others())
             raise FeatureUnsupported(f"toolchain {toolchain.name!r} cannot do {factor!r}; {able}")
 
 
-def require_version(toolchain: Toolchain, factors: list[str], version: str, others: list[Toolchain]) -> None:
+def require_version(
+    toolchain: Toolchain, factors: list[str], version: str, others: Callable[[], list[Toolchain]]
+) -> None:
     """Raise `FeatureUnsupported` for a factor that needs a newer linker than the one that calls itself ``version``."""
     for factor, first in toolchain.link.since.items():
         if factor in factors and version_number(version) < (first,):
-            able = _able(factor, toolchain, [other for other in others if factor not in other.link.since])
+            able = _able(factor, toolchain, [other for other in others() if factor not in other.link.since])
             raise FeatureUnsupported(
                 f"{factor!r} with toolchain {toolchain.name!r} needs version {first} of its linker or later, this is "
                 f"{version!r}; of any version {able}"

@@ -6,7 +6,8 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
@@ -276,7 +277,10 @@ def prepare(
     Raises as `load` and `find` do, and `FeatureUnsupported` for a factor that they cannot do.
     """
     toolchain = load(name, project, around)
-    others = [declared(other, project) for other in shipped()]
+
+    def others() -> list[Toolchain]:
+        return [declared(other, project) for other in shipped()]
+
     toolchains.require_factors(toolchain, list(factors), others)
     toolbox = find(toolchain, runner)
     ld = toolbox.tools["ld"].version
@@ -284,6 +288,26 @@ def prepare(
         raise FeatureUnsupported(why)
     toolchains.require_version(toolchain, list(factors), toolbox.tools["ld"].version, others)
     return toolbox
+
+
+class Toolboxes:
+    """Those of one call of layoutrand, each looked for once, from several threads."""
+
+    def __init__(self, project: Path, runner: Runner) -> None:
+        """Nothing has been looked for yet."""
+        self._project, self._runner = project, runner
+        self._lock = threading.Lock()
+        self._found: dict[Hashable, Toolbox] = {}
+
+    def prepare(self, config: Config, system: str) -> Toolbox:
+        """That of a system, which can do what the layouts need; raises as `prepare` does."""
+        name, factors = config.systems[system].toolchain, config.layout.captured()
+        around = Surroundings.of(config, system)
+        key = (name, tuple(factors), around.source, tuple(sorted(around.variables.items())), around.rustflags)
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = prepare(name, self._project, factors, self._runner, around)
+            return self._found[key]
 
 
 def find(toolchain: Toolchain, runner: Runner) -> Toolbox:
