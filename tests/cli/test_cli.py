@@ -141,6 +141,28 @@ def test_help_shows_every_word_in_brackets(env, is_rich):
     assert sum(map(len, spoken.values())) >= 4, "build, run, staging and warmup speak of tables"
 
 
+def test_a_build_without_stock_leaves_it_to_run(project, env):
+    """Who builds for the first time is told that it can be left out; `run` makes it, and says that it does."""
+    left = started("build", "--seeds", "2", "--without-stock", "--json", cwd=project, env=env)
+    assert {b["seed"] for b in json.loads(left.stdout)["binaries"]} == {"identity", 1, 2}
+    assert left.stderr.count("your own build (stock) is left out: `layoutrand run` makes it") == 1
+    assert "stock build" not in left.stderr
+
+    ran = started("run", "--seeds", "2", "--json", cwd=project, env=env)
+    assert "O1: stock build" in ran.stderr and "--without-stock" not in ran.stderr
+    assert json.loads(ran.stdout)["failures"] == []
+    again = started("build", "--seeds", "2", cwd=project, env=env)
+    assert "--without-stock" not in again.stderr + again.stdout, "there is nothing left that it would save"
+
+
+def test_controls_that_run_does_not_execute_are_not_built(project, env):
+    toml = project / "layoutrand.toml"
+    toml.write_text(toml.read_text() + '\n[run]\ncontrols = ["identity"]\n')
+    built = started("build", "--seeds", "2", "--json", cwd=project, env=env)
+    assert {b["seed"] for b in json.loads(built.stdout)["binaries"]} == {"identity", 1, 2}
+    assert "stock" not in built.stderr
+
+
 def test_the_main_job_from_build_to_comparison(project, env):
     """build, run, analyse and compare work one after another and speak JSON."""
     built = started("build", "--seeds", "4", "--json", cwd=project, env=env)

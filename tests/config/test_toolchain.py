@@ -162,7 +162,7 @@ def toolchain(name, *factors: Factor) -> Toolchain:
 
 def test_factors_that_the_linker_can_do():
     """Nothing is said about what can be done."""
-    assert require_factors(toolchain("a", "function-order", "module-order"), ["module-order"], []) is None
+    assert require_factors(toolchain("a", "function-order", "module-order"), ["module-order"], list) is None
 
 
 def test_a_factor_that_the_linker_cannot_do_names_those_that_can():
@@ -174,13 +174,13 @@ def test_a_factor_that_the_linker_cannot_do_names_those_that_can():
     ]
 
     with pytest.raises(FeatureUnsupported, match=r"^toolchain 'a' cannot do 'module-order'; these can: b, d$"):
-        require_factors(toolchain("a", "function-order"), ["function-order", "module-order"], others)
+        require_factors(toolchain("a", "function-order"), ["function-order", "module-order"], lambda: others)
 
 
 def test_a_factor_that_no_linker_can_do():
     """And says so where there is none."""
     with pytest.raises(FeatureUnsupported, match="no toolchain that ships with layoutrand can"):
-        require_factors(toolchain("a", "function-order"), ["module-order"], [toolchain("b", "function-order")])
+        require_factors(toolchain("a", "function-order"), ["module-order"], lambda: [toolchain("b", "function-order")])
 
 
 def test_tools_are_found_in_order(tmp_path, monkeypatch):
@@ -244,7 +244,7 @@ def test_clang_takes_one_version_for_both_languages(name):
     tools = toolbox.load(name, Path()).tools
 
     assert tools.cxx == ["clang++{suffix}"]
-    assert tools.cc[:2] == ["clang", "clang-21"]
+    assert tools.cc == ["clang", "clang{newest}"]
 
 
 def since(name, version, *factors: Factor) -> Toolchain:
@@ -257,7 +257,7 @@ def since(name, version, *factors: Factor) -> Toolchain:
 @pytest.mark.parametrize("version", ["LLD 20.1.2 (compatible with GNU linkers)", "Debian LLD 22.1.8", "LLD 20.0"])
 def test_a_linker_that_is_new_enough(version):
     """From the version that the file names on the factor can be had."""
-    assert require_version(since("a", 20), ["function-order", "padding"], version, []) is None
+    assert require_version(since("a", 20), ["function-order", "padding"], version, list) is None
 
 
 @pytest.mark.parametrize(
@@ -269,10 +269,10 @@ def test_a_linker_that_is_too_old_or_unknown(version):
     wanted = f"'padding' with toolchain 'a' needs version 20 of its linker or later, this is {version!r}; of any version these can: c, e"
 
     with pytest.raises(FeatureUnsupported) as caught:
-        require_version(since("a", 20), ["padding"], version, others)
+        require_version(since("a", 20), ["padding"], version, lambda: others)
 
     assert str(caught.value) == wanted
-    assert require_version(since("a", 20), ["function-order"], version, others) is None
+    assert require_version(since("a", 20), ["function-order"], version, lambda: others) is None
 
 
 def test_versions_of_unknown_factors_are_a_mistake_in_the_file():

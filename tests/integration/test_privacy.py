@@ -128,10 +128,10 @@ def test_another_value_is_another_build(shop: Workshop) -> None:
     """What is masked in the key's facts is told apart."""
     shop.build_all(config_of(shop), layouts=[1])
     shop.build_all(config_of(shop), layouts=[1])
-    assert shop.said.count("sys: instrumented build") == 1
+    assert sum("sys: instrumented build" in line for line in shop.said) == 1
     text = shop.toml(BUILD, build={"env": {"FETCH": "build-other-s3cret"}})
     shop.build_all(parse(text + BENCHMARKS, path="layoutrand.toml"), layouts=[1])
-    assert shop.said.count("sys: instrumented build") == 2
+    assert sum("sys: instrumented build" in line for line in shop.said) == 2
 
 
 @pytest.mark.slow

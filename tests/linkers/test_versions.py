@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from layoutrand.errors import ToolNotFound, UsageError
-from layoutrand.linkers.toolbox import declared, find, installed_versions
+from layoutrand.linkers.toolbox import declared, find, installed_linkers, installed_versions, shipped
 from layoutrand.platform.process import SubprocessRunner
 from workshop import Workshop, main_calling, many_functions, require
 
@@ -85,3 +85,44 @@ def test_a_version_that_is_missing_says_which_there_are(tmp_path: Path, monkeypa
     with pytest.raises(ToolNotFound) as none:
         find(declared("gcc-17", Path()), SubprocessRunner())
     assert "Of this one" not in str(none.value)
+    programs(tmp_path, "gcc-13")
+    with pytest.raises(ToolNotFound, match=r"^gcc not found on PATH.*Of this one there is gcc-13$"):
+        find(declared("gcc", Path()), SubprocessRunner())
+
+
+def says(directory: Path, text: str, *names: str) -> None:
+    """Programs that say which version they are."""
+    directory.mkdir(exist_ok=True)
+    for name in names:
+        (directory / name).write_text(f"#!/bin/sh\necho '{text} {name.rpartition('-')[2]}.1.7'\n")
+        (directory / name).chmod(0o755)
+
+
+def test_without_a_plain_name_the_newest_is_taken_however_new_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says(tmp_path, "clang version", "clang-9", "clang-99", "clang++-9", "clang++-99", "clang-100.9")
+    (tmp_path / "clang-100.9").chmod(0o644)
+    says(tmp_path, "LLD", "ld.lld-19", "ld.lld-100", "ar")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    shown = {}
+    for name in ("clang-lld", "clang-lld-9", "gcc-lld"):
+        chain = declared(name, Path())
+        if name == "clang-lld":
+            chain.tools.cc.remove("clang")
+        found = find(chain, SubprocessRunner())
+        shown[name] = [found.tools[role].path.name for role in ("cc", "cxx", "ld")]
+        if name == "clang-lld":
+            assert found.in_short() == "clang-99 99.1.7, ld.lld-100 100.1.7"
+    assert shown["clang-lld"] == ["clang-99", "clang++-99", "ld.lld-100"]
+    assert shown["clang-lld-9"] == ["clang-9", "clang++-9", "ld.lld-100"]
+    assert shown["gcc-lld"] == ["gcc", "g++", "ld.lld-100"]
+
+
+def test_every_version_of_a_linker_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs(tmp_path, "ld.lld-9", "ld.lld-19", "ld.bfd", "ld.lld-x", "aarch64-linux-gnu-ld")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "ld").symlink_to("ld.bfd")
+    found = installed_linkers([declared(name, Path()) for name in shipped()])
+    assert sorted(found) == ["ld.bfd", "ld.lld-19", "ld.lld-9"]
+    assert found.index("ld.lld-9") < found.index("ld.lld-19")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from layoutrand.errors import ToolNotFound
-from layoutrand.platform.process import Completed, InTurn, SubprocessRunner
+from layoutrand.platform.process import Completed, InTurn, SubprocessRunner, Turns
 
 
 class Counting(SubprocessRunner):
@@ -37,7 +37,7 @@ class Counting(SubprocessRunner):
 
 def test_no_more_than_were_allowed_run_at_a_time():
     counting = Counting()
-    runner = InTurn(counting, 2)
+    runner = InTurn(counting, Turns(2))
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(lambda k: runner.run([str(k)], cwd=Path(), env={}).stdout, range(30)))
     assert answers == [str(k).encode() for k in range(30)]
@@ -45,14 +45,14 @@ def test_no_more_than_were_allowed_run_at_a_time():
 
 
 def test_an_error_gives_the_turn_back():
-    runner = InTurn(SubprocessRunner(), 1)
+    runner = InTurn(SubprocessRunner(), Turns(1))
     for _ in range(3):
         with pytest.raises(ToolNotFound):
             runner.run(["/no/such/program"], cwd=Path(), env={})
 
 
 def test_everything_else_is_handed_through(tmp_path):
-    runner = InTurn(SubprocessRunner(), 1)
+    runner = InTurn(SubprocessRunner(), Turns(1))
     log = tmp_path / "log"
     assert runner.run_logged(["/bin/sh", "-c", "echo said; exit 3"], cwd=tmp_path, env={}, log=log, timeout_s=60) == 3
     assert log.read_bytes() == b"said\n"

@@ -55,9 +55,10 @@ def artefact_layouts(
     missing = [layout for layout in layouts if layout not in results]
     for _ in found:
         task.setup.progress.advance()
-    # One thread more than linkers, so that none of these waits while layouts are drawn and binaries verified.
+    # One thread more than linkers, so that none of these waits while layouts are drawn and binaries verified; builds
+    # that are made meanwhile take turns, too.
     jobs = task.setup.jobs
-    task = replace(task, linking=replace(task.linking, runner=InTurn(task.setup.runner, jobs)))
+    task = replace(task, linking=replace(task.linking, runner=InTurn(task.setup.runner, task.setup.turns)))
     with task.setup.cache.thread_scratch("link") as own_scratch, threads(task.setup, jobs + (jobs > 1)) as pool:
         if task.setup.nodes is not None:
             results |= _on_nodes(task, task.setup.nodes, missing, found, own_scratch)

@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from layoutrand.build import prebuilt
 from layoutrand.build.artefact_layouts import ArtefactTask, artefact_layouts, refuse_immovable
-from layoutrand.build.binaries import as_failure, cached_binary, store_stock
+from layoutrand.build.binaries import as_failure
 from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
 from layoutrand.build.build_warnings import (
     BinaryMadeAgain,
     CaptureBuiltAgain,
     RecordedWarning,
     SharedCapture,
-    StockBuiltAgain,
 )
 from layoutrand.build.coupling import CoupledSystem, CoupledSystems, coupled_names, require_captures
-from layoutrand.build.earlier_builds import recall_capture, remember_build
 from layoutrand.build.jdk_layouts import make_jdk_layouts
 from layoutrand.build.linking import Linking
 from layoutrand.build.rebuild import Rebuilt, rebuild
-from layoutrand.build.why_again import TellsWhy
+from layoutrand.build.two_builds import (
+    CapturedSystem,
+    StockBinaries,
+    captured_system,
+    earlier_capture,
+    find_order,
+    stock_binaries,
+)
 from layoutrand.cache.capture_record import Capture
-from layoutrand.cache.keys import stock_key
-from layoutrand.capture.build_order import BuildOrder, make_order
-from layoutrand.capture.instrumented_build import build_stock, capture
 from layoutrand.capture.workspace import end_abandoned_builds
-from layoutrand.config.build_recipe import Recipe, Variant
-from layoutrand.config.config import System
 from layoutrand.config.jdk import JvmFacts
-from layoutrand.errors import BuildFailed, FeatureUnsupported, LayoutrandError
-from layoutrand.linkers import toolbox as toolboxes
-from layoutrand.linkers.known import linker
-from layoutrand.linkers.toolbox import Tool
+from layoutrand.errors import BuildFailed
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
-from layoutrand.platform.disk import cache_errors
-from layoutrand.suites.expand import build_tools
 from layoutrand.warning import AnyWarning
 
 
@@ -69,54 +64,88 @@ class SystemBuild:
 def build(setup: BuildSetup, systems: Sequence[str], layouts: Sequence[LayoutName]) -> list[SystemBuild]:
     """Build the layouts of the systems; failures are returned, not raised, and never stop the others.
 
-    Captures come first (each system's instrumented and stock builds, as many at a time as there are jobs), then all
-    missing binaries are linked and verified, as many at a time. In rebuild mode each layout is a build of its own.
+    Captures come first, as many builds at a time as there are jobs; a system's layouts are linked and verified, as many
+    at a time, as soon as it has its capture, and stock builds are made meanwhile, after all captures have begun.
+    In rebuild mode each layout is a build of its own.
     Prebuilt systems have their stock binaries, whatever the ``layouts``, and these with factors of a JDK.
     Where there are ``setup.nodes`` they link the layouts. Systems with reconciled layouts need the captures of all.
     """
-    config, jobs, progress = setup.config, setup.jobs, setup.progress
+    config = setup.config
     everything = list(systems)
     systems = [name for name in everything if config.systems[name].prebuilt is None]
     coupled = coupled_names(config) if systems else []
     require_captures(config)
     if coupled:  # layouts that depend on several captures are linked where all of these are
         setup = replace(setup, nodes=None)
-    relinking = config.build.mode == "relink"
-    at_once = max(1, min(jobs, len(systems) * (relinking + (STOCK in layouts))))
     if ended := end_abandoned_builds(setup.cache):
-        progress.say(f"ended {ended} process(es) of a build whose layoutrand was killed")
-    share = replace(setup, jobs=max(1, jobs // at_once))
-    with threads(setup, at_once) as pool:
-        # Interleaved, so that a system's two builds run side by side and neither kind waits for all of the other.
-        captured = {}
-        stocks = {}
-        for name in dict.fromkeys([*systems, *coupled]):
-            if relinking:
-                captured[name] = pool.submit(_capture, share, name)
-            if STOCK in layouts and name in systems:
-                stocks[name] = pool.submit(_stock, share, name)
-        bases = {name: future.result() for name, future in captured.items()}
-        controls = {name: future.result() for name, future in stocks.items()}
-    for _ in [result for stock in controls.values() for result in stock.results]:
-        progress.advance()
-    nothing = _Stock([], [])
-    if (
-        relinking and setup.nodes is not None
-    ):  # all systems at a time: who waits for nodes takes nothing from this machine
-        with threads(setup, max(1, len(systems))) as pool:
-            results = list(
-                pool.map(lambda name: _layouts(setup, name, bases[name], controls.get(name, nothing), layouts), systems)
-            )
-    elif relinking:
-        together = _together(setup, coupled, bases)
-        results = [
-            _layouts(setup, name, bases[name], controls.get(name, nothing), layouts, together) for name in systems
-        ]
+        setup.progress.say(f"ended {ended} process(es) of a build whose layoutrand was killed")
+    if config.build.mode == "relink":
+        results = _relinked(setup, systems, coupled, layouts)
     else:
-        results = [_rebuilt(setup, name, controls.get(name, nothing), layouts) for name in systems]
+        stocks = _stocks_alone(setup, systems) if STOCK in layouts else {}
+        results = [_with_stock(_rebuilt(setup, name, layouts), stocks.get(name)) for name in systems]
     results += [_prebuilt(setup, name, layouts) for name in everything if name not in systems]
     results.sort(key=lambda result: everything.index(result.system))
     return _with_remarks(results, [*setup.origins.notes(), *setup.failed.left_out()])
+
+
+def _relinked(
+    setup: BuildSetup, systems: Sequence[str], coupled: Sequence[str], layouts: Sequence[LayoutName]
+) -> list[SystemBuild]:
+    """The layouts of systems, linked from their captures."""
+    builds = len(systems) * (1 + (STOCK in layouts))
+    at_once = max(1, min(setup.jobs, builds))
+    share = replace(setup, jobs=max(1, setup.jobs // at_once))
+    with threads(setup, at_once) as pool:
+        captured = {name: pool.submit(captured_system, share, name) for name in dict.fromkeys([*systems, *coupled])}
+
+        def begin_stocks() -> dict[str, Future[StockBinaries]]:
+            if STOCK not in layouts:
+                return {}
+            return {name: pool.submit(stock_binaries, share, name) for name in systems}
+
+        # Where one thing happens at a time, layouts are what is waited for: stock builds come last.
+        stocks = begin_stocks() if at_once > 1 else {}
+        made = _all_layouts(setup, systems, coupled, captured, layouts)
+        stocks = stocks or begin_stocks()
+        return [_with_stock(each, stocks[each.system].result() if stocks else None) for each in made]
+
+
+def _all_layouts(
+    setup: BuildSetup,
+    systems: Sequence[str],
+    coupled: Sequence[str],
+    captured: Mapping[str, Future[CapturedSystem]],
+    layouts: Sequence[LayoutName],
+) -> list[SystemBuild]:
+    """The layouts of each system but stock, linked when its capture is there; of reconciled ones when all are."""
+    if setup.nodes is not None:  # all systems at a time: who waits for nodes takes nothing from this machine
+        with threads(setup, max(1, len(systems))) as pool:
+            return list(pool.map(lambda name: _layouts(setup, name, captured[name].result(), layouts), systems))
+    if coupled:
+        together = _together(setup, coupled, {name: future.result() for name, future in captured.items()})
+        return [_layouts(setup, name, captured[name].result(), layouts, together) for name in systems]
+    names = {captured[name]: name for name in systems}
+    return [_layouts(setup, names[done], done.result(), layouts) for done in as_completed(names)]
+
+
+def _stocks_alone(setup: BuildSetup, systems: Sequence[str]) -> dict[str, StockBinaries]:
+    at_once = max(1, min(setup.jobs, len(systems)))
+    share = replace(setup, jobs=max(1, setup.jobs // at_once))
+    with threads(setup, at_once) as pool:
+        return dict(zip(systems, pool.map(lambda name: stock_binaries(share, name), systems), strict=True))
+
+
+def _with_stock(built: SystemBuild, stock: StockBinaries | None) -> SystemBuild:
+    """The system's layouts with its stock binaries before them."""
+    if stock is None:
+        return built
+    return replace(
+        built,
+        binaries=(*(each for each in stock.results if isinstance(each, Binary)), *built.binaries),
+        failures=(*(each for each in stock.results if isinstance(each, BuildFailure)), *built.failures),
+        notes=(*stock.notes, *built.notes),
+    )
 
 
 def _with_remarks(results: Sequence[SystemBuild], whole: Sequence[AnyWarning]) -> list[SystemBuild]:
@@ -133,30 +162,6 @@ def _with_remarks(results: Sequence[SystemBuild], whole: Sequence[AnyWarning]) -
     return told
 
 
-@dataclass(frozen=True)
-class _Base:
-    """A capture ready to link from, or the error why there is none; ``order`` is None for one of an earlier source.
-
-    ``is_built`` where a build was made for it.
-    """
-
-    capture: Capture | None
-    ld: Tool | None
-    order: BuildOrder | None
-    cached: bool
-    error: LayoutrandError | None
-    notes: tuple[AnyWarning, ...]
-    is_built: bool = False
-
-
-@dataclass(frozen=True)
-class _Stock:
-    """What became of a system's stock build, by artefact."""
-
-    results: list[Binary | BuildFailure]
-    notes: list[AnyWarning]
-
-
 def build_earlier(setup: BuildSetup, captures: Mapping[str, str], layouts: Sequence[LayoutName]) -> list[SystemBuild]:
     """Layouts of captures (by system) that are in the cache, whatever source and flags are now; without stock.
 
@@ -169,108 +174,12 @@ def build_earlier(setup: BuildSetup, captures: Mapping[str, str], layouts: Seque
             f"layouts of {', '.join(captures)} are reconciled with those of {', '.join(missing)}, and cannot be linked "
             'without: set layout.couple = "order" for layouts of one system alone'
         )
-    bases = {name: _earlier(setup, name, capture) for name, capture in captures.items()}
+    bases = {name: earlier_capture(setup, name, capture) for name, capture in captures.items()}
     together = _together(setup, coupled, bases)
-    return [_layouts(setup, name, base, _Stock([], []), layouts, together) for name, base in bases.items()]
+    return [_layouts(setup, name, base, layouts, together) for name, base in bases.items()]
 
 
-def _earlier(setup: BuildSetup, name: str, capture: str) -> _Base:
-    made = setup.cache.load_capture(capture)
-    if made is None:
-        raise BuildFailed(
-            f"capture {capture[:12]} of {name} is not in the cache any more, so its layouts cannot be linked: check "
-            "out the source that it was made from, and explain that"
-        )
-    factors = setup.config.layout.captured()
-    around = toolboxes.Surroundings.of(setup.config, name)
-    toolbox = toolboxes.prepare(setup.config.systems[name].toolchain, setup.project, factors, setup.runner, around)
-    return _Base(replace(made, system=name), toolbox.tools["ld"], None, True, None, ())
-
-
-def find_order(setup: BuildSetup, name: str, variant: Variant) -> BuildOrder:
-    """What building the system in this variant takes; raises if source, toolchain or a tool is not there."""
-    options: System = setup.config.systems[name]
-    factors = setup.config.layout.captured()
-    around = toolboxes.Surroundings.of(setup.config, name)
-    toolbox = toolboxes.prepare(options.toolchain, setup.project, factors, setup.runner, around)
-    recipe = Recipe.of(setup.config, name, variant, toolbox.toolchain, factors, os.environ)
-    if linker(toolbox.toolchain.link.linker).own_objects:
-        _refuse_for_own_objects(recipe)
-    return make_order(recipe, setup.origins.find(recipe), toolbox, build_tools(setup.config, recipe.build))
-
-
-def _refuse_for_own_objects(recipe: Recipe) -> None:
-    """Raise `FeatureUnsupported` for what is not there where the compiler has a linker of its own."""
-    flags = [key for key in ("cflags", "cxxflags", "fflags", "ldflags", "file_flags") if getattr(recipe.options, key)]
-    where = f"system {recipe.system!r}, toolchain {recipe.toolchain.name!r}"
-    if flags:
-        raise FeatureUnsupported(
-            f"{where}: {', '.join(flags)} would reach no compiler. Go takes flags by a variable: "
-            'env = { GOFLAGS = "-gcflags=all=-B" }, or CGO_CFLAGS for C'
-        )
-    if recipe.build.mode == "rebuild":
-        raise FeatureUnsupported(
-            f'{where}: mode = "rebuild" is for linkers that the build calls; layouts of Go are linked from a capture'
-        )
-
-
-def _capture(setup: BuildSetup, name: str) -> _Base:
-    """The system's capture, from the cache or made now."""
-    notes: list[AnyWarning] = []
-    cache = setup.cache
-    again = None
-    try:
-        order = find_order(setup, name, "capture")
-        with cache.lock(f"capture-{order.key[:32]}"), cache_errors("use", cache.root):
-            made, recorded = recall_capture(cache, order)
-            cached = made is not None
-            if made is None:
-                setup.failed.refuse(setup.config, name)
-                again = TellsWhy(setup, order)
-                say = setup.progress.say
-                try:
-                    made = capture(order, cache, setup.runner, jobs=setup.jobs, say=say, building=again)
-                finally:
-                    if recorded != "none":
-                        notes.append(CaptureBuiltAgain(name, record=recorded, is_built=again.is_built))
-            remember_build(setup, order)
-        is_built = again is not None and again.is_built
-        return _Base(made, order.toolbox.tools["ld"], order, cached, None, tuple(notes), is_built)
-    except LayoutrandError as error:
-        setup.failed.note(setup.config, name, error)
-        return _Base(None, None, None, False, error, tuple(notes))
-
-
-def _stock(setup: BuildSetup, name: str) -> _Stock:
-    """The system's stock binaries, from the cache or built now."""
-    notes: list[AnyWarning] = []
-    artefacts = setup.config.build.artefacts
-    cache = setup.cache
-    try:
-        order = find_order(setup, name, "stock")
-        keys = {artefact: stock_key(order.key, artefact) for artefact in artefacts}
-        with cache.lock(f"stock-{order.key[:32]}"), cache_errors("use", cache.root):
-            found = [cached_binary(cache, name, artefact, STOCK, keys[artefact]) for artefact in artefacts]
-            if all(found):
-                remember_build(setup, order)
-                return _Stock([binary for binary in found if binary], notes)
-            setup.failed.refuse(setup.config, name)
-            again = TellsWhy(setup, order)
-            try:
-                made = build_stock(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say, building=again)
-            finally:
-                absent = [key for key, binary in zip(keys.values(), found, strict=True) if binary is None]
-                if any(map(cache.has_entry, absent)):
-                    notes.append(StockBuiltAgain(name, is_built=again.is_built))
-            stored = [store_stock(cache, name, artefact, keys[artefact], data) for artefact, data in made.items()]
-            remember_build(setup, order)
-            return _Stock(list(stored), notes)
-    except LayoutrandError as error:
-        setup.failed.note(setup.config, name, error)
-        return _Stock([as_failure(name, artefact, STOCK, error) for artefact in artefacts], notes)
-
-
-def _together(setup: BuildSetup, names: Sequence[str], bases: Mapping[str, _Base]) -> CoupledSystems | None:
+def _together(setup: BuildSetup, names: Sequence[str], bases: Mapping[str, CapturedSystem]) -> CoupledSystems | None:
     """The systems whose layouts are reconciled; None where they are not."""
     if not names:
         return None
@@ -278,27 +187,26 @@ def _together(setup: BuildSetup, names: Sequence[str], bases: Mapping[str, _Base
     return CoupledSystems(systems, setup.config.layout, setup.cache)
 
 
-def _coupled_system(name: str, base: _Base) -> CoupledSystem:
+def _coupled_system(name: str, base: CapturedSystem) -> CoupledSystem:
     return CoupledSystem(name, base.capture, base.ld, base.error, base.order.facts if base.order else {})
 
 
 def _layouts(
     setup: BuildSetup,
     name: str,
-    base: _Base,
-    stock: _Stock,
+    base: CapturedSystem,
     layouts: Sequence[LayoutName],
     together: CoupledSystems | None = None,
 ) -> SystemBuild:
-    """All layouts of one system, reconciled with those of others where they are given ``together``."""
-    results = list(stock.results)
+    """All layouts of one system but stock, reconciled with those of others where they are given ``together``."""
+    results: list[Binary | BuildFailure] = []
     wanted = [layout for layout in layouts if layout != STOCK]
-    notes = [*stock.notes, *base.notes]
+    notes = [*base.notes]
     if base.error is not None:
         results += [
             as_failure(name, artefact, layout, base.error)
             for artefact in setup.config.build.artefacts
-            for layout in wanted or ([] if results else [IDENTITY])  # who wants a capture alone is told, too
+            for layout in wanted or ([] if layouts else [IDENTITY])  # who wants a capture alone is told, too
         ]
     elif base.capture is not None and base.ld is not None:
         ld, policy = base.ld, setup.config.layout
@@ -319,9 +227,9 @@ def _layouts(
                 raise BuildFailed(f"capture {base.capture.id[:12]} is damaged in the cache ({damaged[0]})")
             if damaged:
                 setup.cache.drop_capture(base.capture.id)
-                again = _capture(setup, name)
+                again = captured_system(setup, name)
                 note = CaptureBuiltAgain(name, damaged[0], is_built=again.is_built)
-                return _layouts(setup, name, replace(again, notes=(*base.notes, note)), stock, layouts, together)
+                return _layouts(setup, name, replace(again, notes=(*base.notes, note)), layouts, together)
         gc.freeze()  # a capture's sections live as long as the process: no search for garbage among them at each link
         rows = {}
         for task, (found, damaged_layouts) in zip(tasks, known, strict=True):
@@ -363,24 +271,25 @@ def _prebuilt(setup: BuildSetup, name: str, layouts: Sequence[LayoutName]) -> Sy
     )
 
 
-def _rebuilt(setup: BuildSetup, name: str, stock: _Stock, layouts: Sequence[LayoutName]) -> SystemBuild:
-    """All layouts of one system in rebuild mode."""
+def _rebuilt(setup: BuildSetup, name: str, layouts: Sequence[LayoutName]) -> SystemBuild:
+    """All layouts of one system but stock in rebuild mode."""
     wanted = [layout for layout in layouts if layout != STOCK]
     made = Rebuilt(None, True, [], [])
     if wanted:
         made = rebuild(setup, name, lambda: find_order(setup, name, "capture"), wanted)
-    results = [*stock.results, *made.results]
     return SystemBuild(
         system=name,
         capture=made.capture,
         cached=made.cached,
-        binaries=tuple(r for r in results if isinstance(r, Binary)),
-        failures=tuple(r for r in results if isinstance(r, BuildFailure)),
-        notes=(*stock.notes, *made.notes),
+        binaries=tuple(r for r in made.results if isinstance(r, Binary)),
+        failures=tuple(r for r in made.results if isinstance(r, BuildFailure)),
+        notes=tuple(made.notes),
         facts=made.facts,
     )
 
 
-def all_layouts(seeds: Sequence[int], *, controls: bool) -> list[LayoutName]:
-    """The seeds, with the controls before them unless they are left out."""
-    return [*((STOCK, IDENTITY) if controls else ()), *seeds]
+def all_layouts(
+    seeds: Sequence[int], *, controls: bool, listed: Sequence[LayoutName] = (STOCK, IDENTITY)
+) -> list[LayoutName]:
+    """The seeds, with the controls that are ``listed`` before them unless they are left out."""
+    return [*(each for each in (STOCK, IDENTITY) if controls and each in listed), *seeds]

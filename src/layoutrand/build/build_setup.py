@@ -16,17 +16,22 @@ from layoutrand.cache.store import Cache
 from layoutrand.capture.libraries import companions
 from layoutrand.capture.origin import Origins, Say
 from layoutrand.config.config import Config
+from layoutrand.linkers.toolbox import Toolboxes
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.interrupts import prompt_interrupts
-from layoutrand.platform.process import Runner
+from layoutrand.platform.process import Runner, Turns
 
 
 @dataclass(frozen=True)
 class BuildProgress:
-    """How `build` reports while it works: ``say`` takes a line, ``advance`` is called after each layout."""
+    """How `build` reports while it works: ``say`` takes a line, ``advance`` is called after each layout.
+
+    ``stock_begins`` is called before each build that is made for a stock binary.
+    """
 
     say: Say
     advance: Callable[[], None]
+    stock_begins: Callable[[], None] = lambda: None
 
 
 class LinkingNodes(Protocol):
@@ -45,7 +50,8 @@ class LinkingNodes(Protocol):
 class BuildSetup:
     """Where and with what everything is built; layouts are linked on ``nodes`` where there are some.
 
-    ``failed`` is what builds failed for that others would fail for, too.
+    ``failed`` is what builds failed for that others would fail for, too. ``turns`` are as many as the ``jobs`` of the
+    whole call: builds and linkers that work at the same time share them.
     """
 
     config: Config
@@ -55,6 +61,8 @@ class BuildSetup:
     jobs: int
     progress: BuildProgress
     origins: Origins
+    toolboxes: Toolboxes
+    turns: Turns
     nodes: LinkingNodes | None = None
     failed: SharedFailures = field(default_factory=SharedFailures)
 
@@ -63,7 +71,8 @@ class BuildSetup:
         cls, config: Config, project: Path, cache: Cache, runner: Runner, progress: BuildProgress, *, jobs: int = 1
     ) -> BuildSetup:
         """Of one call: no source has been looked for yet."""
-        return cls(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say))
+        origins = Origins(project, cache, progress.say)
+        return cls(config, project, cache, runner, jobs, progress, origins, Toolboxes(project, runner), Turns(jobs))
 
 
 @contextmanager

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from layoutrand.build.build import find_order
 from layoutrand.build.build_setup import BuildProgress, BuildSetup
 from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.program_choice import Chooser, ChosenProgram
+from layoutrand.build.two_builds import find_order
 from layoutrand.cache.keys import learned_name
 from layoutrand.cache.store import Cache
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild, make_order
@@ -184,7 +184,13 @@ class FirstBuild:
     def _made(self, order: BuildOrder) -> Iterator[InstrumentedBuild]:
         try:
             with obtained(
-                order, self.cache, self.runner, jobs=self.jobs, say=self.say, building=self._tell_again
+                order,
+                self.cache,
+                self.runner,
+                jobs=self.jobs,
+                say=self.say,
+                building=self._tell_again,
+                asked=learned_name(order.key, self.choose.wish()),
             ) as made:
                 yield made
         except BuildFailed as error:

@@ -9,7 +9,7 @@ from typing import Final
 
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.lines import line_of, lines_of
-from layoutrand.config.toolchain import require_factors
+from layoutrand.config.toolchain import Toolchain, require_factors
 from layoutrand.errors import ConfigError, LayoutrandError
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.toolbox import Surroundings
@@ -43,7 +43,9 @@ def _source(config: Config, project: Path) -> Iterator[str]:
 
 
 def _toolchains(config: Config, systems: Sequence[str], project: Path) -> Iterator[str]:
-    others = None
+    def others() -> list[Toolchain]:
+        return [toolboxes.declared(other, project) for other in toolboxes.shipped()]
+
     for name in systems:
         system = config.systems[name]
         if system.prebuilt is not None:
@@ -57,7 +59,6 @@ def _toolchains(config: Config, systems: Sequence[str], project: Path) -> Iterat
         except LayoutrandError as error:
             yield f"{where}: {error}"
             continue
-        others = others or [toolboxes.declared(other, project) for other in toolboxes.shipped()]
         try:
             require_factors(toolchain, list(config.layout.factors), others)
         except LayoutrandError as error:

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from layoutrand.build.binaries import binary_key, cached_binary
-from layoutrand.build.build import find_order
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.earlier_builds import Remembered, latest_build, recall_capture
 from layoutrand.build.made_from import known_captures
+from layoutrand.build.two_builds import find_order
 from layoutrand.build.why_again import changed_files, changed_parts
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.difference import FileChanges, Part, compare

@@ -76,7 +76,9 @@ class TellsWhy:
             reason = why_again(self._setup, self._order, kept)
             if reason is not None:
                 self._setup.progress.say(str(reason))
-        elif kept:  # what else is new is told of the capture
+            return
+        self._setup.progress.stock_begins()
+        if kept:  # what else is new is told of the capture
             self._setup.progress.say(f"{self._order.recipe.system}: its stock build is made again: {kept}")
 
 

@@ -93,14 +93,17 @@ def keep_build(order: BuildOrder, made: InstrumentedBuild, cache: Cache, say: Sa
     collect_builds(cache, room())
 
 
-def find_kept(order: BuildOrder, cache: Cache) -> tuple[WholeBuild | None, str]:
-    """The build, if it is kept and can be put back; else why not, "" where there was none."""
+def find_kept(order: BuildOrder, cache: Cache, asked: str = "") -> tuple[WholeBuild | None, str]:
+    """The build, if it is kept and can be put back; else why not, "" where there was none.
+
+    ``asked`` stands for what is asked for beside what the order says.
+    """
     room()  # what it says is wrong before anything is built
     key = order.kept_key
     known, folder = _known(key, cache), kept_folder(cache, key)
     if not key or known is None:
         return None, ""
-    if order.key in known.get("failed", []):
+    if order.key + asked in known.get("failed", []):
         return None, "the earlier build did not give what is asked for"
     if not folder.exists():
         why = known.get("why")
@@ -121,15 +124,15 @@ def find_kept(order: BuildOrder, cache: Cache) -> tuple[WholeBuild | None, str]:
     return whole, ""
 
 
-def doubt_kept(order: BuildOrder, cache: Cache) -> None:
-    """An artefact cannot be had of the build: who asks for it again has changed what no key knows of.
+def doubt_kept(order: BuildOrder, cache: Cache, asked: str = "") -> None:
+    """What is asked for cannot be had of the build: who asks for it again has changed what no key knows of.
 
     A library was installed that the build looks for, or what was compiled past the wrappers is not any more.  Other
     artefacts of the same build may be as they should.
     """
     known = _known(order.kept_key, cache)
     if order.kept_key and known is not None:
-        failed = {*known.get("failed", []), order.key}
+        failed = {*known.get("failed", []), order.key + asked}
         cache.remember(kept_name(order.kept_key), {**known, "failed": sorted(failed)})
 
 

@@ -93,14 +93,22 @@ def capture(
 
 @contextmanager
 def obtained(
-    order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: Say, building: Building = _no_matter
+    order: BuildOrder,
+    cache: Cache,
+    runner: Runner,
+    *,
+    jobs: int,
+    say: Say,
+    building: Building = _no_matter,
+    asked: str = "",
 ) -> Iterator[InstrumentedBuild]:
     """The build: an earlier one that is kept and put back, or made now, of which ``building`` is told beforehand.
 
-    One that did not give what was asked for is not put back for the same again.
+    One that did not give what was asked for is not put back for the same again; ``asked`` stands for what that is,
+    where artefacts alone do not say it.
     """
     try:
-        whole, why = find_kept(order, cache)
+        whole, why = find_kept(order, cache, asked)
         if whole is None:
             building(why)
             with built(order, cache, runner, jobs=jobs, say=say) as made:
@@ -114,7 +122,7 @@ def obtained(
             _check(order, back.space, back.tree, back.log)
             yield back
     except (CaptureFailed, OtherMachine):
-        doubt_kept(order, cache)
+        doubt_kept(order, cache, asked)
         raise
 
 
@@ -208,7 +216,7 @@ def built(
         with nullcontext() if relinking is None else relinking(space, tree) as written:
             write_wrappers(space, recipe, order.toolbox, tree=tree, relink=written)
             log.unlink(missing_ok=True)
-            say(f"{recipe.system}: {kind} build")
+            say(f"{recipe.system}: {kind} build" + (f" ({order.toolbox.in_short()})" if kind == "instrumented" else ""))
             begin = time.perf_counter()
             try:
                 status = runner.run_logged(

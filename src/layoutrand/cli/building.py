@@ -20,11 +20,23 @@ if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
     from layoutrand.model import BuildFailure, LayoutName
 
+_STOCK_TOO = (
+    "your own build (stock) is made, too, as `run` executes it beside the layouts: about half of a first build "
+    "(`--without-stock` leaves it to `run`)"
+)
+
 
 def build(  # noqa: PLR0913 - one parameter for each option
     seeds: options.Seeds = "30",
     system: options.Systems = None,
     controls: options.Controls = True,
+    without_stock: Annotated[
+        bool,
+        typer.Option(
+            "--without-stock",
+            help="Leave your own build (stock), half of what a first call builds, to the `run` that executes it.",
+        ),
+    ] = False,
     mode: options.Mode = None,
     executor: options.Executor = None,
     jobs: options.Jobs = 0,
@@ -53,10 +65,13 @@ def build(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.errors import ToolNotFound
     from layoutrand.host.launcher import find_launcher
     from layoutrand.instruments.asked_for import check_programs
+    from layoutrand.model import STOCK
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.on_executor(options.in_mode(options.load_config(directory), mode), executor)
-    layouts = all_layouts(parse_seeds(seeds), controls=controls)
+    layouts = all_layouts(parse_seeds(seeds), controls=controls, listed=config.run.controls)
+    left = without_stock and STOCK in layouts
+    layouts = [layout for layout in layouts if layout != STOCK or not left]
     systems = options.match_systems(config, system)
     if list_systems:
         return explaining.list_systems(config, systems, terminal)
@@ -68,7 +83,9 @@ def build(  # noqa: PLR0913 - one parameter for each option
     except ToolNotFound as error:
         terminal.warn(f"`layoutrand run` will need more than this: {error}")
     part = options.ProjectPart(config, directory, systems, jobs=options.count_jobs(jobs))
-    results = build_with_progress(part, layouts, terminal, keep_going=keep_going)
+    results = build_with_progress(part, layouts, terminal, keep_going=keep_going, offer_without_stock=True)
+    if left:
+        terminal.say("your own build (stock) is left out: `layoutrand run` makes it before it executes anything")
     if json:
         terminal.document(build_document(results))
     show_build(results, terminal)
@@ -82,8 +99,12 @@ def build_with_progress(
     *,
     captures: Mapping[str, str] | None = None,
     keep_going: bool = False,
+    offer_without_stock: bool = False,
 ) -> list[SystemBuild]:
-    """Build, with a progress bar; systems that ``captures`` names from these, which earlier builds left."""
+    """Build, with a progress bar; systems that ``captures`` names from these, which earlier builds left.
+
+    ``offer_without_stock``: who waits for a stock build is told that it can be left out.
+    """
     from layoutrand.build.build import build as build_systems
     from layoutrand.build.build import build_earlier
     from layoutrand.build.build_setup import BuildProgress, BuildSetup
@@ -103,11 +124,26 @@ def build_with_progress(
         linking_cluster(config, directory, terminal.say) as nodes,
     ):
         progress = BuildProgress(terminal.say, _counter(update, total))
+        if offer_without_stock:
+            progress = replace(progress, stock_begins=_once(lambda: terminal.say(_STOCK_TOO)))
         setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress, jobs=part.jobs)
         setup = replace(setup, nodes=nodes, failed=SharedFailures(keep_going))
         if captures:
             return build_earlier(setup, {name: captures[name] for name in systems}, layouts)
         return build_systems(setup, systems, layouts)
+
+
+def _once(tell: Callable[[], None]) -> Callable[[], None]:
+    """What tells at its first call, from whatever thread, and does nothing from then on."""
+    from threading import Lock
+
+    first = Lock()
+
+    def told() -> None:
+        if first.acquire(blocking=False):
+            tell()
+
+    return told
 
 
 def _counter(update: Callable[[int, int], None], total: int) -> Callable[[], None]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from layoutrand.cache.store import Cache, default_root
 from layoutrand.config.conditions import CONTROL_GROUP, PROCESS_GROUP
-from layoutrand.config.toolchain import Toolchain
+from layoutrand.config.toolchain import Toolchain, factors_of_version, version_number
 from layoutrand.errors import HostError, StoreError
 from layoutrand.host.facts import host_facts, host_settings, host_state
 from layoutrand.host.host_problems import HostProblem, Severity, host_problems
@@ -20,6 +20,7 @@ from layoutrand.host.tuning import UNDO, Tuning
 from layoutrand.host.watch import HostWatch
 from layoutrand.instruments.known import instruments, starters
 from layoutrand.linkers import toolbox
+from layoutrand.linkers.known import linker
 from layoutrand.platform.control_groups import LIMITS, NoPlace, Place, find_place, how_to_be_given_one
 from layoutrand.platform.packages import install
 from layoutrand.platform.process import Runner
@@ -54,6 +55,7 @@ class Diagnosis:
     changed: dict[str, Any] | None
     problems: tuple[HostProblem, ...]
     isolation: Place | NoPlace
+    linkers: tuple[str, ...] = ()
 
 
 def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, root: Path = Path("/")) -> Diagnosis:
@@ -63,13 +65,14 @@ def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, roo
     abilities = tuple(_ability(chain, project, runner) for chain in chains)
     programs = {each.program: shutil.which(each.program) for each in starters() if each.program}
     facts, settings, state = host_facts(root), host_settings(root), _look(root)
+    linkers = toolbox.installed_linkers(chains)
     missing = {chain.name: toolbox.missing(chain) for chain in chains if chain.machine is None}
     own = tuple(ability for ability in abilities if ability.toolchain in missing)  # who wants a cross compiler knows it
     problems = [*_toolchain_problems(own, missing), *_instrument_problems(programs), *_cache_problems()]
     changed, left = _changed(tuning)
     isolation = find_place(root)
     problems += [*left, *host_problems(facts, settings, state), *_isolation_problems(isolation)]
-    return Diagnosis(abilities, programs, facts, settings, state, changed, tuple(problems), isolation)
+    return Diagnosis(abilities, programs, facts, settings, state, changed, tuple(problems), isolation, tuple(linkers))
 
 
 def _look(root: Path) -> dict[str, Any]:
@@ -97,10 +100,14 @@ def _ability(chain: Toolchain, project: Path, runner: Runner) -> Ability:
     try:
         chain = toolbox.load(chain.name, project)
         tools = toolbox.find(chain, runner).tools
+        ld = tools["ld"].version
+        refused = linker(chain.link.linker).refusal(version_number(ld), ld)
     except HostError as error:
-        return Ability(chain.name, usable=False, factors=(), detail=str(error))
+        refused = str(error)
+    if refused:
+        return Ability(chain.name, usable=False, factors=(), detail=refused, versions=versions)
     detail = f"{tools['cc'].version}; {tools['ld'].version}"
-    return Ability(chain.name, usable=True, factors=tuple(chain.link.factors), detail=detail, versions=versions)
+    return Ability(chain.name, usable=True, factors=factors_of_version(chain, ld), detail=detail, versions=versions)
 
 
 def _toolchain_problems(abilities: tuple[Ability, ...], missing: Mapping[str, Sequence[str]]) -> list[HostProblem]:
@@ -167,6 +174,7 @@ def doctor_document(found: Diagnosis) -> dict[str, Any]:
     return {
         "schema": "layoutrand/doctor/1",
         "toolchains": [vars(ability) for ability in found.abilities],
+        "linkers": list(found.linkers),
         "instruments": found.instruments,
         "host": found.facts,
         "settings": found.settings,

@@ -79,10 +79,12 @@ def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
     lines += [[]] if found.problems else []
     lines += paragraph(f"Toolchains here: {', '.join(usable) or 'none'}", "  ", width)
     versions = [name for ability in found.abilities if ability.toolchain in HAVE_VERSIONS for name in ability.versions]
-    if len(versions) > 1:
+    if versions:
         lines += paragraph(
             f"Versions that can be named, alone or as in clang-lld-19: {', '.join(versions)}", "  ", width
         )
+    if found.linkers:
+        lines += paragraph(f"Linkers here, each version of them: {', '.join(found.linkers)}", "  ", width)
     lines += paragraph(f"Measuring programs here: {', '.join(programs) or 'none'}", "  ", width)
     lines += paragraph(f"Isolation here: {isolation_in_words(found.isolation)}", "  ", width)
     return lines

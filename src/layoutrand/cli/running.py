@@ -282,8 +282,8 @@ def build_and_execute(
         find_launcher(config.run.launcher, directory)
     check_usable(results_path(directory))
     settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
-    seeds = [*choices.seeds, *(map(second_seed, choices.seeds) if choices.twice else ())]
-    layouts = all_layouts(list(dict.fromkeys(seeds)), controls=choices.controls)
+    seeds = dict.fromkeys([*choices.seeds, *(map(second_seed, choices.seeds) if choices.twice else ())])
+    layouts = all_layouts(list(seeds), controls=choices.controls, listed=config.run.controls)
     building_config = config if config.build.mode == "relink" else config.here()
     results = building.build_with_progress(replace(part, config=building_config), layouts, terminal)
     if choices.twice:

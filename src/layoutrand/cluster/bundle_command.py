@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.build.build import find_order
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.earlier_builds import recall_capture
+from layoutrand.build.two_builds import find_order
 from layoutrand.cache.keys import build_key
 from layoutrand.cache.store import Cache
 from layoutrand.cluster.bundle import Travelled, export_capture, import_capture

@@ -38,6 +38,7 @@ class Tools(_Table):
     """``[tools]``: names to look up on PATH, tried in order.
 
     In all but ``cc``, ``{suffix}`` stands for the version that the C compiler was found with: "-19" for clang-19.
+    A name that ends in ``{newest}`` stands for all versions that are installed, the newest first.
     The C++ and Fortran compilers may be missing on a machine; ``nm`` and ``ranlib`` are needed only where others
     than the system's must be used, as with LTO objects. With ``rustc`` and ``cargo`` it is rustc that chooses the
     linker, and the other names are those of what it chose.
@@ -157,19 +158,21 @@ def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def require_factors(toolchain: Toolchain, factors: list[str], others: list[Toolchain]) -> None:
+def require_factors(toolchain: Toolchain, factors: list[str], others: Callable[[], list[Toolchain]]) -> None:
     """Raise `FeatureUnsupported` for a factor the toolchain's linker cannot do, naming the toolchains that can."""
     for factor in factors:
         if factor not in toolchain.link.factors:
-            able = _able(factor, toolchain, others)
+            able = _able(factor, toolchain, others())
             raise FeatureUnsupported(f"toolchain {toolchain.name!r} cannot do {factor!r}; {able}")
 
 
-def require_version(toolchain: Toolchain, factors: list[str], version: str, others: list[Toolchain]) -> None:
+def require_version(
+    toolchain: Toolchain, factors: list[str], version: str, others: Callable[[], list[Toolchain]]
+) -> None:
     """Raise `FeatureUnsupported` for a factor that needs a newer linker than the one that calls itself ``version``."""
     for factor, first in toolchain.link.since.items():
         if factor in factors and version_number(version) < (first,):
-            able = _able(factor, toolchain, [other for other in others if factor not in other.link.since])
+            able = _able(factor, toolchain, [other for other in others() if factor not in other.link.since])
             raise FeatureUnsupported(
                 f"{factor!r} with toolchain {toolchain.name!r} needs version {first} of its linker or later, this is "
                 f"{version!r}; of any version {able}"
@@ -179,6 +182,12 @@ def require_version(toolchain: Toolchain, factors: list[str], version: str, othe
 def _able(factor: str, than: Toolchain, others: list[Toolchain]) -> str:
     able = [other.name for other in others if factor in other.link.factors and other.machine == than.machine]
     return f"these can: {', '.join(able)}" if able else "no toolchain that ships with layoutrand can"
+
+
+def factors_of_version(toolchain: Toolchain, version: str) -> tuple[Factor, ...]:
+    """What the toolchain can do with a linker that calls itself ``version``."""
+    number, since = version_number(version), toolchain.link.since
+    return tuple(factor for factor in toolchain.link.factors if number >= (since.get(factor, 0),))
 
 
 def version_number(said: str) -> tuple[int, ...]:

@@ -6,7 +6,8 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
@@ -36,6 +37,7 @@ _ROLES = {
 }
 _OPTIONAL = ("cxx", "fc")
 _TOOL_DIRECTORY = "{tooldir}"
+_NEWEST = "{newest}"
 _VERSION_WORDS = {"go": "version", "link": "-V"}
 """What programs that know no ``--version`` are asked."""
 
@@ -66,12 +68,23 @@ class Toolbox:
     toolchain: Toolchain
     tools: dict[str, Tool]
 
+    def in_short(self) -> str:
+        """Compiler and linker with their versions: ``clang-19 19.1.7, ld.lld-19 19.1.7``."""
+        return ", ".join(f"{tool.path.name} {_number(tool.version)}".strip() for tool in self._main())
+
+    def _main(self) -> list[Tool]:
+        return [self.tools[role] for role in ("rustc", "cc", "ld") if role in self.tools]
+
     def facts(self) -> dict[str, dict[str, str]]:
         """Path, version and hash of each program, for keys and records."""
         return {
             role: {"path": str(tool.path), "version": tool.version, "sha256": tool.sha256}
             for role, tool in self.tools.items()
         }
+
+
+def _number(said: str) -> str:
+    return ".".join(map(str, toolchains.version_number(said)))
 
 
 def shipped() -> list[str]:
@@ -207,6 +220,11 @@ def installed_versions(toolchain: Toolchain) -> list[str]:
     tools = toolchain.tools
     if tools.cc[0] not in HAVE_VERSIONS or tools.rustc or _OF_A_VERSION.fullmatch(toolchain.name):
         return []
+    return [f"{toolchain.name}-{version}" for version in versions_of(tools.cc[0])]
+
+
+def versions_of(program: str) -> list[str]:
+    """Versions of a program that are on PATH under names such as clang-19, in rising order."""
     found: set[tuple[int, ...]] = set()
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         try:
@@ -215,9 +233,33 @@ def installed_versions(toolchain: Toolchain) -> list[str]:
             continue
         for each in names:
             of = _OF_A_VERSION.fullmatch(each)
-            if of is not None and of[1] == tools.cc[0] and os.access(os.path.join(folder, each), os.X_OK):
+            if of is not None and of[1] == program and os.access(os.path.join(folder, each), os.X_OK):
                 found.add(tuple(map(int, of[2].split("."))))
-    return [f"{toolchain.name}-{'.'.join(map(str, version))}" for version in sorted(found)]
+    return [".".join(map(str, version)) for version in sorted(found)]
+
+
+def installed_linkers(chains: Sequence[Toolchain]) -> list[str]:
+    """Names of the linkers that one of the toolchains could take, with every version that is installed."""
+    names = dict.fromkeys(name for chain in chains if chain.machine is None for name in chain.tools.ld)
+    plain = [name for name in names if "{" not in name]
+    found = [each for name in plain for each in (name, *(f"{name}-{version}" for version in versions_of(name)))]
+    there: dict[str, str] = {}  # one file may have several names
+    for each in found:
+        if path := shutil.which(each):
+            there.setdefault(os.path.realpath(path), each)
+    return list(there.values())
+
+
+def _spelled(names: Sequence[str], suffix: str) -> list[str]:
+    """Names to look up, with the compiler's version for ``{suffix}`` and each installed version for ``{newest}``."""
+    spelled: list[str] = []
+    for name in names:
+        plain = name.removesuffix(_NEWEST)
+        if plain == name:
+            spelled.append(name.replace("{suffix}", suffix))
+        else:
+            spelled += [f"{plain}-{version}" for version in reversed(versions_of(plain))]
+    return spelled
 
 
 def _shipped_text(name: str) -> str:
@@ -235,7 +277,10 @@ def prepare(
     Raises as `load` and `find` do, and `FeatureUnsupported` for a factor that they cannot do.
     """
     toolchain = load(name, project, around)
-    others = [declared(other, project) for other in shipped()]
+
+    def others() -> list[Toolchain]:
+        return [declared(other, project) for other in shipped()]
+
     toolchains.require_factors(toolchain, list(factors), others)
     toolbox = find(toolchain, runner)
     ld = toolbox.tools["ld"].version
@@ -243,6 +288,26 @@ def prepare(
         raise FeatureUnsupported(why)
     toolchains.require_version(toolchain, list(factors), toolbox.tools["ld"].version, others)
     return toolbox
+
+
+class Toolboxes:
+    """Those of one call of layoutrand, each looked for once, from several threads."""
+
+    def __init__(self, project: Path, runner: Runner) -> None:
+        """Nothing has been looked for yet."""
+        self._project, self._runner = project, runner
+        self._lock = threading.Lock()
+        self._found: dict[Hashable, Toolbox] = {}
+
+    def prepare(self, config: Config, system: str) -> Toolbox:
+        """That of a system, which can do what the layouts need; raises as `prepare` does."""
+        name, factors = config.systems[system].toolchain, config.layout.captured()
+        around = Surroundings.of(config, system)
+        key = (name, tuple(factors), around.source, tuple(sorted(around.variables.items())), around.rustflags)
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = prepare(name, self._project, factors, self._runner, around)
+            return self._found[key]
 
 
 def find(toolchain: Toolchain, runner: Runner) -> Toolbox:
@@ -254,7 +319,7 @@ def find(toolchain: Toolchain, runner: Runner) -> Toolbox:
     tools: dict[str, Tool] = {}
     for role, purpose in _ROLES.items():
         suffix = _version_suffix(tools["cc"].path) if tools else ""
-        names = [name.replace("{suffix}", suffix) for name in getattr(toolchain.tools, role)]
+        names = _spelled(getattr(toolchain.tools, role), suffix)
         if any(_TOOL_DIRECTORY in name for name in names):
             said = runner.run([str(tools["cc"].path), "env", "GOTOOLDIR"], cwd=Path("/"), env=dict(os.environ))
             directory = said.stdout.decode("utf-8", "surrogateescape").strip()
@@ -266,7 +331,8 @@ def find(toolchain: Toolchain, runner: Runner) -> Toolbox:
         except ToolNotFound as error:
             if not (others := _other_versions(toolchain)) or role != "cc":
                 raise
-            raise ToolNotFound(f"{error}. Of this one there are {', '.join(others)}") from error
+            there = "there is" if len(others) == 1 else "there are"
+            raise ToolNotFound(f"{error}. Of this one {there} {', '.join(others)}") from error
         env = {"PATH": search, "LC_ALL": "C"}
         said = runner.run([str(path), _VERSION_WORDS.get(path.name, "--version")], cwd=Path("/"), env=env)
         lines = (said.stdout or said.stderr).decode("utf-8", "backslashreplace").splitlines()
@@ -276,8 +342,10 @@ def find(toolchain: Toolchain, runner: Runner) -> Toolbox:
 
 def _other_versions(toolchain: Toolchain) -> list[str]:
     """Names of the toolchains that are this one with another version of its compiler, which is installed."""
+    if toolchain.name in shipped():
+        return installed_versions(toolchain)
     numbered = _OF_A_VERSION.fullmatch(toolchain.name)
-    if numbered is None or numbered[1] not in shipped() or toolchain.name in shipped():
+    if numbered is None or numbered[1] not in shipped():
         return []
     return installed_versions(declared(numbered[1], Path()))
 
@@ -289,7 +357,7 @@ def missing(toolchain: Toolchain) -> list[str]:
     for role in _ROLES:
         if role == "ld" and toolchain.tools.rustc:
             continue  # rustc has or finds one, and `load` asks it
-        names = [name.replace("{suffix}", suffix) for name in getattr(toolchain.tools, role)]
+        names = _spelled(getattr(toolchain.tools, role), suffix)
         if any(_TOOL_DIRECTORY in name for name in names):
             continue  # it comes with the compiler
         there = next((path for name in names if (path := shutil.which(name, path=search))), None)

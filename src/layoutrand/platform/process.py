@@ -164,17 +164,40 @@ def _collected(
     return Completed(process.returncode, stdout, stderr)
 
 
-class InTurn:
-    """A `Runner` that lets at most so many threads at a time `run` a program; the others wait for their turn."""
+class Turns:
+    """How much may happen at once, for threads that take more than one turn at a time, too, as a `make -j4` does."""
 
-    def __init__(self, runner: Runner, at_once: int) -> None:
+    def __init__(self, at_once: int) -> None:
+        """So many turns."""
+        self._at_once = self._free = max(1, at_once)
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def taken(self, wanted: int = 1) -> Iterator[None]:
+        """Wait for so many turns, or for all where there are fewer; they are free again at the end."""
+        count = min(wanted, self._at_once)
+        with self._changed:
+            self._changed.wait_for(lambda: self._free >= count)
+            self._free -= count
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += count
+                self._changed.notify_all()
+
+
+class InTurn:
+    """A `Runner` whose threads wait for a turn before they `run` a program."""
+
+    def __init__(self, runner: Runner, turns: Turns) -> None:
         """Run through ``runner``."""
         self._runner = runner
-        self._turns = threading.BoundedSemaphore(at_once)
+        self._turns = turns
 
     def run(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Completed:
         """See `Runner.run`."""
-        with self._turns:
+        with self._turns.taken():
             return self._runner.run(argv, cwd=cwd, env=env)
 
     def run_logged(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path, timeout_s: float) -> int:

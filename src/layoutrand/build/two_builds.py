@@ -1,0 +1,151 @@
+"""A system's two builds: the instrumented one, which is captured, and the user's own, for its stock binaries."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+from layoutrand.build.binaries import as_failure, cached_binary, store_stock
+from layoutrand.build.build_setup import BuildSetup
+from layoutrand.build.build_warnings import CaptureBuiltAgain, StockBuiltAgain
+from layoutrand.build.earlier_builds import recall_capture, remember_build
+from layoutrand.build.why_again import TellsWhy
+from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.keys import stock_key
+from layoutrand.capture.build_order import BuildOrder, make_order
+from layoutrand.capture.instrumented_build import build_stock, capture
+from layoutrand.config.build_recipe import Recipe, Variant
+from layoutrand.errors import BuildFailed, FeatureUnsupported, LayoutrandError
+from layoutrand.linkers.known import linker
+from layoutrand.linkers.toolbox import Tool
+from layoutrand.model import STOCK, Binary, BuildFailure
+from layoutrand.platform.disk import cache_errors
+from layoutrand.suites.expand import build_tools
+from layoutrand.warning import AnyWarning
+
+
+@dataclass(frozen=True)
+class CapturedSystem:
+    """A capture ready to link from, or the error why there is none; ``order`` is None for one of an earlier source.
+
+    ``is_built`` where a build was made for it.
+    """
+
+    capture: Capture | None
+    ld: Tool | None
+    order: BuildOrder | None
+    cached: bool
+    error: LayoutrandError | None
+    notes: tuple[AnyWarning, ...]
+    is_built: bool = False
+
+
+@dataclass(frozen=True)
+class StockBinaries:
+    """What became of a system's stock build, by artefact."""
+
+    results: list[Binary | BuildFailure]
+    notes: list[AnyWarning]
+
+
+def earlier_capture(setup: BuildSetup, name: str, capture: str) -> CapturedSystem:
+    """A capture that an earlier build left; raises `BuildFailed` where it is not there any more."""
+    made = setup.cache.load_capture(capture)
+    if made is None:
+        raise BuildFailed(
+            f"capture {capture[:12]} of {name} is not in the cache any more, so its layouts cannot be linked: check "
+            "out the source that it was made from, and explain that"
+        )
+    toolbox = setup.toolboxes.prepare(setup.config, name)
+    return CapturedSystem(replace(made, system=name), toolbox.tools["ld"], None, True, None, ())
+
+
+def find_order(setup: BuildSetup, name: str, variant: Variant) -> BuildOrder:
+    """What building the system in this variant takes; raises if source, toolchain or a tool is not there."""
+    toolbox = setup.toolboxes.prepare(setup.config, name)
+    factors = setup.config.layout.captured()
+    recipe = Recipe.of(setup.config, name, variant, toolbox.toolchain, factors, os.environ)
+    if linker(toolbox.toolchain.link.linker).own_objects:
+        _refuse_for_own_objects(recipe)
+    return make_order(recipe, setup.origins.find(recipe), toolbox, build_tools(setup.config, recipe.build))
+
+
+def _refuse_for_own_objects(recipe: Recipe) -> None:
+    """Raise `FeatureUnsupported` for what is not there where the compiler has a linker of its own."""
+    flags = [key for key in ("cflags", "cxxflags", "fflags", "ldflags", "file_flags") if getattr(recipe.options, key)]
+    where = f"system {recipe.system!r}, toolchain {recipe.toolchain.name!r}"
+    if flags:
+        raise FeatureUnsupported(
+            f"{where}: {', '.join(flags)} would reach no compiler. Go takes flags by a variable: "
+            'env = { GOFLAGS = "-gcflags=all=-B" }, or CGO_CFLAGS for C'
+        )
+    if recipe.build.mode == "rebuild":
+        raise FeatureUnsupported(
+            f'{where}: mode = "rebuild" is for linkers that the build calls; layouts of Go are linked from a capture'
+        )
+
+
+def captured_system(setup: BuildSetup, name: str) -> CapturedSystem:
+    """The system's capture, from the cache or made now."""
+    notes: list[AnyWarning] = []
+    cache = setup.cache
+    again = None
+    try:
+        order = find_order(setup, name, "capture")
+        with cache.lock(f"capture-{order.key[:32]}"), cache_errors("use", cache.root):
+            made, recorded = recall_capture(cache, order)
+            cached = made is not None
+            if made is None:
+                setup.failed.refuse(setup.config, name)
+                again = TellsWhy(setup, order)
+                say = setup.progress.say
+                try:
+                    with setup.turns.taken(setup.jobs):
+                        made = capture(order, cache, setup.runner, jobs=setup.jobs, say=say, building=again)
+                finally:
+                    if recorded != "none":
+                        notes.append(CaptureBuiltAgain(name, record=recorded, is_built=again.is_built))
+            remember_build(setup, order)
+        is_built = again is not None and again.is_built
+        return CapturedSystem(made, order.toolbox.tools["ld"], order, cached, None, tuple(notes), is_built)
+    except LayoutrandError as error:
+        setup.failed.note(setup.config, name, error)
+        return CapturedSystem(None, None, None, False, error, tuple(notes))
+
+
+def stock_binaries(setup: BuildSetup, name: str) -> StockBinaries:
+    """The system's stock binaries, whatever becomes of its capture: from the cache or built now."""
+    made = _found_stock(setup, name)
+    for _ in made.results:
+        setup.progress.advance()
+    return made
+
+
+def _found_stock(setup: BuildSetup, name: str) -> StockBinaries:
+    notes: list[AnyWarning] = []
+    artefacts = setup.config.build.artefacts
+    cache = setup.cache
+    try:
+        order = find_order(setup, name, "stock")
+        keys = {artefact: stock_key(order.key, artefact) for artefact in artefacts}
+        with cache.lock(f"stock-{order.key[:32]}"), cache_errors("use", cache.root):
+            found = [cached_binary(cache, name, artefact, STOCK, keys[artefact]) for artefact in artefacts]
+            if all(found):
+                remember_build(setup, order)
+                return StockBinaries([binary for binary in found if binary], notes)
+            setup.failed.refuse(setup.config, name)
+            again = TellsWhy(setup, order)
+            say = setup.progress.say
+            try:
+                with setup.turns.taken(setup.jobs):
+                    made = build_stock(order, cache, setup.runner, jobs=setup.jobs, say=say, building=again)
+            finally:
+                absent = [key for key, binary in zip(keys.values(), found, strict=True) if binary is None]
+                if any(map(cache.has_entry, absent)):
+                    notes.append(StockBuiltAgain(name, is_built=again.is_built))
+            stored = [store_stock(cache, name, artefact, keys[artefact], data) for artefact, data in made.items()]
+            remember_build(setup, order)
+            return StockBinaries(list(stored), notes)
+    except LayoutrandError as error:
+        setup.failed.note(setup.config, name, error)
+        return StockBinaries([as_failure(name, artefact, STOCK, error) for artefact in artefacts], notes)
