@@ -17,6 +17,9 @@ _ABSENT: Final = 0xFF
 _FIELD: Final = 0x1B
 """A distance from the field itself, of 32 bits with a sign."""
 
+_ADDRESS: Final = 0x03
+"""An address of 32 bits, as where programs lie at a fixed one."""
+
 _INDIRECT: Final = 0x80
 _LONG: Final = 0xFFFFFFFF
 _HEADER: Final = b"\x01\x1b\x03\x3b"
@@ -27,9 +30,10 @@ _TABLE: Final = 12
 
 @dataclass(frozen=True)
 class _Common:
-    """What a CIE says of its frames' fields: whether their second is there, and where its own is (0: none)."""
+    """What a CIE says: the form of its frames' second field, and of its own, and where that is (0: none)."""
 
-    has_data: bool
+    data: int
+    form: int
     routine: int
 
 
@@ -73,27 +77,27 @@ def _common(reader: _Reader) -> _Common:
     else:
         reader.leb()
     reader.leb()
-    routine, data, pointers = 0, _ABSENT, None
+    routine, form, data, pointers = 0, _FIELD, _ABSENT, None
     for letter in text[1:].decode():
         if letter == "P":
-            if reader.take(1) & ~_INDIRECT != _FIELD:
-                raise NotPermuted("a personality routine in .eh_frame is not at a distance")
+            form = reader.take(1) & ~_INDIRECT
             routine = reader.at
             reader.take(4)
         elif letter == "L":
             data = reader.take(1)
         elif letter == "R":
             pointers = reader.take(1)
-    if pointers != _FIELD or data not in (_ABSENT, _FIELD):
+    if pointers != _FIELD or data not in (_ABSENT, _FIELD, _ADDRESS) or form not in (_FIELD, _ADDRESS):
         raise NotPermuted("pointers in .eh_frame are of a form that is not known")
-    return _Common(data != _ABSENT, routine)
+    return _Common(data, form, routine)
 
 
 def fields_of(binary: elf.Elf, section: int, probed: Probed) -> tuple[list[Candidates], Numbers, Numbers]:
     """Fields of .eh_frame, and of each frame its offset and that of the field with the code that it is of."""
     data = binary.content(section)
     known: dict[int, _Common] = {}
-    routines, frames, begins, tables = [], [], [], []
+    frames, begins = [], []
+    pointers: dict[int, list[int]] = {_FIELD: [], _ADDRESS: []}
     at = 0
     while at + 4 <= len(data):
         size = int.from_bytes(data[at : at + 4], "little")
@@ -107,7 +111,7 @@ def fields_of(binary: elf.Elf, section: int, probed: Probed) -> tuple[list[Candi
         if of == 0:
             known[at] = _common(reader)
             if known[at].routine:
-                routines.append(known[at].routine)
+                pointers[known[at].form].append(known[at].routine)
         else:
             common = known.get(at + 4 - of)
             if common is None:
@@ -115,12 +119,12 @@ def fields_of(binary: elf.Elf, section: int, probed: Probed) -> tuple[list[Candi
             frames.append(at)
             begins.append(reader.at)
             reader.take(8)
-            if common.has_data and reader.leb() and reader.take(4):
-                tables.append(reader.at - 4)
+            if common.data != _ABSENT and reader.leb() and reader.take(4):
+                pointers[common.data].append(reader.at - 4)
         at += 4 + size
     parts = [
-        candidates(probed, section, np.array(sorted(offsets), np.int64), wide=False, relative=True)
-        for offsets in (routines, begins, tables)
+        candidates(probed, section, np.array(sorted(offsets), np.int64), wide=False, relative=form == _FIELD)
+        for form, offsets in ((_FIELD, begins + pointers[_FIELD]), (_ADDRESS, pointers[_ADDRESS]))
         if offsets
     ]
     return parts, np.array(frames, np.int64), np.array(begins, np.int64)

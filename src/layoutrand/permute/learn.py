@@ -18,6 +18,7 @@ from layoutrand.permute import build_id, frames, linker_made, relocations, skele
 from layoutrand.permute.anchors import Geometry, Pieces, Probed
 from layoutrand.permute.fields import Candidates, Fields, candidates, settle, together
 from layoutrand.permute.frames import SortedHeader
+from layoutrand.permute.probes import ALIGNMENTS
 from layoutrand.permute.skeleton import Numbers
 from layoutrand.permute.symbols import Groups, Names
 from layoutrand.permute.table import Table
@@ -26,7 +27,6 @@ from layoutrand.permute.write import written
 _ENTRY_PLACE: Final = 24
 _FRAMES: Final = ".eh_frame"
 _FRAMES_HEADER: Final = ".eh_frame_hdr"
-_ALIGNMENTS: Final = tuple(1 << power for power in range(13))
 _REFUSED: Final = (".gdb_index", ".relr.dyn", ".debug_names")
 
 
@@ -186,7 +186,7 @@ def _all(parts: Sequence[Fields]) -> Fields:
 
 def _tail(program: Program, links: Sequence[Link]) -> int:
     """What the end of the code is aligned to: pieces without content may stand behind the last."""
-    possible = set(_ALIGNMENTS)
+    possible = set(ALIGNMENTS)
     for link in links:
         row = link.binary.sections[program.code]
         last = int((link.address + program.size).max())
@@ -194,4 +194,6 @@ def _tail(program: Program, links: Sequence[Link]) -> int:
         possible = {step for step in possible if skeleton.rounded(last, step) == end}
     if not possible:
         raise NotPermuted("something follows the last piece of its code")
+    if len(possible) > 1:
+        raise NotPermuted("what the end of its code is aligned to cannot be told")
     return min(possible)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields
 from functools import cached_property
+from io import BytesIO
 from tokenize import TokenError
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 from zipfile import BadZipFile
 
 import numpy as np
@@ -69,8 +70,8 @@ class Table:
         """Where identity has everything."""
         return Geometry(self.skeleton, self.pieces.address)
 
-    def save(self, file: BinaryIO) -> None:
-        """Write it as an .npz file."""
+    def stored(self) -> bytes:
+        """What is kept of it: an .npz file."""
         single = {"code": self.code, "linker": self.linker, "tail": self.tail, "build_id": self.build_id}
         arrays: dict[str, Any] = {"image": np.frombuffer(self.image, np.uint8)}
         scalars: dict[str, int] = {}
@@ -85,13 +86,15 @@ class Table:
                 else:
                     scalars[f"{part}_{each.name}"] = int(content)
         about = {"format": FORMAT, **single, "numbers": scalars}
+        file = BytesIO()
         np.savez(file, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays)
+        return file.getvalue()
 
     @staticmethod
-    def load(file: BinaryIO) -> Table | None:
-        """From an .npz file; None for one of another format.  Raises `NotPermuted` for one that is damaged."""
+    def of_stored(data: bytes) -> Table | None:
+        """From what was kept; None for another format's.  Raises `NotPermuted` for what is damaged."""
         try:
-            with np.load(file, allow_pickle=False) as arrays:
+            with np.load(BytesIO(data), allow_pickle=False) as arrays:
                 about = json.loads(arrays["about"].tobytes())
                 if about["format"] != FORMAT:
                     return None
