@@ -349,20 +349,21 @@ def _layouts(
 def _permuting(setup: BuildSetup, capture: Capture, number: int, ld: Tool) -> Permuting | None:
     """What writes an artefact's layouts without the linker, where that is asked for."""
     policy = setup.config.layout
-    return Permuting(setup.cache, capture, number, policy, ld) if policy.engine == "permute" else None
+    here = policy.engine == "permute" and setup.nodes is None
+    return Permuting(setup.cache, capture, number, policy, ld) if here else None
 
 
 def _linked_instead(
     setup: BuildSetup, name: str, task: ArtefactTask, row: Sequence[Binary | BuildFailure]
 ) -> list[AnyWarning]:
     """What there is to say where layouts were to be written, and were linked."""
+    if setup.config.layout.engine != "permute":
+        return []
     permuting = task.linking.permuting
     seeds = [each for each in row if isinstance(each, Binary) and isinstance(each.layout, int) and not each.cached]
     linked = sum(binary.engine == "link" for binary in seeds)
-    if permuting is None or not linked:
-        return []
-    reason = "nodes link" if setup.nodes is not None else permuting.refused
-    return [NotPermutedButLinked(name, task.link.artefact, reason, linked)]
+    reason = "nodes of a cluster make them" if permuting is None else permuting.refused
+    return [NotPermutedButLinked(name, task.link.artefact, reason, linked)] if linked else []
 
 
 def _prebuilt(setup: BuildSetup, name: str, layouts: Sequence[LayoutName]) -> SystemBuild:

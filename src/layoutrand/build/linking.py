@@ -145,7 +145,9 @@ class Linking:
     def _written(self, layout: Layout, scratch: Path, threads: int) -> Linked | None:
         """The layout written without the linker, and proved as a link is; None where it has to be linked."""
         assert self.permuting is not None
-        made = self.permuting.write(layout, lambda *asked: self._linked(*asked, threads), scratch)
+        made = self.permuting.write(
+            layout, lambda link, wanted, place: self._linked(link, wanted, place, threads), scratch
+        )
         if made is None:
             return None
         if made.again:

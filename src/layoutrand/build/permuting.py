@@ -78,7 +78,7 @@ class Permuting:
         return self._capture.links[self._number]
 
     def write(self, layout: Layout, link_it: LinkIt, scratch: Path) -> Made | None:
-        """The file of a layout; None where the linker has to make it.  The program is learned first, if it is not yet."""
+        """The file of a layout; None where the linker has to make it.  The program is learned first."""
         with self._lock:
             if not self._known and not self.refused:
                 self._know(link_it, scratch)
@@ -92,7 +92,7 @@ class Permuting:
             self._refuse(str(error))
             return None
         assert isinstance(layout.name, int)
-        again |= keyed_uniform(layout.name, _STREAM, self.link.artefact.encode("utf-8", "surrogateescape"), _ONE_IN) == 0
+        again |= is_linked_again(layout.name, self.link.artefact)
         return Made(data, time.perf_counter() - begin, again)
 
     def compare(self, made: Made, linked: elf.Elf) -> None:
@@ -183,6 +183,11 @@ class Permuting:
             raise NotPermuted("not all pieces of its code are marked in the file")
         back = np.argsort(number)
         return Link(binary, layout.order, address[back], row[back])
+
+
+def is_linked_again(seed: int, artefact: str) -> bool:
+    """Whether the linker repeats what is written for that seed: one in fifty."""
+    return keyed_uniform(seed, _STREAM, artefact.encode("utf-8", "surrogateescape"), _ONE_IN) == 0
 
 
 def _marks(binary: elf.Elf) -> tuple[Any, Any, Any, Any]:

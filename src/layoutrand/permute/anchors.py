@@ -22,7 +22,7 @@ NOBODY: Final = -1
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces of code in the order of their numbers: size, alignment, and the address in identity; all shape (n,)."""
+    """The pieces of code by their numbers: size, alignment, and the address in identity; all shape (n,)."""
 
     size: Numbers
     align: Numbers

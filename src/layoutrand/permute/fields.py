@@ -58,17 +58,21 @@ def together(parts: Sequence[Candidates]) -> Candidates:
     return Candidates(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Candidates)))
 
 
-def candidates(
-    probed: Probed,
-    section: int,
-    offset: Numbers,
-    *,
-    wide: bool,
-    relative: bool,
-    behind: int = 0,
-    hint: Numbers | None = None,
-    loose: bool = False,
-) -> Candidates:
+@dataclass(frozen=True)
+class Form:
+    """What some candidates have in common, as `Candidates` has it."""
+
+    wide: bool
+    relative: bool
+    behind: int = 0
+    loose: bool = False
+
+
+ADDRESS: Final = Form(wide=True, relative=False)
+DISTANCE: Final = Form(wide=False, relative=True)
+
+
+def candidates(probed: Probed, section: int, offset: Numbers, form: Form, hint: Numbers | None = None) -> Candidates:
     """Words of one section of identity, at these offsets."""
     identity = probed.identity
     skeleton = identity.skeleton
@@ -80,11 +84,11 @@ def candidates(
         place=int(skeleton.sections["offset"][section]) + offset,
         address=address,
         home=home,
-        wide=np.full(count, wide),
-        relative=np.full(count, relative),
-        behind=np.full(count, behind, np.int64),
+        wide=np.full(count, form.wide),
+        relative=np.full(count, form.relative),
+        behind=np.full(count, form.behind, np.int64),
         hint=np.full(count, NOBODY, np.int64) if hint is None else hint,
-        loose=np.full(count, loose),
+        loose=np.full(count, form.loose),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
 from layoutrand.permute.anchors import Probed
-from layoutrand.permute.fields import Candidates, candidates, words
+from layoutrand.permute.fields import Candidates, Form, candidates, words
 from layoutrand.permute.skeleton import Numbers
 
 _ABSENT: Final = 0xFF
@@ -123,7 +123,7 @@ def fields_of(binary: elf.Elf, section: int, probed: Probed) -> tuple[list[Candi
                 pointers[common.data].append(reader.at - 4)
         at += 4 + size
     parts = [
-        candidates(probed, section, np.array(sorted(offsets), np.int64), wide=False, relative=form == _FIELD)
+        candidates(probed, section, np.array(sorted(offsets), np.int64), Form(wide=False, relative=form == _FIELD))
         for form, offsets in ((_FIELD, begins + pointers[_FIELD]), (_ADDRESS, pointers[_ADDRESS]))
         if offsets
     ]
@@ -132,8 +132,10 @@ def fields_of(binary: elf.Elf, section: int, probed: Probed) -> tuple[list[Candi
 
 @dataclass(frozen=True)
 class SortedHeader:
-    """The header of .eh_frame: its section's number (-1: none) and that of .eh_frame; per entry, in identity's order,
-    the place of the frame's field with its code, and the frame's offset."""
+    """The ``header`` of .eh_frame and that itself, ``frames``, by the numbers of their sections.
+
+    Of each entry the place of the frame's field with its code, and the frame's offset.
+    """
 
     header: int
     frames: int

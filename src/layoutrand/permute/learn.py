@@ -16,7 +16,7 @@ from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
 from layoutrand.permute import build_id, frames, linker_made, relocations, skeleton, symbols
 from layoutrand.permute.anchors import Geometry, Pieces, Probed
-from layoutrand.permute.fields import Candidates, Fields, candidates, settle, together
+from layoutrand.permute.fields import DISTANCE, Candidates, Fields, candidates, settle, together
 from layoutrand.permute.frames import SortedHeader
 from layoutrand.permute.probes import ALIGNMENTS
 from layoutrand.permute.skeleton import Numbers
@@ -25,6 +25,9 @@ from layoutrand.permute.table import Table
 from layoutrand.permute.write import written
 
 _ENTRY_PLACE: Final = 24
+_TO_FRAMES: Final = 4
+"""Where the header of .eh_frame says where that is."""
+
 _FRAMES: Final = ".eh_frame"
 _FRAMES_HEADER: Final = ".eh_frame_hdr"
 _REFUSED: Final = (".gdb_index", ".relr.dyn", ".debug_names")
@@ -128,9 +131,7 @@ def _geometry(program: Program, link: Link) -> Geometry:
     return Geometry(made, link.address)
 
 
-def _candidates(
-    identity: elf.Elf, emitted: elf.Elf, probed: Probed
-) -> tuple[list[Candidates], SortedHeader | None]:
+def _candidates(identity: elf.Elf, emitted: elf.Elf, probed: Probed) -> tuple[list[Candidates], SortedHeader | None]:
     """All words that may be fields but symbols' values, and the header of .eh_frame."""
     names = identity.section_names
     found = relocations.of_link(emitted, probed, identity.data, names)
@@ -147,7 +148,7 @@ def _candidates(
         if _FRAMES_HEADER in names:
             header = names.index(_FRAMES_HEADER)
             unwinding = frames.sorted_header(identity, header, section, offsets, begins)
-            found.append(candidates(probed, header, np.array([4], np.int64), wide=False, relative=True))
+            found.append(candidates(probed, header, np.array([_TO_FRAMES], np.int64), DISTANCE))
     return found, unwinding
 
 
@@ -161,9 +162,7 @@ def _symbol_order(program: Program, identity: Link, probes: Sequence[Link]) -> t
     return groups, symbols.names_of(identity.binary)
 
 
-def _symbol_values(
-    probed: Probed, identity: Link, probes: Sequence[Link], groups: Groups | None
-) -> list[Fields]:
+def _symbol_values(probed: Probed, identity: Link, probes: Sequence[Link], groups: Groups | None) -> list[Fields]:
     binary = identity.binary
     found = []
     for section in np.flatnonzero(np.isin(binary.sections["type"], (elf.SHT_SYMTAB, linker_made.SHT_DYNSYM))).tolist():

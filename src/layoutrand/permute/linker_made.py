@@ -8,8 +8,8 @@ import numpy as np
 
 from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
-from layoutrand.permute.anchors import NOBODY, Probed
-from layoutrand.permute.fields import Candidates, candidates
+from layoutrand.permute.anchors import Probed
+from layoutrand.permute.fields import ADDRESS, Candidates, Form, candidates
 from layoutrand.permute.skeleton import Numbers
 
 _SHT_DYNAMIC: Final = 6
@@ -60,14 +60,16 @@ def of_linker(binary: elf.Elf, probed: Probed) -> list[Candidates]:
         if kind == _SHT_DYNAMIC:
             table = binary.entries(number, _TAG)
             which = np.flatnonzero(np.isin(table["tag"], _ADDRESSES)).astype(np.int64)
-            found.append(candidates(probed, number, which * _TAG.itemsize + _WORD, wide=True, relative=False))
+            found.append(candidates(probed, number, which * _TAG.itemsize + _WORD, ADDRESS))
         elif kind == elf.SHT_RELA:
             found += _of_dynamic_relocations(binary, number, probed)
         elif name in _GOT and kind != elf.SHT_NOBITS:
             count = int(row["size"]) // _WORD
-            found.append(candidates(probed, number, np.arange(count) * _WORD, wide=True, relative=False))
+            found.append(candidates(probed, number, np.arange(count) * _WORD, ADDRESS))
         elif name in _STUBS:
-            found.append(candidates(probed, number, _of_stubs(binary, number), wide=False, relative=True, behind=4))
+            found.append(
+                candidates(probed, number, _of_stubs(binary, number), Form(wide=False, relative=True, behind=4))
+            )
         elif kind in (elf.SHT_REL, _SHT_RELR):
             raise NotPermuted(f"{name} has packed relocations")
     return found
@@ -87,8 +89,8 @@ def _of_dynamic_relocations(binary: elf.Elf, number: int, probed: Probed) -> lis
     types = elf.relocation_types(table)
     targets = np.isin(types, _WITH_ADDRESS)
     return [
-        candidates(probed, number, at[table["offset"] != 0], wide=True, relative=False),
-        candidates(probed, number, at[targets] + _ADDEND, wide=True, relative=False),
+        candidates(probed, number, at[table["offset"] != 0], ADDRESS),
+        candidates(probed, number, at[targets] + _ADDEND, ADDRESS),
     ]
 
 
@@ -108,9 +110,3 @@ def _of_stubs(binary: elf.Elf, number: int) -> Numbers:
             found.append(at)
         at += abs(form[1])
     return np.array(found, np.int64)
-
-
-def hints_of(home: Numbers, probed: Probed) -> Numbers:
-    """For symbols of these sections, the anchor of that section, but `NOBODY` for the code's."""
-    code = probed.identity.skeleton.code
-    return np.where(home == code, NOBODY, probed.identity.section(0) + home)

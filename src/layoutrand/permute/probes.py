@@ -12,6 +12,7 @@ ALIGNMENTS: Final = tuple(1 << power for power in range(7))
 """What the end of code may be aligned to by pieces without content that stand there."""
 
 _TRIED: Final = 400
+_ALL: Final = len(ALIGNMENTS) * (len(ALIGNMENTS) - 1) // 2
 PROBES: Final = 2
 
 
@@ -42,7 +43,10 @@ def telling(
     found: list[list[int]] = []
     moved: list[list[int]] = []
     for order in drawn:
-        tried = _with_telling_end(size, align, movable, order, begin)
+        known = {
+            pair for each in (identity, *found[1 - PROBES :]) for pair in _told(placed(size, align, each, begin)[-1])
+        }
+        tried = _with_telling_end(size, align, movable, order, begin, known)
         shift = [new - old for new, old in zip(placed(size, align, tried, begin), start, strict=True)][:-1]
         found, moved = [*found, tried][-PROBES:], [*moved, shift][-PROBES:]
         if len(found) == PROBES and _all_apart(moved, movable):
@@ -50,9 +54,15 @@ def telling(
     raise NotPermuted("its pieces of code are too few, or too much alike, to be told from each other")
 
 
+def _told(end: int) -> set[tuple[int, int]]:
+    """Which alignments, in pairs, an end of pieces tells from each other: they would bring it to different places."""
+    return {(one, other) for one in ALIGNMENTS for other in ALIGNMENTS if rounded(end, one) < rounded(end, other)}
+
+
 def _all_apart(moved: Sequence[Sequence[int]], movable: Sequence[bool]) -> bool:
     """Whether no piece that can move is moved as another is."""
-    kept, seen = set(), set()
+    kept: set[tuple[int, ...]] = set()
+    seen: set[tuple[int, ...]] = set()
     for may, shift in zip(movable, zip(*moved, strict=True), strict=True):
         if may and shift in seen:
             return False
@@ -61,22 +71,27 @@ def _all_apart(moved: Sequence[Sequence[int]], movable: Sequence[bool]) -> bool:
 
 
 def _with_telling_end(
-    size: Sequence[int], align: Sequence[int], movable: Sequence[bool], order: Sequence[int], begin: int
+    size: Sequence[int],
+    align: Sequence[int],
+    movable: Sequence[bool],
+    order: Sequence[int],
+    begin: int,
+    known: set[tuple[int, int]],
 ) -> list[int]:
-    """The order with another piece in its last movable slot: one with which the code ends right behind a round address.
+    """The order with another piece in its last movable slot, so that its end tells most beyond what is ``known``.
 
-    So the end of the section shows what it is aligned to.
+    What the code's own end is aligned to shows then.
     """
     last = next((slot for slot in range(len(order) - 1, -1, -1) if movable[order[slot]]), None)
     if last is None:
         return list(order)
-    best, least = list(order), ALIGNMENTS[-1]
+    best, most = list(order), -1
     for slot in [last, *(slot for slot in range(last) if movable[order[slot]])][:_TRIED]:
         tried = list(order)
         tried[slot], tried[last] = tried[last], tried[slot]
-        beyond = (placed(size, align, tried, begin)[-1] - 1) % ALIGNMENTS[-1]
-        if beyond < least:
-            best, least = tried, beyond
-        if beyond == 0:
+        told = len(_told(placed(size, align, tried, begin)[-1]) | known)
+        if told > most:
+            best, most = tried, told
+        if told == _ALL:
             break
     return best

@@ -15,16 +15,14 @@ from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
 from layoutrand.objects.known.x86_64 import NUMBER
 from layoutrand.permute.anchors import NOBODY, Probed
-from layoutrand.permute.fields import Candidates, candidates
+from layoutrand.permute.fields import Candidates, Form, candidates, words
 from layoutrand.permute.skeleton import Numbers
 
 _ABSOLUTE: Final = {"64": True, "32": False, "32S": False}
 _RELATIVE: Final = {"PC32": False, "PLT32": False, "GOTPC32": False, "PC64": True, "GOTPC64": True}
 _THROUGH_GOT: Final = ("GOTPCREL", "GOTPCRELX", "REX_GOTPCRELX")
 _OF_THREADS: Final = ("GOTTPOFF", "TLSGD", "TLSLD", "GOTPC32_TLSDESC")
-_CONSTANT: Final = (
-    *("NONE", "DTPOFF64", "TPOFF64", "DTPOFF32", "TPOFF32", "SIZE32", "SIZE64", "TLSDESC_CALL"),
-)
+_CONSTANT: Final = (*("NONE", "DTPOFF64", "TPOFF64", "DTPOFF32", "TPOFF32", "SIZE32", "SIZE64", "TLSDESC_CALL"),)
 _IMMEDIATE: Final = (0xC7, 0x81, 0xF7)
 _REGISTER: Final = 0xC0
 """Opcodes with a constant, and what follows them where it goes to a register: what a load from the GOT may become."""
@@ -40,7 +38,7 @@ _BEHIND: Final = 4
 def of_link(emitted: elf.Elf, probed: Probed, data: bytes, names: list[str]) -> list[Candidates]:
     """The fields that relocations were applied to, by their sections; ``data`` is identity's file.
 
-    Raises `NotPermuted` where the emitted file does not have identity's sections, or has a relocation that is not known.
+    Raises `NotPermuted` where the emitted file does not have identity's sections, or a relocation is not known.
     """
     numbers = {name: number for number, name in enumerate(names)}
     found: list[Candidates] = []
@@ -99,7 +97,7 @@ def _of_section(
     loaded = int(emitted.sections["flags"][target]) & elf.SHF_ALLOC != 0
     behind = _BEHIND if executable else 0
     offset = _unmoved(types, offset, content)
-    loose = np.isin(types, [NUMBER[name] for name in _OF_THREADS]) | _tls_call(types, offset, content)
+    loose = np.isin(types, [NUMBER[name] for name in _OF_THREADS]) | _tls_call(types, offset)
     known = np.isin(types, [NUMBER[name] for name in _CONSTANT])
     counts = hints.counts[symbols] & ((symbols != 0) | loaded)
     found = []
@@ -107,8 +105,11 @@ def _of_section(
         which = types == NUMBER[name]
         known |= which
         which &= counts
+        which[which] = words(content.tobytes(), offset[which], wide=wide) != 0  # the dynamic linker's to fill in
         if which.any():
-            found.append(candidates(probed, number, offset[which], wide=wide, relative=False, hint=hints.section[symbols[which]]))
+            found.append(
+                candidates(probed, number, offset[which], Form(wide, relative=False), hints.section[symbols[which]])
+            )
     for name, wide in _RELATIVE.items():
         which = types == NUMBER[name]
         known |= which
@@ -118,18 +119,18 @@ def _of_section(
             part = which & (loose != free)
             if part.any():
                 hint = hints.section[symbols[part]]
-                found.append(
-                    candidates(probed, number, offset[part], wide=wide, relative=True, behind=behind, hint=hint, loose=not free)
-                )
-    immediate = np.isin(content[np.maximum(offset - 2, 0)], _IMMEDIATE) & (content[np.maximum(offset - 1, 0)] >= _REGISTER)
+                found.append(candidates(probed, number, offset[part], Form(wide, True, behind, not free), hint))
+    immediate = np.isin(content[np.maximum(offset - 2, 0)], _IMMEDIATE) & (
+        content[np.maximum(offset - 1, 0)] >= _REGISTER
+    )
     for name in (*_THROUGH_GOT, *_OF_THREADS):
         which = types == NUMBER[name]
         known |= which
         if name in _THROUGH_GOT and (which & immediate).any():
-            found.append(candidates(probed, number, offset[which & immediate], wide=False, relative=False))
+            found.append(candidates(probed, number, offset[which & immediate], Form(False, False)))
             which &= ~immediate
         if which.any():
-            found.append(candidates(probed, number, offset[which], wide=False, relative=True, behind=behind, loose=True))
+            found.append(candidates(probed, number, offset[which], Form(False, True, behind, True)))
     if not known.all():
         kind = int(types[~known][0])
         raise NotPermuted(f"a relocation of type {kind} in {emitted.section_names[target]} is not known")
@@ -140,10 +141,10 @@ def _unmoved(types: Numbers, offset: Numbers, content: NDArray[np.uint8]) -> Num
     """Where the fields are: that of a jump through the GOT is a byte ahead where the jump is a direct one."""
     before = content[np.maximum(offset - 2, 0)]
     moved = (types == NUMBER["GOTPCRELX"]) & (before == _JUMP) & (offset >= 2)
-    return offset - moved
+    return np.asarray(offset - moved, np.int64)
 
 
-def _tls_call(types: Numbers, offset: Numbers, content: NDArray[np.uint8]) -> NDArray[np.bool_]:
+def _tls_call(types: Numbers, offset: Numbers) -> NDArray[np.bool_]:
     """Which fields are of calls that a linker may have taken out."""
     threads = offset[np.isin(types, (NUMBER["TLSGD"], NUMBER["TLSLD"]))]
     places = np.concatenate([threads + step for step in _TLS_CALLS])

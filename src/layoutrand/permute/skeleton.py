@@ -245,7 +245,9 @@ def _stretch(old: Skeleton, new: Skeleton) -> None:
         first, last = covered[0], covered[-1]
         if int(row["vaddr"]) == int(old.sections["addr"][first]):
             for name, of in (("vaddr", "addr"), ("paddr", "addr"), ("offset", "offset")):
-                new.segments[name][number] = int(row[name]) + int(new.sections[of][first]) - int(old.sections[of][first])
+                new.segments[name][number] = (
+                    int(row[name]) + int(new.sections[of][first]) - int(old.sections[of][first])
+                )
         in_memory, in_file = (_extent(each, covered) for each in (new, old))
         new.segments["memsz"][number] = int(row["memsz"]) + in_memory[0] - in_file[0]
         new.segments["filesz"][number] = int(row["filesz"]) + in_memory[1] - in_file[1]

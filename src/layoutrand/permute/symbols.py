@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -65,8 +66,10 @@ class Groups:
 
 @dataclass(frozen=True)
 class Names:
-    """A string table that is written anew: the strings in identity's order, where each begins, the symbol row that has
-    exactly it first, and the string that each symbol's name is the end of."""
+    """A string table that is written anew: where each string begins in identity's, and its size with the end.
+
+    ``string`` is the one that each symbol's name is the end of, ``exact`` where it is all of it; else `NOBODY`.
+    """
 
     begin: Numbers
     size: Numbers
@@ -103,8 +106,15 @@ def groups_of(
     assert table is not None
     local = int(binary.sections["info"][table])
     kinds = binary.symbols["info"][:local] & 0xF
-    begin = np.flatnonzero(kinds == elf.STT_FILE).astype(np.int64)
-    if not len(begin) or (marks >= local).any():
+    files = np.flatnonzero(kinds == elf.STT_FILE).astype(np.int64)
+    if (marks >= local).any():
+        raise NotPermuted("its symbol table does not tell what is of which object")
+    # The marks are the last local symbols of each object, so the next begins there, also where no file is named.
+    in_rows = np.argsort(marks, kind="stable")
+    ends = [row for row, after in pairwise(in_rows.tolist()) if owners[row] != owners[after]]
+    behind_marks = marks[[*ends, *in_rows[-1:].tolist()]] + 1
+    begin = np.unique(np.concatenate([files, behind_marks[behind_marks < local]]))
+    if not len(begin):
         raise NotPermuted("its symbol table does not tell what is of which object")
     if (np.flatnonzero(kinds[: begin[0]] != elf.STT_SECTION) > 0).any():
         raise NotPermuted("an object's symbols are without the name of a file")
@@ -154,7 +164,9 @@ def names_of(binary: elf.Elf) -> Names:
     return Names(begin, size, string, exact)
 
 
-def values_of(probed: Probed, binary: elf.Elf, section: int, probes: Sequence[elf.Elf], rows: Sequence[Numbers]) -> Numbers:
+def values_of(
+    probed: Probed, binary: elf.Elf, section: int, probes: Sequence[elf.Elf], rows: Sequence[Numbers]
+) -> Numbers:
     """The anchor of each symbol of a table of identity; ``rows`` says for each probe where identity's rows are.
 
     Raises `NotPermuted` for a symbol that does not move as anything does.
@@ -187,6 +199,4 @@ def as_fields(binary: elf.Elf, section: int, anchors: Numbers) -> Fields:
     """The values of a table of symbols as fields."""
     moving = np.flatnonzero(anchors != FIXED)
     place = int(binary.sections["offset"][section]) + moving * elf.SYMBOL.itemsize + _VALUE
-    return Fields(
-        place, np.ones(len(moving), bool), np.zeros(len(moving), np.int32), anchors[moving].astype(np.int32)
-    )
+    return Fields(place, np.ones(len(moving), bool), np.zeros(len(moving), np.int32), anchors[moving].astype(np.int32))

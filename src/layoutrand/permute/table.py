@@ -159,7 +159,11 @@ def _check(table: Table) -> None:
         if len(names.string) != symbols or len(names.exact) != symbols:
             raise ValueError("names of other symbols")
     for values, kind, least, most in wanted:
-        if values.dtype.str != kind or values.ndim != 1 or (len(values) and not least <= int(values.min()) <= int(values.max()) <= most):
+        if (
+            values.dtype.str != kind
+            or values.ndim != 1
+            or (len(values) and not least <= int(values.min()) <= int(values.max()) <= most)
+        ):
             raise ValueError("other arrays than were written")
     if not 0 <= table.code < len(sections) or not 0 < table.tail <= 1 << 20 or table.linker not in ("gnu", "lld"):
         raise ValueError("other values than were written")
