@@ -61,6 +61,13 @@ def learn(program: Program, identity: Link, emitted: elf.Elf, probes: Sequence[L
 
     Raises `NotPermuted` with the reason where not all is understood.
     """
+    try:
+        return _learned(program, identity, emitted, probes)
+    except (ValueError, IndexError, OverflowError) as error:
+        raise NotPermuted(f"its tables are not as a linker writes them: {error}") from error
+
+
+def _learned(program: Program, identity: Link, emitted: elf.Elf, probes: Sequence[Link]) -> Table:
     _refuse_unknown(identity.binary)
     pieces = Pieces(program.size, program.align, identity.address)
     geometries = [_geometry(program, each) for each in (identity, *probes)]

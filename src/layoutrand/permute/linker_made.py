@@ -36,6 +36,7 @@ _FORMS: Final[tuple[tuple[bytes, int], ...]] = (
     (b"\xf2\xe9", 4),  # bnd jmp
     (b"\xe9", 4),  # jmp
     (b"\x68", -4),  # push $number
+    (bytes(16), 0),  # of a stub that is not needed
     (b"\x90", 0),
     (b"\x66\x90", 0),
     (b"\x0f\x1f\x00", 0),

@@ -16,6 +16,9 @@ from layoutrand.permute.fields import apply, words
 from layoutrand.permute.skeleton import SECTIONS_AT, Numbers, Skeleton, rounded
 from layoutrand.permute.table import Table
 
+_MORE: Final = 1 << 26
+"""Bytes: what a file may grow beside its code."""
+
 _TRAP: Final = b"\xcc"
 # What GNU ld (bfd_arch_i386_fill) puts between pieces of code: the longest, and at the end one that fits the rest.
 _NOPS: Final = (
@@ -47,9 +50,18 @@ def written(table: Table, order: Sequence[int], gaps: Sequence[int] = ()) -> byt
 
     Raises `NotPermuted` where this order takes what is not understood.
     """
+    try:
+        return _written(table, order, gaps)
+    except (ValueError, IndexError, OverflowError) as error:
+        raise NotPermuted(f"what was learned of it is damaged: {error}") from error
+
+
+def _written(table: Table, order: Sequence[int], gaps: Sequence[int]) -> bytes:
     identity = table.skeleton
     pieces, end, code = _code_places(table, order, gaps)
     new = identity.with_code(end - int(identity.sections["addr"][table.code]))
+    if new.size > len(table.image) + end - int(identity.sections["addr"][table.code]) + _MORE:
+        raise NotPermuted("its file would become larger than all that is in it")
     shift = Geometry(new, pieces).addresses - table.geometry.addresses
     image = bytearray(table.image)
     apply(image, table.fields, shift)
