@@ -11,7 +11,7 @@ from typing import Any
 from fuzz.target import Target
 from layoutrand.objects import elf
 from layoutrand.permute.learn import learn
-from layoutrand.permute.table import Table
+from layoutrand.permute.learned import Table
 from layoutrand.permute.write import written
 from permutekit import learnable
 

@@ -11,7 +11,7 @@ import pytest
 from layoutrand.errors import NotPermuted
 from layoutrand.permute import learn as learning
 from layoutrand.permute.learn import learn, prove
-from layoutrand.permute.table import Table
+from layoutrand.permute.learned import Table
 from layoutrand.permute.write import written
 from permutekit import learnable
 
@@ -43,7 +43,7 @@ def test_what_is_kept_gives_the_same(table):
 
 def test_another_format_is_not_read(table, monkeypatch):
     """A later layoutrand learns anew."""
-    monkeypatch.setattr("layoutrand.permute.table.FORMAT", 0)
+    monkeypatch.setattr("layoutrand.permute.learned.FORMAT", 0)
     data = table.stored()
     monkeypatch.undo()
     assert Table.of_stored(data) is None

@@ -9,13 +9,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from layoutrand.build import prebuilt
-from layoutrand.build.artefact_layouts import ArtefactTask, artefact_layouts, refuse_immovable
+from layoutrand.build.artefact_layouts import (
+    ArtefactTask,
+    artefact_layouts,
+    linked_instead,
+    permuting_of,
+    refuse_immovable,
+)
 from layoutrand.build.binaries import as_failure, cached_binary, store_stock
 from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
 from layoutrand.build.build_warnings import (
     BinaryMadeAgain,
     CaptureBuiltAgain,
-    NotPermutedButLinked,
     RecordedWarning,
     SharedCapture,
     StockBuiltAgain,
@@ -24,7 +29,6 @@ from layoutrand.build.coupling import CoupledSystem, CoupledSystems, coupled_nam
 from layoutrand.build.earlier_builds import recall_capture, remember_build
 from layoutrand.build.jdk_layouts import make_jdk_layouts
 from layoutrand.build.linking import Linking
-from layoutrand.build.permuting import Permuting
 from layoutrand.build.rebuild import Rebuilt, rebuild
 from layoutrand.build.why_again import TellsWhy
 from layoutrand.cache.capture_record import Capture
@@ -310,7 +314,7 @@ def _layouts(
                 Linking(
                     *(setup.cache, setup.runner, setup.jobs, policy, ld, base.capture, number),
                     coupled=together.artefact(base.capture, link.artefact) if together else None,
-                    permuting=_permuting(setup, base.capture, number, ld),
+                    permuting=permuting_of(setup, base.capture, number, ld),
                 ),
             )
             for number, link in enumerate(base.capture.links)
@@ -330,7 +334,7 @@ def _layouts(
         for task, (found, damaged_layouts) in zip(tasks, known, strict=True):
             notes += [BinaryMadeAgain(name, task.link.artefact, layout, "linked") for layout in damaged_layouts]
             rows[task.link.artefact] = artefact_layouts(task, wanted, found)
-            notes += _linked_instead(setup, name, task, rows[task.link.artefact])
+            notes += linked_instead(task, rows[task.link.artefact])
             notes += [RecordedWarning(name, task.link.artefact, text) for text in task.link.warnings]
         for row in refuse_twins(refuse_immovable(tasks, rows)).values():
             results += row
@@ -344,26 +348,6 @@ def _layouts(
         facts={**(base.order.facts if base.order else {}), **(together.facts_beside(name) if together else {})},
         coupled=together.captures() if together else (),
     )
-
-
-def _permuting(setup: BuildSetup, capture: Capture, number: int, ld: Tool) -> Permuting | None:
-    """What writes an artefact's layouts without the linker, where that is asked for."""
-    policy = setup.config.layout
-    here = policy.engine == "permute" and setup.nodes is None
-    return Permuting(setup.cache, capture, number, policy, ld) if here else None
-
-
-def _linked_instead(
-    setup: BuildSetup, name: str, task: ArtefactTask, row: Sequence[Binary | BuildFailure]
-) -> list[AnyWarning]:
-    """What there is to say where layouts were to be written, and were linked."""
-    if setup.config.layout.engine != "permute":
-        return []
-    permuting = task.linking.permuting
-    seeds = [each for each in row if isinstance(each, Binary) and isinstance(each.layout, int) and not each.cached]
-    linked = sum(binary.engine == "link" for binary in seeds)
-    reason = "nodes of a cluster make them" if permuting is None else permuting.refused
-    return [NotPermutedButLinked(name, task.link.artefact, reason, linked)] if linked else []
 
 
 def _prebuilt(setup: BuildSetup, name: str, layouts: Sequence[LayoutName]) -> SystemBuild:

@@ -30,8 +30,8 @@ from layoutrand.objects import elf
 from layoutrand.objects.edit import SYMBOL_PREFIX
 from layoutrand.objects.kinds import is_code
 from layoutrand.permute.learn import Link, Program, first_difference, learn
+from layoutrand.permute.learned import FORMAT, Table
 from layoutrand.permute.probes import telling
-from layoutrand.permute.table import FORMAT, Table
 from layoutrand.permute.write import written
 from layoutrand.platform.disk import cache_errors, sha256_bytes, write_atomically
 from layoutrand.platform.regular_file import PROGRAM, content_of_regular

@@ -18,10 +18,10 @@ from layoutrand.permute import build_id, frames, linker_made, relocations, skele
 from layoutrand.permute.anchors import Geometry, Pieces, Probed
 from layoutrand.permute.fields import DISTANCE, Candidates, Fields, candidates, settle, together
 from layoutrand.permute.frames import SortedHeader
+from layoutrand.permute.learned import Table
 from layoutrand.permute.probes import ALIGNMENTS
 from layoutrand.permute.skeleton import Numbers
 from layoutrand.permute.symbols import Groups, Names
-from layoutrand.permute.table import Table
 from layoutrand.permute.write import written
 
 _ENTRY_PLACE: Final = 24

@@ -13,8 +13,8 @@ from layoutrand.objects import elf
 from layoutrand.permute import build_id
 from layoutrand.permute.anchors import Geometry
 from layoutrand.permute.fields import apply, words
+from layoutrand.permute.learned import Table
 from layoutrand.permute.skeleton import SECTIONS_AT, Numbers, Skeleton, rounded
-from layoutrand.permute.table import Table
 
 _MORE: Final = 1 << 26
 """Bytes: what a file may grow beside its code."""
