@@ -83,6 +83,10 @@ class FeatureUnsupported(HostError):
     """The toolchain cannot do what was asked."""
 
 
+class NotPermuted(FeatureUnsupported):
+    """Layouts of a program cannot be written without its linker."""
+
+
 class ClusterError(HostError):
     """The engine that ``[cluster]`` names cannot be used, or a task that it was given came to nothing."""
 

@@ -121,6 +121,7 @@ class Binary:
     link_s: float
     verification: Verification | None  # None for stock: it is the user's own build, there is nothing to compare
     node: str = ""  # which node linked it; "" for this machine
+    engine: str = "link"  # "permute" where layoutrand wrote it without the linker
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,15 @@ from pathlib import Path
 
 from layoutrand.build.binaries import cached_binary
 from layoutrand.build.build_setup import BuildSetup, LinkingNodes, threads
+from layoutrand.build.build_warnings import NotPermutedButLinked
 from layoutrand.build.linking import Linking, Reference
-from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.build.permuting import Permuting
+from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.capture.libraries import companions
+from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.process import InTurn
+from layoutrand.warning import AnyWarning
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,24 @@ def _on_nodes(
         reference = Reference(first.layout, first.sha256)
         results |= nodes.link(task.linking, left, reference, task.setup.progress.advance)
     return {layout: results[layout] for layout in missing}
+
+
+def permuting_of(setup: BuildSetup, capture: Capture, number: int, ld: Tool) -> Permuting | None:
+    """What writes the layouts of the capture's ``number``-th artefact without the linker, where that is asked for."""
+    policy = setup.config.layout
+    here = policy.engine == "permute" and setup.nodes is None
+    return Permuting(setup.cache, capture, number, policy, ld) if here else None
+
+
+def linked_instead(task: ArtefactTask, row: Sequence[Binary | BuildFailure]) -> list[AnyWarning]:
+    """What there is to say where layouts were to be written, and were linked."""
+    if task.setup.config.layout.engine != "permute":
+        return []
+    permuting = task.linking.permuting
+    seeds = [each for each in row if isinstance(each, Binary) and isinstance(each.layout, int) and not each.cached]
+    linked = sum(binary.engine == "link" for binary in seeds)
+    reason = "nodes of a cluster make them" if permuting is None else permuting.refused
+    return [NotPermutedButLinked(task.linking.capture.system, task.link.artefact, reason, linked)] if linked else []
 
 
 def refuse_immovable(

@@ -67,6 +67,7 @@ def linked_record(linked: Linked, *, system: str, facts: Mapping[str, Any]) -> d
         "text_sha256": linked.text_sha256,
         "link_s": linked.link_s,
         "verification": asdict(linked.verification),
+        "engine": linked.engine,
     }
 
 
@@ -118,6 +119,7 @@ def binary_of(path: Path, meta: Any, system: str, artefact: str, layout: LayoutN
         link_s=meta["link_s"],
         verification=_proof_of(proof) if proof else None,
         node=meta.get("node", ""),
+        engine=meta.get("engine", "link"),
     )
 
 

@@ -9,7 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from layoutrand.build import prebuilt
-from layoutrand.build.artefact_layouts import ArtefactTask, artefact_layouts, refuse_immovable
+from layoutrand.build.artefact_layouts import (
+    ArtefactTask,
+    artefact_layouts,
+    linked_instead,
+    permuting_of,
+    refuse_immovable,
+)
 from layoutrand.build.binaries import as_failure
 from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
 from layoutrand.build.build_warnings import (
@@ -216,6 +222,7 @@ def _layouts(
                 Linking(
                     *(setup.cache, setup.runner, setup.jobs, policy, ld, base.capture, number),
                     coupled=together.artefact(base.capture, link.artefact) if together else None,
+                    permuting=permuting_of(setup, base.capture, number, ld),
                 ),
             )
             for number, link in enumerate(base.capture.links)
@@ -235,6 +242,7 @@ def _layouts(
         for task, (found, damaged_layouts) in zip(tasks, known, strict=True):
             notes += [BinaryMadeAgain(name, task.link.artefact, layout, "linked") for layout in damaged_layouts]
             rows[task.link.artefact] = artefact_layouts(task, wanted, found)
+            notes += linked_instead(task, rows[task.link.artefact])
             notes += [RecordedWarning(name, task.link.artefact, text) for text in task.link.warnings]
         for row in refuse_twins(refuse_immovable(tasks, rows)).values():
             results += row

@@ -62,5 +62,6 @@ def _binary_json(binary: Binary) -> dict[str, Any]:
         "cached": binary.cached,
         "link_s": binary.link_s,
         "node": binary.node or None,
+        "engine": binary.engine,
         "verified": None if binary.verification is None else asdict(binary.verification),
     }

@@ -37,6 +37,20 @@ class SharedCapture(AnyWarning):
 
 
 @dataclass(frozen=True)
+class NotPermutedButLinked(AnyWarning):
+    """An artefact whose layouts were to be written without the linker, and ``linked`` were linked."""
+
+    system: str
+    artefact: str
+    reason: str
+    linked: int
+
+    def __str__(self) -> str:
+        layouts = "layout was" if self.linked == 1 else "layouts were"
+        return f"{self.system}: {self.linked} {layouts} linked of {self.artefact}, and not written: {self.reason}"
+
+
+@dataclass(frozen=True)
 class NotBuilt(AnyWarning):
     """Systems that were not built, as one that only flags tell from them failed for what they have in common."""
 

@@ -56,7 +56,7 @@ class Inspection:
 
     ``order`` has the numbers of the sections ``placed`` in the capture.  ``wrong_slots`` counts slots that hold another
     section than asked for (0 if verified); ``post_processed`` is how much of what was linked is in the file, and
-    ``coincidence`` what lies where other systems have it, as in `Verification`.
+    ``coincidence`` what lies where other systems have it, as in `Verification`; ``engine`` who made it, as in `Binary`.
     """
 
     system: str
@@ -72,6 +72,7 @@ class Inspection:
     order: tuple[int, ...]
     distances: tuple[Distance, ...]
     coincidence: Coincidence | None = None
+    engine: str = "link"
 
     @property
     def n_movable(self) -> int:
@@ -136,6 +137,7 @@ def inspect(
         order=tuple(achieved.tolist()),
         distances=tuple(_distance(link, other, order(other), achieved.tolist()) for other in others),
         coincidence=proof.coincidence if proof else None,
+        engine=binary.engine,
     )
 
 
@@ -165,6 +167,7 @@ def inspect_document(result: Inspection) -> dict[str, Any]:
         "classes": result.classes,
         "wrong_slots": result.wrong_slots,
         "post_processed": result.post_processed,
+        "engine": result.engine,
         "sections": [vars(placed) for placed in result.placed],
         "distances": [
             {

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from layoutrand.build.binaries import as_failure, store_linked
 from layoutrand.build.coupling import CoupledArtefact
+from layoutrand.build.permuting import Permuting
 from layoutrand.cache import keys
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.store import Cache
@@ -26,6 +27,7 @@ from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Binary, BuildFailure, Layout, LayoutName
 from layoutrand.objects import elf
 from layoutrand.platform.disk import cache_errors, remove_tree
+from layoutrand.platform.own_file import write_program
 from layoutrand.platform.process import Runner
 
 
@@ -52,6 +54,7 @@ class Linking:
     capture: Capture
     number: int
     coupled: CoupledArtefact | None = None
+    permuting: Permuting | None = None
 
     @property
     def link(self) -> CapturedLink:
@@ -130,11 +133,33 @@ class Linking:
             self.keep(output, scratch)
             return linked
         wanted = self.drawn(layout)
-        binary, seconds, output = link_layout(
-            self.runner, self.ld, self.link, self.base, wanted, scratch=scratch, threads=threads
-        )
+        if self.permuting is not None and layout != IDENTITY and (done := self._written(wanted, scratch, threads)):
+            return done
+        binary, seconds, output = self._linked(self.link, wanted, scratch, threads)
         self.keep(output, scratch)
         return verify(binary, self.link, wanted, self.code(), seconds, ld_version=self.ld.version)
+
+    def _linked(self, link: CapturedLink, layout: Layout, scratch: Path, threads: int) -> tuple[elf.Elf, float, Path]:
+        return link_layout(self.runner, self.ld, link, self.base, layout, scratch=scratch, threads=threads)
+
+    def _written(self, layout: Layout, scratch: Path, threads: int) -> Linked | None:
+        """The layout written without the linker, and proved as a link is; None where it has to be linked."""
+        assert self.permuting is not None
+        made = self.permuting.write(
+            layout, lambda link, wanted, place: self._linked(link, wanted, place, threads), scratch
+        )
+        if made is None:
+            return None
+        if made.again:
+            self.permuting.compare(made, self._linked(self.link, layout, scratch, threads)[0])
+        output = scratch / "written"
+        with cache_errors("write", output):
+            output.unlink(missing_ok=True)
+            write_program(output, made.data)
+        self.keep(output, scratch)
+        binary = elf.read(made.data, name=str(output))
+        proved = verify(binary, self.link, layout, self.code(), made.seconds, ld_version=self.ld.version)
+        return replace(proved, engine="permute")
 
     def drawn(self, layout: LayoutName) -> Layout:
         """The order that the layout has, seed or identity."""

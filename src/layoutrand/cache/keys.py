@@ -58,6 +58,11 @@ def swept_key(origin: str, swept: Mapping[str, Any]) -> str:
     return _digest({"origin": origin, "swept": swept})
 
 
+def permute_key(capture: str, artefact: str, number: int) -> str:
+    """Of what was learned of an artefact of that capture, in the format of that number, to write its layouts."""
+    return f"permute-{_digest([capture, artefact, number])[:40]}"
+
+
 def stock_key(build: str, artefact: str) -> str:
     """Of one artefact of the user's own build."""
     return _digest({"stock": build, "artefact": artefact})

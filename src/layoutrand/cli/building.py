@@ -183,6 +183,9 @@ def show_build(results: Sequence[SystemBuild], page: Display) -> None:
         )
     columns = ("system", "placeable sections", "binaries", "made now", "cached", "verified", "failed", "build once")
     page.table("Binaries", columns, rows)
+    written = sum(binary.engine == "permute" for result in results for binary in result.binaries)
+    if written:
+        page.line(f"{written} of them written without a linker, and verified as linked ones are")
     for coinciding in coinciding_systems(binary for result in results for binary in result.binaries):
         page.line(str(coinciding))
     warn_folded((note for result in results for note in result.notes), page)

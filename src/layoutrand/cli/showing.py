@@ -93,6 +93,8 @@ def _inspected(found: Inspection, link: CapturedLink, coinciding: Sequence[Coinc
     yield from map(str, coinciding)
     if reason := only_one_layout(link, factors=found.factors, classes=found.classes):
         yield f"it has {reason}"
+    if found.engine == "permute":
+        yield 'written without the linker (layout.engine = "permute"), and verified as linked ones are'
     if found.post_processed != AS_LINKED:
         yield f"read off the link inside the build; the file was changed after it: {found.post_processed}"
     for distance in found.distances:

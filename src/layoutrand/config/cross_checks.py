@@ -21,6 +21,7 @@ def across(table: Mapping[str, Any]) -> Iterator[str]:
     build = table_at(table, "build")
     yield from _incomplete(table)
     yield from _coupled(table)
+    yield from _engine(table)
     yield from _of_a_jdk(table)
     yield from _launched(table)
     yield from _labels(table)
@@ -58,6 +59,13 @@ def _coupled(table: Mapping[str, Any]) -> Iterator[str]:
         return
     if table_at(table, "build").get("mode") == "rebuild":
         yield 'layout.couple: "address" needs captures to link, so it cannot go with build.mode = "rebuild"'
+
+
+def _engine(table: Mapping[str, Any]) -> Iterator[str]:
+    """Layouts are written from a capture alone."""
+    asked = table_at(table, "layout").get("engine") == "permute"
+    if asked and table_at(table, "build").get("mode") == "rebuild":
+        yield 'layout.engine: "permute" needs captures, so it cannot go with build.mode = "rebuild"'
 
 
 def _labels(table: Mapping[str, Any]) -> Iterator[str]:

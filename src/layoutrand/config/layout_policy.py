@@ -29,6 +29,7 @@ Factor = Literal[
 Classes = Literal["keep", "mix"]
 Archives = Literal["built", "all"]
 Couple = Literal["order", "address"]
+Engine = Literal["link", "permute"]
 Ordered = Literal["move", "keep"]
 _ALONE = {
     "link-order": "leaves the order to the linker",
@@ -47,6 +48,7 @@ class LayoutPolicy(BaseModel):
     padding_bytes: Annotated[int, Field(ge=1, le=1 << 20)] = 64
     archives: Archives = "built"
     couple: Couple = "order"
+    engine: Engine = "link"
     held: list[Factor] = []
 
     @field_validator("factors")

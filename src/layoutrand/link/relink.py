@@ -45,6 +45,7 @@ class Linked:
     text_sha256: str
     link_s: float
     verification: Verification
+    engine: str = "link"
 
 
 def run_linker(

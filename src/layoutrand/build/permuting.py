@@ -1,0 +1,217 @@
+"""Layouts that are written without the linker (``layout.engine = "permute"``), of one captured artefact.
+
+The program is learned once per capture, from four links.  The first layout of a build and one in fifty are linked all
+the same, and both files compared; after a difference, and where something is not understood, the linker links.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from layoutrand.cache import keys
+from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.cache.store import Cache
+from layoutrand.config.layout_policy import LayoutPolicy
+from layoutrand.config.toolchain import version_number
+from layoutrand.errors import BuildError, FeatureUnsupported, LayoutNotApplied, NotPermuted
+from layoutrand.layout.keyed import keyed_uniform
+from layoutrand.layout.order import PADDING, TEXT_OFFSET
+from layoutrand.link.codecheck import placed_addresses
+from layoutrand.linkers.toolbox import Tool
+from layoutrand.model import IDENTITY, Layout
+from layoutrand.objects import elf
+from layoutrand.objects.edit import SYMBOL_PREFIX
+from layoutrand.objects.kinds import is_code
+from layoutrand.permute.learn import Link, Program, first_difference, learn
+from layoutrand.permute.learned import FORMAT, Table
+from layoutrand.permute.probes import telling
+from layoutrand.permute.write import written
+from layoutrand.platform.disk import cache_errors, sha256_bytes, write_atomically
+from layoutrand.platform.regular_file import PROGRAM, content_of_regular
+
+_LINKERS: Final = ("gnu", "lld")
+_ORDERS: Final = frozenset({"function-order", "module-order", "function-order-in-module", "block-order"})
+_GAPS: Final = frozenset({PADDING, TEXT_OFFSET})
+_PROBES: Final = range(2**64 - 32, 2**64 - 1)
+"""Seeds of the orders that a program may be learned from."""
+
+_ONE_IN: Final = 50
+_STREAM: Final = "linked-again"
+_TABLE: Final = f"permute-{FORMAT}.npz"
+
+LinkIt = Callable[[CapturedLink, Layout, Path], tuple[elf.Elf, float, Path]]
+"""Link a layout in a directory: the file, the seconds, and where it is."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """One file that was written, and how long that took; ``again`` where the linker has to repeat it."""
+
+    data: bytes
+    seconds: float
+    again: bool
+
+
+class Permuting:
+    """What is known of how one artefact's layouts are written; shared by threads."""
+
+    def __init__(self, cache: Cache, capture: Capture, number: int, policy: LayoutPolicy, ld: Tool) -> None:
+        """Of the ``number``-th link of the capture; nothing is read or learned yet."""
+        self._cache, self._capture, self._number, self._policy, self._ld = cache, capture, number, policy, ld
+        self._lock = threading.Lock()
+        self._table: Table | None = None
+        self._known = False
+        self._compared = False
+        self.refused = self._refusal()
+        """Why layouts are linked; "" where they are written."""
+
+    @property
+    def link(self) -> CapturedLink:
+        """The captured link."""
+        return self._capture.links[self._number]
+
+    def write(self, layout: Layout, link_it: LinkIt, scratch: Path) -> Made | None:
+        """The file of a layout; None where the linker has to make it.  The program is learned first."""
+        with self._lock:
+            if not self._known and not self.refused:
+                self._know(link_it, scratch)
+            if self.refused or self._table is None:
+                return None
+            again, self._compared = not self._compared, True
+        begin = time.perf_counter()
+        try:
+            data = written(self._table, layout.order, layout.gaps)
+        except NotPermuted as error:
+            self._refuse(str(error))
+            return None
+        assert isinstance(layout.name, int)
+        again |= is_linked_again(layout.name, self.link.artefact)
+        return Made(data, time.perf_counter() - begin, again)
+
+    def compare(self, made: Made, linked: elf.Elf) -> None:
+        """Raise `LayoutNotApplied` where the linker's file is another; later layouts are linked then."""
+        if made.data == linked.data:
+            return
+        where = first_difference(made.data, linked)
+        self._refuse(f"a file that was written so differed from the linker's {where}")
+        raise LayoutNotApplied(f'what layout.engine = "permute" wrote differs from the linker\'s file {where}')
+
+    def _refuse(self, reason: str) -> None:
+        """From now on layouts of this capture are linked."""
+        with self._lock:
+            self.refused = reason
+        self._cache.remember(self._key(), {"refused": reason})
+
+    def _refusal(self) -> str:
+        """What can be told before anything is linked."""
+        link, policy = self.link, self._policy
+        allowed = _ORDERS | (_GAPS if link.linker == "gnu" else frozenset())
+        if link.linker not in _LINKERS:
+            return f"how {link.linker} places what follows the code is not known"
+        if link.machine != "EM_X86_64":
+            return "it is not for x86-64"
+        if policy.by_address:
+            return 'layouts are reconciled (layout.couple = "address")'
+        if others := sorted(set(policy.drawn) - allowed):
+            return f"factors {', '.join(others)} take the linker ({link.linker})"
+        if link.users_script:
+            return "the build has a linker script of its own"
+        if any(not is_code(section.kind) for section in link.sections):
+            return "data is placed, too"
+        return ""
+
+    def _key(self) -> str:
+        return keys.permute_key(self._capture.id, self.link.artefact, FORMAT)
+
+    def _know(self, link_it: LinkIt, scratch: Path) -> None:
+        """Read what was learned of the program, or learn it."""
+        self._known = True
+        record = self._cache.recall(self._key()) or {}
+        if reason := record.get("refused"):
+            self.refused = str(reason)
+            return
+        path = self._cache.capture_path(self._capture.id) / str(self._number) / _TABLE
+        self._table = _stored(path, record)
+        if self._table is not None:
+            return
+        try:
+            self._table = self._learn(link_it, scratch)
+        except (NotPermuted, FeatureUnsupported, BuildError) as error:
+            self.refused = str(error)
+            self._cache.remember(self._key(), {"refused": self.refused})
+            return
+        with cache_errors("write", path):
+            data = self._table.stored()
+            write_atomically(path, data)
+        self._cache.remember(self._key(), {"sha256": sha256_bytes(data)})
+
+    def _learn(self, link_it: LinkIt, scratch: Path) -> Table:
+        link = self.link
+        plain = self._policy.model_copy(update={"factors": ["function-order"], "held": [], "classes": "mix"})
+        identity = self._policy.draw(link.sections, link.identity, IDENTITY)
+        first = self._linked(link_it, link, identity, scratch)
+        emitting = replace(link, argv=(*link.argv, "--emit-relocs"))
+        emitted = self._linked(link_it, emitting, identity, scratch).binary
+        size, align = ([getattr(section, name) for section in link.sections] for name in ("size", "align"))
+        movable = [not section.pinned for section in link.sections]
+        code = int(_marks(first.binary)[2][0])
+        begin = int(first.binary.sections["addr"][code])
+        drawn = (plain.draw(link.sections, link.identity, seed).order for seed in _PROBES)
+        orders = telling(size, align, movable, link.identity, drawn, begin)
+        probes = [self._linked(link_it, link, replace(identity, order=tuple(order)), scratch) for order in orders]
+        program = Program(
+            size=np.array(size, np.int64),
+            align=np.array(align, np.int64),
+            owners=tuple(section.object for section in link.sections),
+            linker=link.linker,
+            version=version_number(self._ld.version),
+            code=code,
+        )
+        return learn(program, first, emitted, probes)
+
+    def _linked(self, link_it: LinkIt, link: CapturedLink, layout: Layout, scratch: Path) -> Link:
+        binary = link_it(link, layout, scratch)[0]
+        number, address, _home, row = _marks(binary)
+        if not np.array_equal(np.sort(number), np.arange(len(link.sections))):
+            raise NotPermuted("not all pieces of its code are marked in the file")
+        back = np.argsort(number)
+        return Link(binary, layout.order, address[back], row[back])
+
+
+def is_linked_again(seed: int, artefact: str) -> bool:
+    """Whether the linker repeats what is written for that seed: one in fifty."""
+    return keyed_uniform(seed, _STREAM, artefact.encode("utf-8", "surrogateescape"), _ONE_IN) == 0
+
+
+def _marks(binary: elf.Elf) -> tuple[Any, Any, Any, Any]:
+    """Number, address, section and row of the symbol of each marked piece."""
+    number, address, home = placed_addresses(binary)
+    names = binary.symbol_names(np.arange(len(binary.symbols)))
+    rows = {name: row for row, name in enumerate(names) if name.startswith(SYMBOL_PREFIX)}
+    found = [rows.get(f"{SYMBOL_PREFIX}{each:07d}", -1) for each in number.tolist()]
+    if not len(number) or -1 in found:
+        raise NotPermuted("its pieces of code are not marked in the file")
+    return number, address, home, np.array(found, np.int64)
+
+
+def _stored(path: Path, record: Mapping[str, Any]) -> Table | None:
+    """What was learned before; None where that is not there, or not what was written."""
+    if "sha256" not in record:
+        return None
+    try:
+        data = content_of_regular(path, largest=PROGRAM)
+    except OSError:
+        return None
+    if sha256_bytes(data) != record["sha256"]:
+        return None
+    try:
+        return Table.of_stored(data)
+    except NotPermuted:  # of a layoutrand that checked less
+        return None

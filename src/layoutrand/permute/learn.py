@@ -1,0 +1,205 @@
+"""Learn from a few links what the binary of any other order takes, and prove that on these links.
+
+What is not understood makes a binary that differs from the linker's; that is found here, and refused by the name of the
+section that it is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Final
+
+import numpy as np
+
+from layoutrand.errors import NotPermuted
+from layoutrand.objects import elf
+from layoutrand.permute import build_id, frames, linker_made, relocations, skeleton, symbols
+from layoutrand.permute.anchors import Geometry, Pieces, Probed
+from layoutrand.permute.fields import DISTANCE, Candidates, Fields, candidates, settle, together
+from layoutrand.permute.frames import SortedHeader
+from layoutrand.permute.learned import Table
+from layoutrand.permute.probes import ALIGNMENTS
+from layoutrand.permute.skeleton import Numbers
+from layoutrand.permute.symbols import Groups, Names
+from layoutrand.permute.write import written
+
+_ENTRY_PLACE: Final = 24
+_TO_FRAMES: Final = 4
+"""Where the header of .eh_frame says where that is."""
+
+_FRAMES: Final = ".eh_frame"
+_FRAMES_HEADER: Final = ".eh_frame_hdr"
+_REFUSED: Final = (".gdb_index", ".relr.dyn", ".debug_names")
+
+
+@dataclass(frozen=True)
+class Link:
+    """One linked file: its pieces' order, and of each piece its address and the row of the symbol that marks it."""
+
+    binary: elf.Elf
+    order: tuple[int, ...]
+    address: Numbers
+    row: Numbers
+
+
+@dataclass(frozen=True)
+class Program:
+    """What the pieces are: size, alignment and object of each; and the linker, with its version."""
+
+    size: Numbers
+    align: Numbers
+    owners: tuple[str, ...]
+    linker: str
+    version: tuple[int, ...]
+    code: int
+    """The number of the section that has them."""
+
+
+def learn(program: Program, identity: Link, emitted: elf.Elf, probes: Sequence[Link]) -> Table:
+    """What is known of a program; ``emitted`` is identity linked with --emit-relocs.
+
+    Raises `NotPermuted` with the reason where not all is understood.
+    """
+    try:
+        return _learned(program, identity, emitted, probes)
+    except (ValueError, IndexError, OverflowError) as error:
+        raise NotPermuted(f"its tables are not as a linker writes them: {error}") from error
+
+
+def _learned(program: Program, identity: Link, emitted: elf.Elf, probes: Sequence[Link]) -> Table:
+    _refuse_unknown(identity.binary)
+    pieces = Pieces(program.size, program.align, identity.address)
+    geometries = [_geometry(program, each) for each in (identity, *probes)]
+    probed = Probed(geometries[0], pieces, tuple(geometries[1:]))
+    found, unwinding = _candidates(identity.binary, emitted, probed)
+    images = [each.binary.data for each in (identity, *probes)]
+    words = settle(probed, together(found), images, identity.binary.section_names)
+    groups, names = _symbol_order(program, identity, probes)
+    values = _symbol_values(probed, identity, probes, groups)
+    table = Table(
+        image=identity.binary.data,
+        code=program.code,
+        linker=program.linker,
+        tail=_tail(program, [identity, *probes]),
+        build_id=build_id.kind_of(geometries[0].skeleton, program.version),
+        pieces=pieces,
+        fields=_all([words, *values]),
+        unwinding=unwinding,
+        groups=groups,
+        names=names,
+    )
+    for link in (identity, *probes):
+        prove(table, link.binary, link.order)
+    return table
+
+
+def prove(table: Table, binary: elf.Elf, order: Sequence[int], gaps: Sequence[int] = ()) -> None:
+    """Raise `NotPermuted` unless what is written for the order is what the linker made of it."""
+    made = written(table, order, gaps)
+    if made != binary.data:
+        raise NotPermuted(f"what is written differs from what the linker writes {first_difference(made, binary)}")
+
+
+def first_difference(made: bytes, binary: elf.Elf) -> str:
+    """Where the file differs from the linker's, in words."""
+    size = min(len(made), len(binary.data))
+    one, other = (np.frombuffer(data, np.uint8, size) for data in (made, binary.data))
+    different = np.flatnonzero(one != other)
+    if not len(different):
+        return f"in size ({len(made)} bytes, not {len(binary.data)})"
+    skipped = {build_id.NOTE}
+    first = ""
+    for number, name in enumerate(binary.section_names):
+        begin, length = int(binary.sections["offset"][number]), len(binary.view(number))
+        inside = different[(different >= begin) & (different < begin + length)]
+        if len(inside) and (name not in skipped or not first):
+            first = f"at byte {int(inside[0]) - begin} of {name}"
+            if name not in skipped:
+                return first
+    return first or f"at byte {int(different[0])}"
+
+
+def _refuse_unknown(binary: elf.Elf) -> None:
+    if binary.machine != "EM_X86_64" or binary.kind not in ("ET_EXEC", "ET_DYN"):
+        raise NotPermuted("it is no program for x86-64")
+    for number, name in enumerate(binary.section_names):
+        if name in _REFUSED:
+            raise NotPermuted(f"it has {name}")
+        if int(binary.sections["flags"][number]) & _COMPRESSED:
+            raise NotPermuted(f"{name} is compressed")
+
+
+_COMPRESSED: Final = 0x800
+
+
+def _geometry(program: Program, link: Link) -> Geometry:
+    made = skeleton.of_file(link.binary, program.code, program.linker)
+    return Geometry(made, link.address)
+
+
+def _candidates(identity: elf.Elf, emitted: elf.Elf, probed: Probed) -> tuple[list[Candidates], SortedHeader | None]:
+    """All words that may be fields but symbols' values, and the header of .eh_frame."""
+    names = identity.section_names
+    found = relocations.of_link(emitted, probed, identity.data, names)
+    found += linker_made.of_linker(identity, probed)
+    entry = np.array([_ENTRY_PLACE], np.int64)
+    zero = np.zeros(1, np.int64)
+    no, yes = np.zeros(1, bool), np.ones(1, bool)
+    found.append(Candidates(entry, entry, zero, yes, no, zero, zero - 1, no))
+    unwinding = None
+    if _FRAMES in names:
+        section = names.index(_FRAMES)
+        parts, offsets, begins = frames.fields_of(identity, section, probed)
+        found += parts
+        if _FRAMES_HEADER in names:
+            header = names.index(_FRAMES_HEADER)
+            unwinding = frames.sorted_header(identity, header, section, offsets, begins)
+            found.append(candidates(probed, header, np.array([_TO_FRAMES], np.int64), DISTANCE))
+    return found, unwinding
+
+
+def _symbol_order(program: Program, identity: Link, probes: Sequence[Link]) -> tuple[Groups | None, Names | None]:
+    """GNU ld's tables follow the code, lld's do not."""
+    if program.linker != "gnu":
+        return None, None
+    codes = [np.array(link.order, np.int64) for link in (identity, *probes)]
+    others = [link.binary for link in probes]
+    groups = symbols.groups_of(identity.binary, program.owners, identity.row, others, codes)
+    return groups, symbols.names_of(identity.binary)
+
+
+def _symbol_values(probed: Probed, identity: Link, probes: Sequence[Link], groups: Groups | None) -> list[Fields]:
+    binary = identity.binary
+    found = []
+    for section in np.flatnonzero(np.isin(binary.sections["type"], (elf.SHT_SYMTAB, linker_made.SHT_DYNSYM))).tolist():
+        count = len(binary.entries(section, elf.SYMBOL))
+        of_all = groups is not None and section == binary.symbol_table
+        rows = [
+            groups.rows(np.array(link.order, np.int64), count) if of_all and groups is not None else np.arange(count)
+            for link in probes
+        ]
+        anchors = symbols.values_of(probed, binary, section, [link.binary for link in probes], rows)
+        found.append(symbols.as_fields(binary, section, anchors))
+    return found
+
+
+def _all(parts: Sequence[Fields]) -> Fields:
+    whole = Fields(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Fields)))
+    order = np.argsort(whole.place, kind="stable")
+    return Fields(*(getattr(whole, each.name)[order] for each in fields(Fields)))
+
+
+def _tail(program: Program, links: Sequence[Link]) -> int:
+    """What the end of the code is aligned to: pieces without content may stand behind the last."""
+    possible = set(ALIGNMENTS)
+    for link in links:
+        row = link.binary.sections[program.code]
+        last = int((link.address + program.size).max())
+        end = int(row["addr"]) + int(row["size"])
+        possible = {step for step in possible if skeleton.rounded(last, step) == end}
+    if not possible:
+        raise NotPermuted("something follows the last piece of its code")
+    if len(possible) > 1:
+        raise NotPermuted("what the end of its code is aligned to cannot be told")
+    return min(possible)

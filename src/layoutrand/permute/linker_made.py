@@ -1,0 +1,113 @@
+"""Fields of what linkers make by themselves, which no relocation tells of: the dynamic linker's tables, GOT, stubs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from layoutrand.errors import NotPermuted
+from layoutrand.objects import elf
+from layoutrand.permute.anchors import Probed
+from layoutrand.permute.fields import ADDRESS, Candidates, Form, candidates
+from layoutrand.permute.skeleton import Numbers
+
+_SHT_DYNAMIC: Final = 6
+SHT_DYNSYM: Final = 11
+_TAG: Final = np.dtype([("tag", "<i8"), ("value", "<u8")])
+_ADDRESSES: Final = (3, 4, 5, 6, 7, 12, 13, 23, 25, 26, 32, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE)
+"""Tags whose value is an address: DT_PLTGOT, HASH, STRTAB, SYMTAB, RELA, INIT, FINI, JMPREL, INIT_ARRAY, ..."""
+
+_WITH_ADDRESS: Final = (8, 37)
+"""Relocations of the dynamic linker whose addend is an address: RELATIVE, IRELATIVE."""
+
+_GOT: Final = (".got", ".got.plt", ".igot", ".igot.plt")
+_STUBS: Final = (".plt", ".plt.got", ".plt.sec", ".iplt")
+_RELOCATION: Final = 24
+_ADDEND: Final = 16
+_WORD: Final = 8
+
+# What stubs consist of: bytes, and where in them a field of 32 bits is that leads from behind itself.
+_FORMS: Final[tuple[tuple[bytes, int], ...]] = (
+    (b"\xf3\x0f\x1e\xfa", 0),  # endbr64
+    (b"\xf2\xff\x25", 4),  # bnd jmp *f(%rip)
+    (b"\xff\x25", 4),  # jmp *f(%rip)
+    (b"\xff\x35", 4),  # push GOT+8(%rip)
+    (b"\xf2\xe9", 4),  # bnd jmp
+    (b"\xe9", 4),  # jmp
+    (b"\x68", -4),  # push $number
+    (bytes(16), 0),  # of a stub that is not needed
+    (b"\x90", 0),
+    (b"\x66\x90", 0),
+    (b"\x0f\x1f\x00", 0),
+    (b"\x0f\x1f\x40\x00", 0),
+    (b"\x0f\x1f\x44\x00\x00", 0),
+    (b"\x66\x0f\x1f\x44\x00\x00", 0),
+    (b"\x0f\x1f\x80\x00\x00\x00\x00", 0),
+    (b"\x0f\x1f\x84\x00\x00\x00\x00\x00", 0),
+    (b"\x66\x0f\x1f\x84\x00\x00\x00\x00\x00", 0),
+    (b"\xcc", 0),
+)
+
+
+def of_linker(binary: elf.Elf, probed: Probed) -> list[Candidates]:
+    """The fields of identity's GOT, stubs, dynamic section, and the dynamic linker's relocations."""
+    found: list[Candidates] = []
+    for number, name in enumerate(binary.section_names):
+        row = binary.sections[number]
+        if not int(row["flags"]) & elf.SHF_ALLOC or not int(row["size"]):
+            continue
+        kind = int(row["type"])
+        if kind == _SHT_DYNAMIC:
+            table = binary.entries(number, _TAG)
+            which = np.flatnonzero(np.isin(table["tag"], _ADDRESSES)).astype(np.int64)
+            found.append(candidates(probed, number, which * _TAG.itemsize + _WORD, ADDRESS))
+        elif kind == elf.SHT_RELA:
+            found += _of_dynamic_relocations(binary, number, probed)
+        elif name in _GOT and kind != elf.SHT_NOBITS:
+            count = int(row["size"]) // _WORD
+            found.append(candidates(probed, number, np.arange(count) * _WORD, ADDRESS))
+        elif name in _STUBS:
+            found.append(
+                candidates(probed, number, _of_stubs(binary, number), Form(wide=False, relative=True, behind=4))
+            )
+        elif kind in (elf.SHT_REL, _SHT_RELR):
+            raise NotPermuted(f"{name} has packed relocations")
+    return found
+
+
+_SHT_RELR: Final = 19
+
+
+def _of_dynamic_relocations(binary: elf.Elf, number: int, probed: Probed) -> list[Candidates]:
+    table = binary.entries(number, elf.RELA)
+    code = probed.identity.skeleton
+    row = code.sections[code.code]
+    begin, end = int(row["addr"]), int(row["addr"]) + int(row["size"])
+    if ((table["offset"] >= begin) & (table["offset"] < end)).any():
+        raise NotPermuted("the dynamic linker changes its code")
+    at = np.arange(len(table), dtype=np.int64) * _RELOCATION
+    types = elf.relocation_types(table)
+    targets = np.isin(types, _WITH_ADDRESS)
+    return [
+        candidates(probed, number, at[table["offset"] != 0], ADDRESS),
+        candidates(probed, number, at[targets] + _ADDEND, ADDRESS),
+    ]
+
+
+def _of_stubs(binary: elf.Elf, number: int) -> Numbers:
+    """Offsets of the fields in a section of stubs; raises `NotPermuted` for one of another form."""
+    content = binary.content(number)
+    at, found = 0, []
+    forms = sorted(_FORMS, key=lambda form: -len(form[0]))
+    while at < len(content):
+        form = next((each for each in forms if content.startswith(each[0], at)), None)
+        if form is None and not any(content[at:]):
+            break
+        if form is None:
+            raise NotPermuted(f"{binary.section_names[number]} has stubs of a form that is not known")
+        at += len(form[0])
+        if form[1] > 0:
+            found.append(at)
+        at += abs(form[1])
+    return np.array(found, np.int64)

@@ -1,0 +1,97 @@
+"""Orders to learn a program from: each piece moves as no other does, and the end of the code shows its alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from layoutrand.errors import NotPermuted
+from layoutrand.permute.skeleton import rounded
+
+ALIGNMENTS: Final = tuple(1 << power for power in range(7))
+"""What the end of code may be aligned to by pieces without content that stand there."""
+
+_TRIED: Final = 400
+_ALL: Final = len(ALIGNMENTS) * (len(ALIGNMENTS) - 1) // 2
+PROBES: Final = 2
+
+
+def placed(size: Sequence[int], align: Sequence[int], order: Sequence[int], begin: int) -> list[int]:
+    """The address of each piece in that order, and at the end that of the code's end."""
+    address = [0] * (len(size) + 1)
+    dot = begin
+    for number in order:
+        address[number] = at = rounded(dot, align[number])
+        dot = at + size[number]
+    address[-1] = dot
+    return address
+
+
+def telling(
+    size: Sequence[int],
+    align: Sequence[int],
+    movable: Sequence[bool],
+    identity: Sequence[int],
+    drawn: Iterable[Sequence[int]],
+    begin: int,
+) -> list[list[int]]:
+    """`PROBES` of the ``drawn`` orders, a little changed, of code that ``begin``s there.
+
+    Raises `NotPermuted` where pieces move alike in all of them.
+    """
+    start = placed(size, align, identity, begin)
+    found: list[list[int]] = []
+    moved: list[list[int]] = []
+    for order in drawn:
+        known = {
+            pair for each in (identity, *found[1 - PROBES :]) for pair in _told(placed(size, align, each, begin)[-1])
+        }
+        tried = _with_telling_end(size, align, movable, order, begin, known)
+        shift = [new - old for new, old in zip(placed(size, align, tried, begin), start, strict=True)][:-1]
+        found, moved = [*found, tried][-PROBES:], [*moved, shift][-PROBES:]
+        if len(found) == PROBES and _all_apart(moved, movable):
+            return found
+    raise NotPermuted("its pieces of code are too few, or too much alike, to be told from each other")
+
+
+def _told(end: int) -> set[tuple[int, int]]:
+    """Which alignments, in pairs, an end of pieces tells from each other: they would bring it to different places."""
+    return {(one, other) for one in ALIGNMENTS for other in ALIGNMENTS if rounded(end, one) < rounded(end, other)}
+
+
+def _all_apart(moved: Sequence[Sequence[int]], movable: Sequence[bool]) -> bool:
+    """Whether no piece that can move is moved as another is."""
+    kept: set[tuple[int, ...]] = set()
+    seen: set[tuple[int, ...]] = set()
+    for may, shift in zip(movable, zip(*moved, strict=True), strict=True):
+        if may and shift in seen:
+            return False
+        (seen if may else kept).add(shift)
+    return not (seen & kept)
+
+
+def _with_telling_end(
+    size: Sequence[int],
+    align: Sequence[int],
+    movable: Sequence[bool],
+    order: Sequence[int],
+    begin: int,
+    known: set[tuple[int, int]],
+) -> list[int]:
+    """The order with another piece in its last movable slot, so that its end tells most beyond what is ``known``.
+
+    What the code's own end is aligned to shows then.
+    """
+    last = next((slot for slot in range(len(order) - 1, -1, -1) if movable[order[slot]]), None)
+    if last is None:
+        return list(order)
+    best, most = list(order), -1
+    for slot in [last, *(slot for slot in range(last) if movable[order[slot]])][:_TRIED]:
+        tried = list(order)
+        tried[slot], tried[last] = tried[last], tried[slot]
+        told = len(_told(placed(size, align, tried, begin)[-1]) | known)
+        if told > most:
+            best, most = tried, told
+        if told == _ALL:
+            break
+    return best

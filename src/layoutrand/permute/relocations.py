@@ -1,0 +1,151 @@
+"""Where the relocations of a link were applied, as a link with --emit-relocs has them beside what it writes.
+
+Only where a field is and what kind it is of is taken from there, and of which section its symbol is; what it leads to
+is told by how it moves (`layoutrand.permute.anchors`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutrand.errors import NotPermuted
+from layoutrand.objects import elf
+from layoutrand.objects.known.x86_64 import NUMBER
+from layoutrand.permute.anchors import NOBODY, Probed
+from layoutrand.permute.fields import Candidates, Form, candidates, words
+from layoutrand.permute.skeleton import Numbers
+
+_ABSOLUTE: Final = {"64": True, "32": False, "32S": False}
+_RELATIVE: Final = {"PC32": False, "PLT32": False, "GOTPC32": False, "PC64": True, "GOTPC64": True}
+_THROUGH_GOT: Final = ("GOTPCREL", "GOTPCRELX", "REX_GOTPCRELX")
+_OF_THREADS: Final = ("GOTTPOFF", "TLSGD", "TLSLD", "GOTPC32_TLSDESC")
+_CONSTANT: Final = (*("NONE", "DTPOFF64", "TPOFF64", "DTPOFF32", "TPOFF32", "SIZE32", "SIZE64", "TLSDESC_CALL"),)
+_IMMEDIATE: Final = (0xC7, 0x81, 0xF7)
+_REGISTER: Final = 0xC0
+"""Opcodes with a constant, and what follows them where it goes to a register: what a load from the GOT may become."""
+
+_JUMP: Final = 0xE9
+_TLS_CALLS: Final = (8, 5, 6)
+"""How far behind the field of TLSGD or TLSLD that of the call is."""
+
+_BEHIND: Final = 4
+"""Bytes: a distance in an instruction is from what follows the field."""
+
+
+def of_link(emitted: elf.Elf, probed: Probed, data: bytes, names: list[str]) -> list[Candidates]:
+    """The fields that relocations were applied to, by their sections; ``data`` is identity's file.
+
+    Raises `NotPermuted` where the emitted file does not have identity's sections, or a relocation is not known.
+    """
+    numbers = {name: number for number, name in enumerate(names)}
+    found: list[Candidates] = []
+    skeleton = probed.identity.skeleton
+    if len(set(emitted.section_names)) != emitted.section_count or len(numbers) != len(names):
+        raise NotPermuted("two of its output sections have one name")
+    kept = (emitted.sections["type"] == elf.SHT_RELA) & (emitted.sections["flags"] & elf.SHF_ALLOC == 0)
+    for of in np.flatnonzero(kept).tolist():
+        target, table = int(emitted.sections["info"][of]), emitted.entries(of, elf.RELA)
+        if target >= emitted.section_count or (len(table) and int(table["info"].max()) >> 32 >= len(emitted.symbols)):
+            raise NotPermuted("--emit-relocs leaves a damaged file")
+        name = emitted.section_names[target]
+        if not len(table) or name == ".eh_frame":  # that is read as what it is
+            continue
+        number = numbers.get(name)
+        if number is None or int(emitted.sections["size"][target]) != int(skeleton.sections["size"][number]):
+            raise NotPermuted(f"--emit-relocs changes {name}")
+        begin = int(skeleton.sections["offset"][number])
+        content = np.frombuffer(data, np.uint8, int(skeleton.stored[number]), begin)
+        hints = _Hints(emitted, numbers, probed)
+        found += _of_section(emitted, target, table, content, hints, probed, number)
+    return found
+
+
+class _Hints:
+    """What symbols tell of where fields lead."""
+
+    def __init__(self, emitted: elf.Elf, numbers: dict[str, int], probed: Probed) -> None:
+        home = emitted.symbol_sections.astype(np.int64)
+        real = (home > 0) & (home < emitted.section_count)
+        here = np.array([numbers.get(name, NOBODY) for name in emitted.section_names], np.int64)
+        number = np.where(real, here[np.where(real, home, 0)], NOBODY)
+        loaded = emitted.sections["flags"] & elf.SHF_ALLOC != 0
+        self.counts = ~real | loaded[np.where(real, home, 0)]
+        """Whether a symbol may be of something that is loaded."""
+        self.undefined = home == elf.SHN_UNDEF
+        code = probed.identity.skeleton.code
+        usable = (number != NOBODY) & (number != code)
+        self.section = np.where(usable, probed.identity.section(0) + number, NOBODY)
+
+
+def _of_section(
+    emitted: elf.Elf,
+    target: int,
+    table: elf.Table,
+    content: NDArray[np.uint8],
+    hints: _Hints,
+    probed: Probed,
+    number: int,
+) -> list[Candidates]:
+    types, symbols = elf.relocation_types(table), elf.relocation_symbols(table)
+    offset = table["offset"].astype(np.int64) - int(emitted.sections["addr"][target])
+    if len(offset) and (int(offset.min()) < 0 or int(offset.max()) >= len(content)):
+        raise NotPermuted(f"a relocation lies outside {emitted.section_names[target]}")
+    executable = int(emitted.sections["flags"][target]) & elf.SHF_EXECINSTR != 0
+    loaded = int(emitted.sections["flags"][target]) & elf.SHF_ALLOC != 0
+    behind = _BEHIND if executable else 0
+    offset = _unmoved(types, offset, content)
+    loose = np.isin(types, [NUMBER[name] for name in _OF_THREADS]) | _tls_call(types, offset)
+    known = np.isin(types, [NUMBER[name] for name in _CONSTANT])
+    counts = hints.counts[symbols] & ((symbols != 0) | loaded)
+    found = []
+    for name, wide in _ABSOLUTE.items():
+        which = types == NUMBER[name]
+        known |= which
+        which &= counts
+        which[which] = words(content.tobytes(), offset[which], wide=wide) != 0  # the dynamic linker's to fill in
+        if which.any():
+            found.append(
+                candidates(probed, number, offset[which], Form(wide, relative=False), hints.section[symbols[which]])
+            )
+    for name, wide in _RELATIVE.items():
+        which = types == NUMBER[name]
+        known |= which
+        if which.any() and not loaded:
+            raise NotPermuted(f"{emitted.section_names[target]} holds distances")
+        for free in (True, False):
+            part = which & (loose != free)
+            if part.any():
+                hint = hints.section[symbols[part]]
+                found.append(candidates(probed, number, offset[part], Form(wide, True, behind, not free), hint))
+    immediate = np.isin(content[np.maximum(offset - 2, 0)], _IMMEDIATE) & (
+        content[np.maximum(offset - 1, 0)] >= _REGISTER
+    )
+    for name in (*_THROUGH_GOT, *_OF_THREADS):
+        which = types == NUMBER[name]
+        known |= which
+        if name in _THROUGH_GOT and (which & immediate).any():
+            found.append(candidates(probed, number, offset[which & immediate], Form(False, False)))
+            which &= ~immediate
+        if which.any():
+            found.append(candidates(probed, number, offset[which], Form(False, True, behind, True)))
+    if not known.all():
+        kind = int(types[~known][0])
+        raise NotPermuted(f"a relocation of type {kind} in {emitted.section_names[target]} is not known")
+    return found
+
+
+def _unmoved(types: Numbers, offset: Numbers, content: NDArray[np.uint8]) -> Numbers:
+    """Where the fields are: that of a jump through the GOT is a byte ahead where the jump is a direct one."""
+    before = content[np.maximum(offset - 2, 0)]
+    moved = (types == NUMBER["GOTPCRELX"]) & (before == _JUMP) & (offset >= 2)
+    return np.asarray(offset - moved, np.int64)
+
+
+def _tls_call(types: Numbers, offset: Numbers) -> NDArray[np.bool_]:
+    """Which fields are of calls that a linker may have taken out."""
+    threads = offset[np.isin(types, (NUMBER["TLSGD"], NUMBER["TLSLD"]))]
+    places = np.concatenate([threads + step for step in _TLS_CALLS])
+    return np.asarray(np.isin(offset, places), np.bool_)

@@ -1,0 +1,265 @@
+"""The tables of a linked file (header, segments, sections), and where everything goes when its code has another size.
+
+What a linker does then is known for two of them.  GNU ld gives code pages of its own, so that what follows is moved by
+whole pages.  lld lets the file go on without a gap, and so moves what follows to the address that fits its place in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutrand.errors import NotPermuted
+from layoutrand.objects import elf
+
+Numbers = NDArray[np.int64]
+
+SEGMENT: Final = np.dtype(
+    [
+        ("type", "<u4"),
+        ("flags", "<u4"),
+        ("offset", "<u8"),
+        ("vaddr", "<u8"),
+        ("paddr", "<u8"),
+        ("filesz", "<u8"),
+        ("memsz", "<u8"),
+        ("align", "<u8"),
+    ]
+)
+HEADER: Final = 64
+"""Bytes of an ELF file's header."""
+
+PT_LOAD: Final = 1
+PT_TLS: Final = 7
+PT_GNU_RELRO: Final = 0x6474E552
+_ENTRY: Final = slice(24, 32)
+_SEGMENTS_AT: Final = slice(32, 40)
+SECTIONS_AT: Final = slice(40, 48)
+_SEGMENT_COUNT: Final = slice(56, 58)
+_PADDING: Final = ".relro_padding"
+_COMMON_PAGE: Final = 4096
+_WORD: Final = 8
+
+
+def rounded(value: int, step: int) -> int:
+    """The value rounded up to a multiple."""
+    return -(-value // step) * step if step > 1 else value
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """The tables of one file: its ``header``, ``segments`` and ``sections``, and the number of the one with the code.
+
+    ``names`` are the sections' names.  ``linker`` is who places what follows the code.
+    """
+
+    header: bytes
+    segments: NDArray[np.void]
+    sections: NDArray[np.void]
+    names: tuple[str, ...]
+    code: int
+    linker: str
+
+    @property
+    def entry(self) -> int:
+        """The address at which it is entered."""
+        return int.from_bytes(self.header[_ENTRY], "little")
+
+    @property
+    def segments_at(self) -> int:
+        """Where in the file the segments' table is."""
+        return int.from_bytes(self.header[_SEGMENTS_AT], "little")
+
+    @property
+    def sections_at(self) -> int:
+        """Where in the file the sections' table is."""
+        return int.from_bytes(self.header[SECTIONS_AT], "little")
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole file, which ends with the sections' table."""
+        return self.sections_at + self.sections.nbytes
+
+    @cached_property
+    def loaded(self) -> NDArray[np.bool_]:
+        """Which sections have an address."""
+        return np.asarray(self.sections["flags"] & elf.SHF_ALLOC != 0, np.bool_)
+
+    @cached_property
+    def stored(self) -> Numbers:
+        """How many bytes of each section are in the file."""
+        nothing = np.isin(self.sections["type"], (elf.SHT_NOBITS, elf.SHT_NULL))
+        return np.where(nothing, 0, self.sections["size"].astype(np.int64))
+
+    @cached_property
+    def ends(self) -> Numbers:
+        """The address behind each section."""
+        return np.asarray(self.sections["addr"].astype(np.int64) + self.sections["size"].astype(np.int64))
+
+    def segment_of(self, section: int) -> int:
+        """The loaded segment that a section lies in, or -1."""
+        return next((number for number in self._loads if section in self.covered[number]), -1)
+
+    @cached_property
+    def _loads(self) -> list[int]:
+        return np.flatnonzero(self.segments["type"] == PT_LOAD).tolist()
+
+    @cached_property
+    def covered(self) -> list[list[int]]:
+        """The sections of each segment, in order."""
+        found = []
+        addresses, sizes = (self.sections[name].astype(np.int64) for name in ("addr", "size"))
+        for row in self.segments:
+            begin, end = int(row["vaddr"]), int(row["vaddr"]) + int(row["memsz"])
+            inside = self.loaded & (addresses >= begin) & (addresses + sizes <= end) & (sizes > 0)
+            if int(row["type"]) != PT_TLS:
+                inside &= ~self.beside
+            found.append(np.flatnonzero(inside).tolist() if end > begin else [])
+        return found
+
+    @cached_property
+    def beside(self) -> NDArray[np.bool_]:
+        """Zeroes of each thread, which take no room where they stand."""
+        tls = self.sections["flags"] & elf.SHF_TLS != 0
+        return np.asarray(tls & (self.sections["type"] == elf.SHT_NOBITS), np.bool_)
+
+    def begins_segment(self) -> dict[int, int]:
+        """First section -> loaded segment, for all but the segment that the file's header is in."""
+        return {
+            self.covered[number][0]: number
+            for number in self._loads
+            if self.covered[number] and int(self.segments[number]["offset"]) != 0
+        }
+
+    def with_code(self, size: int) -> Skeleton:
+        """The tables of a file whose code has that size; raises `NotPermuted` where what follows is not understood."""
+        sections = self.sections.copy()
+        sections["size"][self.code] = size
+        moved = _Moved(self, sections)
+        sections_at = moved.by_gnu() if self.linker == "gnu" else moved.by_lld()
+        header = self.header[: SECTIONS_AT.start] + sections_at.to_bytes(8, "little") + self.header[SECTIONS_AT.stop :]
+        found = Skeleton(header, self.segments.copy(), sections, self.names, self.code, self.linker)
+        _stretch(self, found)
+        return found
+
+
+def of_file(binary: elf.Elf, code: int, linker: str) -> Skeleton:
+    """The tables of a file; raises `NotPermuted` for one that does not end with its sections' table."""
+    header = binary.data[:HEADER]
+    at, count = (int.from_bytes(header[where], "little") for where in (_SEGMENTS_AT, _SEGMENT_COUNT))
+    if at + count * SEGMENT.itemsize > len(binary.data):
+        raise NotPermuted("its segments' table lies outside the file")
+    segments = np.frombuffer(binary.data, SEGMENT, count, at)
+    names = tuple(binary.section_names)
+    found = Skeleton(header, segments, binary.sections, names, code, linker)
+    if found.size != len(binary.data):
+        raise NotPermuted("its file does not end with the table of sections")
+    return found
+
+
+@dataclass
+class _Moved:
+    """Placing what follows the code, in tables that are changed."""
+
+    old: Skeleton
+    sections: NDArray[np.void]
+
+    def _behind(self) -> Iterator[int]:
+        yield from range(self.old.code + 1, len(self.sections))
+
+    def by_gnu(self) -> int:
+        """Place as GNU ld does; where the sections' table is then."""
+        old, sections = self.old, self.sections
+        row = old.segment_of(old.code)
+        if row < 0:
+            raise NotPermuted("its code lies in no loaded segment")
+        page = int(old.segments[row]["align"])
+        code = sections[old.code]
+        dot = int(code["addr"]) + int(code["size"])
+        inside = [number for number in self._behind() if number in old.covered[row]]
+        for number in inside:
+            at = rounded(dot, int(sections["align"][number]))
+            sections["addr"][number] = at
+            sections["offset"][number] = int(code["offset"]) + at - int(code["addr"])
+            dot = at + int(sections["size"][number])
+        old_end = int(old.ends[inside[-1] if inside else old.code])
+        following = [number for number in self._behind() if number not in inside]
+        first = next((number for number in following if old.loaded[number]), None)
+        own_pages = first is None or int(old.sections["addr"][first]) == rounded(old_end, page)
+        if not own_pages and dot != old_end:
+            raise NotPermuted("what follows its code lies in the same pages (-z noseparate-code)")
+        shift = rounded(dot, page) - rounded(old_end, page) if own_pages else 0
+        for number in following:
+            sections["offset"][number] += np.uint64(shift)
+            if old.loaded[number]:
+                sections["addr"][number] += np.uint64(shift)
+        return old.sections_at + shift
+
+    def by_lld(self) -> int:
+        """Place as lld does; where the sections' table is then."""
+        old, sections = self.old, self.sections
+        begins = old.begins_segment()
+        dot = int(sections["addr"][old.code]) + int(sections["size"][old.code])
+        place = int(sections["offset"][old.code]) + int(sections["size"][old.code])
+        first = old.code
+        for number in self._behind():
+            row = sections[number]
+            align, stored = int(row["align"]), int(row["type"]) != elf.SHT_NOBITS
+            if not old.loaded[number]:
+                place = rounded(place, align)
+                sections["offset"][number] = place
+                place += int(row["size"]) if stored else 0
+                continue
+            begun = begins.get(number)
+            if begun is not None:
+                page = int(old.segments[begun]["align"])
+                at = rounded(rounded(dot, page) + dot % page, align)
+                place += (at - place) % page
+                first = number
+            else:
+                at = rounded(dot, align)
+                if stored:
+                    place = int(sections["offset"][first]) + at - int(sections["addr"][first])
+            sections["addr"][number] = at
+            sections["offset"][number] = place
+            if old.names[number] == _PADDING:  # what follows has the next page's address at the same place of the page
+                sections["size"][number] = rounded(at, _COMMON_PAGE) - at
+                continue
+            if not (int(row["flags"]) & elf.SHF_TLS and not stored):
+                dot = at + int(sections["size"][number])
+            place += int(row["size"]) if stored else 0
+        return rounded(place, _WORD)
+
+
+def _stretch(old: Skeleton, new: Skeleton) -> None:
+    """Give the new file's segments the places of their sections."""
+    for number, row in enumerate(old.segments):
+        covered = old.covered[number]
+        if not covered:
+            continue
+        first, last = covered[0], covered[-1]
+        if int(row["vaddr"]) == int(old.sections["addr"][first]):
+            for name, of in (("vaddr", "addr"), ("paddr", "addr"), ("offset", "offset")):
+                new.segments[name][number] = (
+                    int(row[name]) + int(new.sections[of][first]) - int(old.sections[of][first])
+                )
+        in_memory, in_file = (_extent(each, covered) for each in (new, old))
+        new.segments["memsz"][number] = int(row["memsz"]) + in_memory[0] - in_file[0]
+        new.segments["filesz"][number] = int(row["filesz"]) + in_memory[1] - in_file[1]
+        rest = int(row["memsz"]) - (int(old.ends[last]) - int(row["vaddr"]))
+        if int(row["type"]) == PT_GNU_RELRO and rest and old.linker == "lld":
+            end = int(new.segments["vaddr"][number]) + _extent(new, covered)[0]
+            new.segments["memsz"][number] = rounded(end, _COMMON_PAGE) - int(new.segments["vaddr"][number])
+
+
+def _extent(of: Skeleton, covered: list[int]) -> tuple[int, int]:
+    """From the first section's beginning to the last one's end, in memory and in the file."""
+    first, last = covered[0], covered[-1]
+    stored = [number for number in covered if of.stored[number]]
+    end = int(of.sections["offset"][stored[-1]]) + int(of.stored[stored[-1]]) if stored else 0
+    return int(of.ends[last]) - int(of.sections["addr"][first]), end - int(of.sections["offset"][first]) if end else 0

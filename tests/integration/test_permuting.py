@@ -1,0 +1,221 @@
+"""Layouts that are written without a linker are those that it links, byte for byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layoutrand.build import permuting
+from layoutrand.build.build_document import build_document
+from layoutrand.build.build_warnings import NotPermutedButLinked
+from layoutrand.model import Binary
+from layoutrand.permute import build_id, fields
+from workshop import Built, Workshop, main_calling, many_functions
+
+ENGINE = {"engine": "permute"}
+UNITS = {f"u{k}.c": many_functions(12, prefix=f"u{k}_") for k in range(3)} | {
+    "main.c": main_calling("u0_11", "u1_11", "u2_11")
+}
+TABLES = """
+    #include <cstdio>
+    #include <stdexcept>
+    #include <string>
+    #include <vector>
+    struct Shape { virtual ~Shape() {} virtual int area(int) const = 0; };
+    template <int N> struct Square : Shape { int area(int k) const override { return N * k; } };
+    static int thrown(int k) { if (k % 3 == 0) throw std::runtime_error(std::to_string(k)); return k; }
+    __attribute__((noinline)) int chosen(int k, int x) {
+        switch (k) {
+            case 0: return x + 1; case 1: return x * 3; case 2: return x ^ 77; case 3: return x - 12;
+            case 4: return x / 3; case 5: return x % 7; case 6: return -x; case 7: return x << 2;
+        }
+        return 0;
+    }
+    thread_local int counted = 3;
+    struct Made { Made() { counted += 2; } } made;
+    int main() {
+        std::vector<Shape *> shapes{new Square<1>, new Square<2>, new Square<3>};
+        int sum = 0, caught = 0;
+        for (int k = 0; k < 100; k++) {
+            try { sum += thrown(k); } catch (const std::exception &error) { caught += std::string(error.what()).size(); }
+            sum += shapes[k % 3]->area(k) + chosen(k % 9, k) + counted;
+        }
+        std::printf("%d %d\\n", sum, caught);
+    }
+"""
+ASSEMBLED = """
+    .text
+    .globl twice
+    .type twice, @function
+hidden: nop
+twice:  lea (%rdi,%rdi), %eax
+    ret
+    .size twice, .-twice
+    .section .note.GNU-stack,"",@progbits
+"""
+COMMANDS = "for f in *.c; do $CC -c $f || exit 1; done; $CC -o prog *.o"
+CXX = "$CXX -c main.cc more.cc && $CXX -o prog main.o more.o"
+
+
+def written(shop: Workshop, commands: str, seeds: int = 4, **changes: object) -> Built:
+    """Build all seeds by both engines, in caches of their own, and insist that the files are the same and written."""
+    linked = Workshop(shop.project, shop.cache.with_name("linked"), shop.linker).built(
+        commands, seeds=range(1, seeds + 1), controls=False, **changes
+    )
+    layout = {**ENGINE, **changes.pop("layout", {})}  # type: ignore[dict-item]
+    made = shop.built(commands, seeds=range(1, seeds + 1), controls=False, layout=layout, **changes)
+    assert [str(note) for note in made.result.notes if isinstance(note, NotPermutedButLinked)] == []
+    assert {binary.engine for binary in made.by_layout.values()} == {"permute"}
+    assert {binary.engine for binary in linked.by_layout.values()} == {"link"}
+    for layout_name, binary in made.by_layout.items():
+        assert binary.path.read_bytes() == linked.path(layout_name).read_bytes()
+    return made
+
+
+def sources(shop: Workshop, *, cxx: bool = False) -> None:
+    """Put a program there."""
+    shop.write_named({"main.cc": TABLES, "more.cc": many_functions(20)} if cxx else UNITS)
+
+
+def without_id(shop: Workshop) -> str:
+    """Flags that leave out build ids for which a package is needed that may not be there."""
+    return "" if shop.linker == "gnu" else "-Wl,--build-id=none"
+
+
+def test_the_linkers_own_files(shop: Workshop) -> None:
+    """A program of C, with a build id where GNU ld makes it."""
+    sources(shop)
+    made = written(shop, COMMANDS, system={"ldflags": without_id(shop)})
+    assert len(build_document([made.result])["binaries"]) == 4
+    assert {row["engine"] for row in build_document([made.result])["binaries"]} == {"permute"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flags", ["", "-fno-pie -no-pie", "-fno-pie -static", "-static-pie", "-g"])
+def test_programs_of_every_kind(shop: Workshop, flags: str) -> None:
+    """Exceptions, virtual functions, tables of jumps, constructors, thread-local data; with debugging information."""
+    sources(shop, cxx=True)
+    compiled = " ".join(flag for flag in flags.split() if not flag.startswith(("-no-pie", "-static")))
+    linked = " ".join(flag for flag in flags.split() if flag.startswith(("-no-pie", "-static")))
+    linked = f"{linked} {without_id(shop)}"
+    written(shop, CXX, 20, system={"cxxflags": f"-O2 {compiled}", "ldflags": linked})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factors", [["module-order"], ["module-order", "function-order-in-module"]])
+def test_other_orders(shop: Workshop, factors: list[str]) -> None:
+    """What a layout is learned from does not depend on the factors."""
+    shop.write_named({f"u{k}.c": many_functions(4, prefix=f"u{k}_") for k in range(9)})
+    shop.write_named({"main.c": main_calling(*(f"u{k}_3" for k in range(9)))})
+    written(shop, COMMANDS, 6, system={"ldflags": without_id(shop)}, layout={"factors": factors})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", ["padding", "text-offset"])
+def test_gaps_of_gnu_ld(gnu: Workshop, factor: str) -> None:
+    """Gaps move what follows by pages."""
+    sources(gnu)
+    written(gnu, COMMANDS, 20, layout={"factors": ["function-order", factor]})
+
+
+@pytest.mark.slow
+def test_objects_without_the_name_of_a_file(shop: Workshop) -> None:
+    """Assemblers name none: their local symbols follow those of another object."""
+    sources(shop)
+    shop.write_named({"twice.s": ASSEMBLED, "main.c": main_calling("u0_11", "u1_11", "u2_11", "twice")})
+    commands = "as twice.s -o b.o && for f in *.c; do $CC -c $f || exit 1; done; $CC -o prog *.o"
+    written(shop, commands, 6, system={"ldflags": without_id(shop)})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", ["blake3", "xxhash"])
+def test_build_ids_of_lld(tmp_path: Path, package: str) -> None:
+    """The hashes of two versions, by packages that are an extra."""
+    pytest.importorskip(package)
+    shop = Workshop(tmp_path / "project", tmp_path / "cache", "lld-19" if package == "blake3" else "lld-14")
+    sources(shop)
+    written(shop, COMMANDS, 3, system={"ldflags": "-Wl,--build-id"})
+
+
+def test_what_is_missing_for_a_build_id(gnu: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hash that cannot be made is refused with words, and the linker links."""
+    sources(gnu)
+    monkeypatch.setitem(build_id._SIZES, "gnu", {})
+    result = gnu.build(COMMANDS, seeds=[1, 2], controls=False, layout=ENGINE)
+    assert not result.failures
+    [note] = [note for note in result.notes if isinstance(note, NotPermutedButLinked)]
+    assert note.linked == 2
+    assert "build id has 20 bytes" in str(note)
+    again = gnu.build(COMMANDS, seeds=[3], controls=False, layout=ENGINE)  # from the record, without learning anew
+    assert "build id has 20 bytes" in str(again.notes)
+
+
+def test_what_is_learned_is_kept(gnu: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second build reads it; a damaged file is learned anew."""
+    sources(gnu)
+    gnu.built(COMMANDS, seeds=[1], controls=False, layout=ENGINE)
+    learned = []
+    monkeypatch.setattr(permuting, "learn", lambda *asked: learned.append(asked))
+    second = gnu.build(COMMANDS, seeds=[2], controls=False, layout=ENGINE)
+    assert not learned
+    assert [binary.engine for binary in second.binaries] == ["permute"]
+    monkeypatch.undo()
+    [table] = gnu.cache.glob("captures/*/0/permute-*.npz")
+    table.write_bytes(table.read_bytes()[:-30])
+    third = gnu.build(COMMANDS, seeds=[3], controls=False, layout=ENGINE)
+    assert [binary.engine for binary in third.binaries] == ["permute"]
+    assert not third.failures
+
+
+def test_a_wrong_distance_is_found(gnu: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that differs from the linker's is no layout, and the later ones are linked."""
+    sources(gnu)
+    gnu.built(COMMANDS, seeds=[1], controls=False, layout=ENGINE)
+    plain = fields.apply
+
+    def wrong(image: bytearray, found: fields.Fields, shift: fields.Numbers) -> None:
+        plain(image, found, shift)
+        image[int(found.place[len(found.place) // 2])] ^= 1
+
+    monkeypatch.setattr("layoutrand.permute.write.apply", wrong)
+    result = gnu.build(COMMANDS, seeds=[2, 3, 4], controls=False, layout=ENGINE, jobs=1)
+    [failure] = result.failures
+    assert failure.layout == 2
+    assert "differs from the linker's file at byte" in failure.error
+    assert {binary.engine for binary in result.binaries} == {"link"}
+    assert "a file that was written so differed" in str(result.notes)
+
+
+def test_one_in_fifty_is_linked_too(gnu: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which are, the seed says; a fault that the first layout does not show is found there."""
+    sources(gnu)
+    again = [seed for seed in range(1, 400) if permuting.is_linked_again(seed, "prog")]
+    assert 2 < len(again) < 16
+    compared: list[int] = []
+
+    class Seen(permuting.Permuting):
+        def compare(self, made: permuting.Made, linked: object) -> None:
+            compared.append(len(made.data))
+
+    monkeypatch.setattr("layoutrand.build.artefact_layouts.Permuting", Seen)
+    others = [seed for seed in range(1, 8) if seed not in again]
+    result = gnu.build(COMMANDS, seeds=[*others, again[0]], controls=False, layout=ENGINE, jobs=1)
+    assert not result.failures
+    assert len(compared) == 2  # the first, and that one
+
+
+@pytest.mark.parametrize(
+    ("layout", "reason"),
+    [
+        ({"factors": ["data-order"]}, "factors data-order take the linker"),
+        ({"factors": ["link-order"]}, "factors link-order take the linker"),
+    ],
+)
+def test_factors_that_are_refused(gnu: Workshop, layout: dict[str, object], reason: str) -> None:
+    """They are told, and linked."""
+    gnu.write_named({**UNITS, "data.c": "".join(f"int d{k} = {k};\n" for k in range(20))})
+    commands = f"{COMMANDS.removesuffix('*.o')} main.o u0.o u1.o u2.o data.o"
+    result = gnu.build(commands, seeds=[1], controls=False, layout={**ENGINE, **layout})
+    assert [binary.engine for binary in result.binaries if isinstance(binary, Binary)] == ["link"]
+    assert reason in str(result.notes[-1])

@@ -1,0 +1,92 @@
+"""What is learned of a program, kept and read; and that a mistake in it is found."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from layoutrand.errors import NotPermuted
+from layoutrand.permute import learn as learning
+from layoutrand.permute.learn import learn, prove
+from layoutrand.permute.learned import Table
+from layoutrand.permute.write import written
+from permutekit import learnable
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """The links to learn from."""
+    return learnable(tmp_path_factory.mktemp("program"))
+
+
+@pytest.fixture(scope="module")
+def table(program):
+    """What is learned of them."""
+    return learn(*program[:4])
+
+
+def test_every_tenth_order_is_the_linkers(program, table):
+    """Byte for byte, with the build id, debugging information and names."""
+    link = program[4]
+    for order in list(itertools.permutations(range(6)))[::24]:
+        prove(table, link(order), order)
+
+
+def test_what_is_kept_gives_the_same(table):
+    """Read again, it writes the same files; another format's is none of ours."""
+    again = Table.of_stored(table.stored())
+    assert written(again, [5, 4, 3, 2, 1, 0]) == written(table, [5, 4, 3, 2, 1, 0])
+
+
+def test_another_format_is_not_read(table, monkeypatch):
+    """A later layoutrand learns anew."""
+    monkeypatch.setattr("layoutrand.permute.learned.FORMAT", 0)
+    data = table.stored()
+    monkeypatch.undo()
+    assert Table.of_stored(data) is None
+
+
+def test_a_damaged_table_is_refused(table):
+    """With words."""
+    with pytest.raises(NotPermuted, match="damaged"):
+        Table.of_stored(table.stored()[:-40])
+    wrong = replace(table, fields=replace(table.fields, target=table.fields.target + 1000))
+    with pytest.raises(NotPermuted, match="damaged"):
+        Table.of_stored(wrong.stored())
+
+
+def test_each_wrong_target_is_found_by_the_first_comparison(program, table):
+    """A field that is said to lead to another piece gives another file."""
+    order = [3, 1, 5, 0, 4, 2]
+    binary = program[4](order)
+    prove(table, binary, order)
+    count = len(table.pieces)
+    pieces = np.flatnonzero((table.fields.target >= 1) & (table.fields.target <= count))
+    assert len(pieces) > 20
+    for row in pieces.tolist():
+        target = table.fields.target.copy()
+        target[row] = 1 + target[row] % count
+        with pytest.raises(NotPermuted, match="differs from what the linker writes"):
+            prove(replace(table, fields=replace(table.fields, target=target)), binary, order)
+
+
+def test_a_difference_is_named_by_its_section(program, table):
+    """That is the reason that users are told."""
+    wrong = replace(table, build_id="")
+    with pytest.raises(NotPermuted, match=r"at byte 16 of \.note\.gnu\.build-id"):
+        prove(wrong, program[4]([1, 0, 2, 3, 4, 5]), [1, 0, 2, 3, 4, 5])
+
+
+def test_what_is_not_understood_is_refused(program, monkeypatch):
+    """Each by its reason."""
+    facts, identity, emitted, probes, link = program
+    with pytest.raises(NotPermuted, match="changes"):
+        learn(facts, identity, link([0, 1, 2, 3, 4, 5], "--emit-relocs", "--defsym=unused=1", "--gc-sections"), probes)
+    with pytest.raises(NotPermuted, match="cannot be told|differs"):
+        learn(facts, identity, emitted, [probes[0], replace(probes[1], order=tuple(reversed(probes[1].order)))])
+    monkeypatch.setattr(learning, "_REFUSED", (".rodata",))
+    with pytest.raises(NotPermuted, match=r"it has \.rodata"):
+        learn(facts, identity, emitted, probes)
