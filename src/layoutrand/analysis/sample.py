@@ -72,7 +72,7 @@ class Sample:
 
 def binary_mean(executions: Executions) -> float:
     """The mean over a binary's executions of the mean over the iterations of each."""
-    return fmean(map(fmean, executions))
+    return fmean([own[0] if len(own) == 1 else fmean(own) for own in executions])
 
 
 _SampleKey = tuple[str, str, str, str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,7 +80,12 @@ class ImportOptions:
             systems=systems,
             benchmarks=benchmarks,
         )
-        return import_selection(question)
+        gc.disable()  # millions of rows are no garbage, and would be looked through again and again
+        try:
+            return import_selection(question)
+        finally:
+            gc.freeze()
+            gc.enable()
 
 
 def show_sources(sources: Sequence[Source], page: Display) -> None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from layoutrand.cache.store import Cache, default_root
 from layoutrand.capture.origin import Say
-from layoutrand.cluster.linking_tasks import LinkingCluster
-from layoutrand.cluster.measuring import MeasuringCluster
 from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.config.config import Config
 from layoutrand.engines.engine import Opening, Purpose, Remote, TaskExecutor
 from layoutrand.engines.known import engine
 from layoutrand.errors import UsageError
 from layoutrand.host.facts import node_name
+
+if TYPE_CHECKING:
+    from layoutrand.cluster.linking_tasks import LinkingCluster
+    from layoutrand.cluster.measuring import MeasuringCluster
 
 
 @contextmanager
@@ -47,6 +50,8 @@ def linking_cluster(config: Config, project: Path, say: Say) -> Iterator[Linking
             f'[cluster] kind = "{settings.kind}" spreads links of a capture, and in rebuild mode there is none: give '
             "--executor local"
         )
+    from layoutrand.cluster.linking_tasks import LinkingCluster
+
     shared = SharedDirectory(project / settings.shared, trust_group=settings.trust_group)
     with opened(settings, shared.root, say=say) as executor:
         yield LinkingCluster(executor, shared, settings, say)
@@ -62,6 +67,8 @@ def measuring_cluster(config: Config, project: Path, jobs: int, say: Say) -> Ite
     if settings is None:
         yield None
         return
+    from layoutrand.cluster.measuring import MeasuringCluster
+
     shared = SharedDirectory(project / settings.shared, trust_group=settings.trust_group)
     with opened(settings, shared.root, "measure", say=say) as executor:
         yield MeasuringCluster(executor, shared, settings, Cache(default_root()), jobs)

@@ -16,7 +16,12 @@ def check_alike(rows: Iterable[tuple[str, ImportedNumber]]) -> None:
     sizes: dict[tuple[str, str], tuple[str, str]] = {}
     copies: dict[tuple[str, str, str], tuple[str, int | None]] = {}
     tunes: dict[tuple[str, str], dict[str, set[str]]] = {}
+    told: set[tuple[object, ...]] = set()
     for file, row in rows:
+        kind = (file, row.benchmark, row.instrument, row.variant, row.workload, row.copies)
+        if kind in told:
+            continue
+        told.add(kind)
         first, size = sizes.setdefault((row.benchmark, row.instrument), (file, row.workload))
         if row.workload != size and row.workload and size:
             raise UsageError(

@@ -42,7 +42,7 @@ def recognise_libtest(text: str) -> bool:
 
 def recognise_divan(text: str) -> bool:
     """Whether it has a table of divan's."""
-    return _reads(divan.cases_of, text)
+    return divan.COLUMN in text and _reads(divan.cases_of, text)
 
 
 def parse_google_benchmark(document: Any, source: str) -> Imported:

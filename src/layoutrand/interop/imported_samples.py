@@ -45,21 +45,30 @@ def samples(
     table: dict[_Key, dict[str, _Places]] = {}
     units: dict[tuple[str, str, str], _Unit] = {}
     primary: dict[str, tuple[str, str]] = {}
+    series: dict[tuple[str, ...], _Places] = {}  # where the rows of one binary go
     for item in items:
         row = item.row
         if not is_measurable(row.value):
             where = f"{row.system}, {row.benchmark}, {row.metric}"
             raise UsageError(f"{where}: a value is {row.value:g} in its base unit; {MEASURABLE}")
-        metric = (row.benchmark, row.instrument, row.metric)
-        unit = units.setdefault(metric, (row.unit, row.better))
-        if unit != (row.unit, row.better):
-            raise UsageError(
-                f"{row.benchmark}, {row.metric}: measured in {_shown(unit)} here, in {_shown((row.unit, row.better))} "
-                "there; one metric has one unit"
-            )
-        primary.setdefault(row.benchmark, metric[1:])
-        places = table.setdefault((row.system, *metric), {}).setdefault(row.binary, {})
-        places.setdefault((item.file, row.execution), []).append((row.iteration, row))
+        alike = (row.system, row.benchmark, row.instrument, row.metric, row.binary, row.unit, row.better)
+        places = series.get(alike)
+        if places is None:
+            metric = (row.benchmark, row.instrument, row.metric)
+            unit = units.setdefault(metric, (row.unit, row.better))
+            if unit != (row.unit, row.better):
+                raise UsageError(
+                    f"{row.benchmark}, {row.metric}: measured in {_shown(unit)} here, in "
+                    f"{_shown((row.unit, row.better))} there; one metric has one unit"
+                )
+            primary.setdefault(row.benchmark, metric[1:])
+            places = table.setdefault((row.system, *metric), {}).setdefault(row.binary, {})
+            series[alike] = places
+        run = places.get((item.file, row.execution))
+        if run is None:
+            places[item.file, row.execution] = [(row.iteration, row)]
+        else:
+            run.append((row.iteration, row))
 
     def place(key: _Key) -> tuple[int, int, bool, str, str]:
         system, benchmark, instrument, metric = key
@@ -85,8 +94,8 @@ def _sample(key: _Key, table: Mapping[str, _Places], unit: _Unit, warmup: int, *
     controls: dict[LayoutName, Executions] = {}
     nodes: dict[BinaryName, tuple[str, ...]] = {}
     for name, places in table.items():
-        kept = [place for place in sorted(places) if _iterations(places[place], warmup)]
-        executions = tuple(_iterations(places[place], warmup) for place in kept)
+        counted = {place: values for place in sorted(places) if (values := _iterations(places[place], warmup))}
+        kept, executions = list(counted), tuple(counted.values())
         if not executions:
             continue
         layout = layout_of(name) if name else UNNAMED
@@ -113,6 +122,9 @@ def _sample(key: _Key, table: Mapping[str, _Places], unit: _Unit, warmup: int, *
 
 
 def _iterations(run: Sequence[tuple[int, ImportedNumber]], warmup: int) -> tuple[float, ...]:
+    if len(run) == 1 and not warmup:
+        row = run[0][1]
+        return () if row.warmup else (row.value,)
     ordered = sorted(run, key=lambda pair: pair[0])
     return tuple(row.value for _, row in ordered[warmup:] if not row.warmup)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
 from layoutrand.config.metric import Better
@@ -51,8 +52,8 @@ _FLAGS: Final = {"": False, "0": False, "false": False, "no": False, "1": True, 
 _LONGEST_HEADER: Final = 10_000
 _COUNT: Final = re.compile(r"[0-9]{1,18}")
 
-Record = tuple[int, Mapping[str, str]]
-"""Line, or number of the row, and its cells."""
+Record = tuple[int, Sequence[str]]
+"""Line, or number of the row, and its cells in the order of the columns."""
 
 
 def recognise(document: Any) -> bool:
@@ -87,7 +88,7 @@ def parse(document: Any, source: str) -> Imported:
             raise unreadable(
                 source, f"row {number} is {json_excerpt(row)}; expected an object with {', '.join(COLUMNS)}"
             )
-        records.append((number, {key: _cell(value) for key, value in row.items()}))
+        records.append((number, [_cell(row.get(column)) for column in COLUMNS]))
     return _parse(records, COLUMNS, source, "row")
 
 
@@ -121,7 +122,7 @@ def _records(text: str, header: list[str], source: str) -> Iterator[Record]:
                 continue
             if len(cells) != len(header):
                 raise unreadable(source, f"{len(cells)} cells under {len(header)} columns", line=reader.line_num)
-            yield reader.line_num, dict(zip(header, (text_of_cell(cell.strip()) for cell in cells), strict=True))
+            yield reader.line_num, [text_of_cell(cell) if cell[:1] == "'" else cell for cell in map(str.strip, cells)]
     except csv.Error as error:
         raise unreadable(source, f"no CSV ({error})", line=reader.line_num) from error
 
@@ -134,59 +135,123 @@ class _Plain(dict[str, str]):
         return found
 
 
-def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place: str) -> Imported:
-    known = set(columns)
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """What is the same in all rows that differ in value, execution and iteration alone; a file has few of these.
+
+    ``number`` is that of what is measured: rows of one binary in several units, or on several nodes, have the same.
+    """
+
+    name: Mapping[str, str]
+    metric: str
+    number: int
+    status: str
+    unit: str
+    is_base: bool
+    node: str
+    warmup: bool = False
+    better: Better = "less"
+
+
+class _Rows:
+    """The rows of one table, told apart."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        """Of a table with these columns."""
+        self.columns = {column: place for place, column in enumerate(columns)}
+        self._rest = [
+            place for column, place in self.columns.items() if column not in ("value", "execution", "iteration")
+        ]
+        self._plainly = _Plain()
+        self._known: dict[tuple[str, ...], _Alike] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
+
+    def cell(self, cells: Sequence[str], column: str) -> str:
+        """The cell of that column, "" where the table has none."""
+        place = self.columns.get(column)
+        return "" if place is None else cells[place]
+
+    def alike(self, cells: Sequence[str], where: str, line: int | None) -> _Alike:
+        """What the row shares with others; raises `UnreadableResults` for flags that are none."""
+        key = tuple([cells[place] for place in self._rest])
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._read(cells, where, line)
+        return found
+
+    def _read(self, cells: Sequence[str], where: str, line: int | None) -> _Alike:
+        def named(column: str) -> str:
+            return self._plainly[self.cell(cells, column)]
+
+        name = {
+            "system": named("system"),
+            "benchmark": named("benchmark") or NO_BENCHMARK,
+            "binary": named("seed"),
+            "instrument": named("instrument") or PROGRAM_ITSELF,
+        }
+        metric, unit, status = named("metric") or NO_METRIC, named("unit"), self.cell(cells, "status") or OK
+        series = (*name.values(), metric)
+        number = self._numbers.setdefault(series, len(self._numbers))
+        is_base = in_base_unit(1.0, unit) == (1.0, unit)
+        found = _Alike(name, metric, number, status, unit, is_base, named("node"))
+        if status != OK:
+            return found
+        warmup, better = self.cell(cells, "warmup"), self.cell(cells, "better")
+        return replace(found, warmup=_flag(warmup, where, line), better=_better(better, where, line))
+
+
+def _parse(records: Iterable[Record], columns: Sequence[str], source: str, place: str) -> Imported:
+    table = _Rows(columns)
+    execution_of, iteration_of = table.columns.get("execution"), table.columns.get("iteration")
+    value_of, by_line = table.columns["value"], place == "line"
     rows: list[ImportedNumber] = []
     failures: list[FailedRun] = []
     seen: dict[tuple[int, int, int], int] = {}
-    counts: dict[tuple[object, ...], int] = {}
-    plainly = _Plain()
-    series_numbers: dict[tuple[object, ...], int] = {}
+    counts: dict[object, int] = {}
     for number, cells in records:
-        where = source if place == "line" else f"{source}, row {number}"
-        line = number if place == "line" else None
-        name = {
-            "system": plainly[cells.get("system", "")],
-            "benchmark": plainly[cells.get("benchmark", "")] or NO_BENCHMARK,
-            "binary": plainly[cells.get("seed", "")],
-            "instrument": plainly[cells.get("instrument", "")] or PROGRAM_ITSELF,
-        }
-        metric = plainly[cells.get("metric", "")] or NO_METRIC
-        series = (*name.values(), metric)
-        execution, iteration = _place(cells, known, counts, series, where, line)
-        status = cells.get("status", "") or OK
-        key = (series_numbers.setdefault(series, len(series_numbers)), execution, iteration)
+        where = source if by_line else f"{source}, row {number}"
+        line = number if by_line else None
+        same = table.alike(cells, where, line)
+        # Executions and iterations are counted in the order of the rows where the table does not say.
+        if execution_of is not None:
+            execution = _count(cells[execution_of], "execution", where, line)
+        elif iteration_of is not None:
+            execution = 0
+        else:
+            execution = counts[same.number] = counts.get(same.number, -1) + 1
+        if iteration_of is not None:
+            iteration = _count(cells[iteration_of], "iteration", where, line)
+        elif execution_of is not None:
+            iteration = counts[same.number, execution] = counts.get((same.number, execution), -1) + 1
+        else:
+            iteration = 0
+        key = (same.number, execution, iteration)
         if key in seen:
             message = f"the same system, benchmark, seed, metric, execution and iteration as {place} {seen[key]}"
             raise unreadable(where, message, line=line)
         seen[key] = number
-        if status != OK:
-            if cells.get("value", ""):
-                raise unreadable(where, f"status is {status!r}, so value must be empty", line=line)
-            reason = plain(cells.get("reason", ""))
-            node = plainly[cells.get("node", "")]
-            failures.append(FailedRun(status=plain(status), reason=reason, execution=execution, node=node, **name))
+        text = cells[value_of]
+        if same.status != OK:
+            if text:
+                raise unreadable(where, f"status is {same.status!r}, so value must be empty", line=line)
+            reason, status = plain(table.cell(cells, "reason")), plain(same.status)
+            failures.append(FailedRun(status=status, reason=reason, execution=execution, node=same.node, **same.name))
             continue
-        value = parse_number(cells.get("value", ""), where, "value", line=line)
-        value, unit = in_base_unit(value, plainly[cells.get("unit", "")])
-        if not is_measurable(value):
-            size = "large" if abs(value) > 1 else "small"
-            raise unreadable(where, f"value is too {size} in its base unit: {MEASURABLE}", line=line)
-        refuse_impossible(value, unit, metric, where, "value", line=line)
+        value, unit = _value(text, same, where, line)
         rows.append(
             ImportedNumber(
                 value=value,
-                metric=metric,
+                metric=same.metric,
                 unit=unit,
                 execution=execution,
                 iteration=iteration,
-                warmup=_flag(cells, where, line),
-                better=_better(cells, where, line),
-                node=plainly[cells.get("node", "")],
-                system=name["system"],
-                benchmark=name["benchmark"],
-                binary=name["binary"],
-                instrument=name["instrument"],
+                warmup=same.warmup,
+                better=same.better,
+                node=same.node,
+                system=same.name["system"],
+                benchmark=same.name["benchmark"],
+                binary=same.name["binary"],
+                instrument=same.name["instrument"],
             )
         )
     if not rows and not failures:
@@ -194,46 +259,34 @@ def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place
     return Imported(tuple(rows), tuple(failures))
 
 
-def _place(
-    cells: Mapping[str, str],
-    known: set[str],
-    counts: dict[tuple[object, ...], int],
-    series: tuple[object, ...],
-    source: str,
-    line: int | None,
-) -> tuple[int, int]:
-    """Execution and iteration, counted in the order of the rows where the table does not say."""
-    if "execution" in known:
-        execution = _count(cells, "execution", source, line)
-        if "iteration" in known:
-            return execution, _count(cells, "iteration", source, line)
-        series = (*series, execution)
-        counts[series] = counts.get(series, 0) + 1
-        return execution, counts[series] - 1
-    if "iteration" in known:
-        return 0, _count(cells, "iteration", source, line)
-    counts[series] = counts.get(series, 0) + 1
-    return counts[series] - 1, 0
+def _value(text: str, same: _Alike, where: str, line: int | None) -> tuple[float, str]:
+    """The number and its base unit."""
+    value, unit = parse_number(text, where, "value", line=line), same.unit
+    if not same.is_base:
+        value, unit = in_base_unit(value, unit)
+        if not is_measurable(value):
+            size = "large" if abs(value) > 1 else "small"
+            raise unreadable(where, f"value is too {size} in its base unit: {MEASURABLE}", line=line)
+    if not value > 0:
+        refuse_impossible(value, unit, same.metric, where, "value", line=line)
+    return value, unit
 
 
-def _count(cells: Mapping[str, str], column: str, source: str, line: int | None) -> int:
-    text = cells.get(column, "")
+def _count(text: str, column: str, source: str, line: int | None) -> int:
     if not _COUNT.fullmatch(text):
         raise unreadable(source, f"{column} is {excerpt(text)}; expected a whole number from 0", line=line)
     return int(text)
 
 
-def _flag(cells: Mapping[str, str], source: str, line: int | None) -> bool:
-    text = cells.get("warmup", "")
+def _flag(text: str, source: str, line: int | None) -> bool:
     if text.lower() not in _FLAGS:
         raise unreadable(source, f"warmup is {excerpt(text)}; expected 0 or 1", line=line)
     return _FLAGS[text.lower()]
 
 
-def _better(cells: Mapping[str, str], source: str, line: int | None) -> Better:
-    text = cells.get("better", "") or "less"
+def _better(text: str, source: str, line: int | None) -> Better:
     for choice in get_args(Better):
-        if text == choice:
+        if (text or "less") == choice:
             found: Better = choice
             return found
     raise unreadable(source, f"better is {excerpt(text)}; expected less or more", line=line)

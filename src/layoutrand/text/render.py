@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
-
-import jinja2
+from typing import TYPE_CHECKING, Any
 
 from layoutrand import __version__
 from layoutrand.text.toml_words import toml_string
+
+if TYPE_CHECKING:
+    import jinja2
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class FileFlags:
 
 @cache
 def _environment() -> jinja2.Environment:
+    import jinja2
+
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda name: (files("layoutrand") / "templates" / name).read_text("utf-8")),
         undefined=jinja2.StrictUndefined,

@@ -12,6 +12,9 @@ from layoutrand.harnesses.harness import TIME, Case, CaseQuantity, Harness, Left
 
 _BRANCH: Final = re.compile(r"(?P<indent>(?:│  |   )*)(?:├─ |╰─ )(?P<rest>\S.*)")
 _COLUMNS: Final = ("fastest", "slowest", "median", "mean")
+COLUMN: Final = "│"
+"""The sign between columns of its tables."""
+
 _BEHIND: Final = 5
 """Columns behind the first; the last two, of samples and iterations, are no times."""
 _PADDING: Final = "  "
@@ -53,7 +56,7 @@ def cases_of(output: str) -> list[Case]:
     for line in output.splitlines():
         # Columns are told by their signs, from the right, as a name may hold such a sign; not by their places: a name
         # that is longer than divan has reckoned with, such as "t=16" below a case, moves those of its line.
-        left, *columns = (part.rstrip() for part in line.rsplit("│", _BEHIND))
+        left, *columns = (part.rstrip() for part in line.rsplit(COLUMN, _BEHIND))
         if len(columns) != _BEHIND:
             continue
         fastest, *others = _COLUMNS
