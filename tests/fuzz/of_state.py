@@ -389,8 +389,8 @@ KEPT_FILES = PackedTree(
 def _kept_records(data: bytes, place: Path) -> None:
     """A tree in which somebody wrote to what was recorded of a link."""
     shutil.rmtree(place, ignore_errors=True)
-    (place / "build").mkdir(parents=True)
-    (place / "build/inputs.tar").write_bytes(data)
+    (place / "build/0").mkdir(parents=True)
+    (place / "build/0/inputs.tar").write_bytes(data)
     pack(place / "build", {}, place / "contents", is_wanted=lambda _: True, most=10 * len(data))
 
 
