@@ -11,8 +11,9 @@ import pytest
 
 from layoutrand.analysis.sample import Sample
 from layoutrand.errors import AnalysisError
-from layoutrand.explain.causes import MECHANISMS, cause
+from layoutrand.explain.causes import cause
 from layoutrand.explain.explain_warnings import RoundsLeftOut
+from layoutrand.explain.mechanisms import MECHANISMS
 from layoutrand.explain.offsets import Offsets
 from layoutrand.explain.sweep import Sweep, SweepOrder, by_round
 from layoutrand.explain.sweep_words import not_seen, offsets_in_words, verdict, why

@@ -33,10 +33,12 @@ from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
 from layoutrand.explain.caches import USUAL, CodeCaches, caches_of
-from layoutrand.explain.causes import Cause, SweptCode, cause, levels, swept_code
+from layoutrand.explain.causes import Cause, cause
 from layoutrand.explain.explain_warnings import RoundsLeftOut
+from layoutrand.explain.hot_branches import branches_at, with_branches
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
-from layoutrand.explain.hotness import hot_functions
+from layoutrand.explain.hotness import OFTEN, hot_functions
+from layoutrand.explain.mechanisms import HotCode, hot_branches, hot_code, levels
 from layoutrand.explain.offsets import Offsets, checked_offsets
 from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.suspects import addresses
@@ -44,6 +46,7 @@ from layoutrand.host.facts import host_facts
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import IDENTITY, LayoutName
+from layoutrand.objects import elf
 from layoutrand.results import file
 from layoutrand.stats import DoseResponse, dose_response
 from layoutrand.warning import AnyWarning
@@ -180,7 +183,7 @@ def _code(
     function: SweptFunction,
     made: SweptBinaries,
     caches: CodeCaches,
-) -> SweptCode:
+) -> HotCode:
     """What of the function is hot, by a profile of the identity binary, and which lines others are hot on."""
     assert setup.profiling is not None
     choices = replace(setup.choices, benchmarks=[order.benchmark], seeds=[1])
@@ -191,15 +194,19 @@ def _code(
     address = addresses(cache, identity, link)
     begin, size = int(address[function.section]), link.sections[function.section].size
     executed = [(at - begin, cost) for at, cost in profile.cost.items() if begin <= at < begin + size]
-    hotness = hot_functions(profile, link.sections, address, most=HOTTEST)
+    file = elf.read(identity.path.read_bytes(), name=str(identity.path))
+    hotness = with_branches(hot_functions(profile, link.sections, address, most=HOTTEST), file, address)
     places = addresses(cache, function.base, link)
     lines: set[int] = set()
+    branches: set[int] = set()
     for hot in hotness.functions:
         if hot.section != function.section:
             at = int(places[hot.section])
             at += made.hole.shift if at > made.hole.begin else 0
             lines.update((at + offset) // caches.line for offset in hot.hot)
-    return swept_code(executed, sorted(lines), order.function, caches)
+            branches.update(at + each.at for each in hot_branches(hot.executed, hot.branches, OFTEN))
+    code = hot_code(executed, sorted(lines), order.function, caches)
+    return replace(code, branches=branches_at(file, begin, size), other_branches=tuple(sorted(branches)))
 
 
 def in_rounds(config: Config) -> Config:

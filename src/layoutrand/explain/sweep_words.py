@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from layoutrand.explain.mechanism_words import mechanism, unseen
 from layoutrand.explain.sweep import Sweep
 from layoutrand.stats import DoseRun
 from layoutrand.text.quantities import SECONDS, digits_of, percent
@@ -13,18 +14,9 @@ from layoutrand.text.quantities import SECONDS, digits_of, percent
 _LOOSE: Final = 5.0
 """Percent: where more is left open, it is said how less can be."""
 
-_MECHANISMS: Final = {
-    "line": "instruction line straddle ({line}-byte lines under its hottest instructions)",
-    "window": "32-byte window (as caches of decoded instructions hold them, under its hottest instructions)",
-    "fetch": "loop alignment (16-byte blocks that its hottest instructions are fetched in)",
-    "page": "instruction page straddle ({kib} KiB pages under its hottest instructions)",
-    "sets": "instruction cache set conflict (its hot lines in sets that hold more than {ways} hot ones)",
-}
-
 
 def _mechanism(name: str, found: Sweep) -> str:
-    caches = found.caches
-    return _MECHANISMS[name].format(line=caches.line, kib=caches.page >> 10, ways=caches.ways)
+    return mechanism(name, found.caches)
 
 
 def verdict(found: Sweep) -> str:
@@ -115,8 +107,7 @@ def not_seen(found: Sweep) -> str:
     """Which mechanisms the metric has nothing of; "" where it has of all."""
     if found.cause is None or not found.cause.unseen:
         return ""
-    names = ", ".join(_MECHANISMS[name].partition(" (")[0] for name in found.cause.unseen)
-    return f"{found.sample.metric} is simulated, and has nothing of {names}: only times can show these"
+    return unseen(found.sample.metric, found.cause.unseen)
 
 
 def one_layout() -> str:
