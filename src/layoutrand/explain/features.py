@@ -7,7 +7,7 @@ Of each hot function:
 - *stride*: its start modulo 16 KiB, as tables of branch predictors are indexed by low bits of addresses;
 - *loop*: how many lines its hottest instructions lie on, as a rule an inner loop: a small one is faster on one line;
 - *pages*: how many pages its hot part lies on;
-- *jcc*, *branches*: what `layoutrand.explain.mechanisms` counts, where the function's branches are known.
+- *jcc*, *fetch*, *branches*: what `layoutrand.explain.mechanisms` counts, where the function's branches are known.
 
 Of each hot function with its hottest callees, and of the hottest functions with each other:
 
@@ -80,6 +80,7 @@ _WORDS: Final = {
     "loop": "lines under the hottest instructions of {0}",
     "pages": "pages that the hot part of {0} lies on",
     "jcc": "hottest branches of {0} that cross or end at a multiple of 32 bytes",
+    "fetch": "16-byte blocks under the hottest instructions of {0}",
     "branches": "hot branches of {0} in 16-byte blocks modulo 16 KiB that hold hot ones of others",
     "distance": "distance between {0} and {1}",
     "sets": "L1I sets shared by {0} and {1}",
@@ -134,7 +135,7 @@ def all_features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
             counted = counts_in_layouts(hotness, [f], starts)
             found += [
                 Feature(kind, (name,), "number", 0, np.array([each[kind] for each in counted]))
-                for kind in ("jcc", "branches")
+                for kind in ("jcc", "fetch", "branches")
                 if kind in counted[0]
             ]
     for f, g in pairs(hotness):
