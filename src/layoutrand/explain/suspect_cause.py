@@ -30,7 +30,7 @@ PERMUTATIONS: Final = 1999
 
 
 @dataclass(frozen=True)
-class Candidate:
+class SuspectedMechanism:
     """One mechanism: which part of the response it explains, less what chance does, and why it is out ("": it is not).
 
     ``p_value`` is how often as much would go with anything else within its classes by chance; None where it was not
@@ -52,7 +52,7 @@ class SuspectCause:
     """
 
     mechanism: str | None
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[SuspectedMechanism, ...]
     whole: float
     unseen: tuple[str, ...]
 
@@ -98,15 +98,15 @@ def _candidate(
     response: NDArray[np.float64],
     rivals: Sequence[NDArray[np.float64]],
     level: float,
-) -> Candidate:
+) -> SuspectedMechanism:
     if len(np.unique(met)) < 2:
-        return Candidate(name, 0.0, None, "it is the same in all layouts")
+        return SuspectedMechanism(name, 0.0, None, "it is the same in all layouts")
     share = _share(met[:, None], response)
     if float((met - met.mean()) @ response) <= 0:
-        return Candidate(name, share, None, "more of it is not worse")
+        return SuspectedMechanism(name, share, None, "more of it is not worse")
     rest = left_in_classes(response, met, rivals, straight=name in IN_COMMON, n_permutations=PERMUTATIONS)
     out = "layouts that meet as much of it differ by something else" if rest.p_value <= level else ""
-    return Candidate(name, share, rest.p_value, out)
+    return SuspectedMechanism(name, share, rest.p_value, out)
 
 
 def _share(columns: NDArray[np.float64], response: NDArray[np.float64]) -> float:

@@ -20,19 +20,19 @@ _SHORT_ADDRESS: Final = 0x67
 # A letter says what follows the opcode: "m" ModRM, "-" nothing, "b" "w" "z" an immediate of 1, 2 and 4 bytes (z: 2
 # with prefix 66), "B" "Z" ModRM and such an immediate, "r" a displacement of 4 bytes, "e" 3 bytes (enter), "v" an
 # immediate as wide as the register, "o" an address, "t" "T" ModRM and an immediate (b, z) in TEST alone, "." nothing
-# that is known.
+# that is known.  Four rows of 64 opcodes.
 _ONE: Final = (
-    "mmmmbz..mmmmbz.." "mmmmbz..mmmmbz.." "mmmmbz..mmmmbz.." "mmmmbz..mmmmbz.."
-    "................" "----------------" "...m....zZbB----" "bbbbbbbbbbbbbbbb"
-    "BZ.Bmmmmmmmmmmmm" "----------.-----" "oooo----bz------" "bbbbbbbbvvvvvvvv"
-    "BBw-..BZe-w--b.-" "mmmm...-mmmmmmmm" "bbbbbbbbrr.b----" ".-..--tT------mm"
-)  # fmt: skip
+    "mmmmbz..mmmmbz..mmmmbz..mmmmbz..mmmmbz..mmmmbz..mmmmbz..mmmmbz.."
+    "................----------------...m....zZbB----bbbbbbbbbbbbbbbb"
+    "BZ.Bmmmmmmmmmmmm----------.-----oooo----bz------bbbbbbbbvvvvvvvv"
+    "BBw-..BZe-w--b.-mmmm...-mmmmmmmmbbbbbbbbrr.b----.-..--tT------mm"
+)
 _TWO: Final = (
-    "mmmm.-----.-.m-B" "mmmmmmmmmmmmmmmm" "mmmm....mmmmmmmm" "------.-........"
-    "mmmmmmmmmmmmmmmm" "mmmmmmmmmmmmmmmm" "mmmmmmmmmmmmmmmm" "BBBBmmm-mm..mmmm"
-    "rrrrrrrrrrrrrrrr" "mmmmmmmmmmmmmmmm" "---mBm..---mBmmm" "mmmmmmmmmmBmmmmm"
-    "mmBmBBBm--------" "mmmmmmmmmmmmmmmm" "mmmmmmmmmmmmmmmm" "mmmmmmmmmmmmmmmm"
-)  # fmt: skip
+    "mmmm.-----.-.m-Bmmmmmmmmmmmmmmmmmmmm....mmmmmmmm------.-........"
+    "mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmBBBBmmm-mm..mmmm"
+    "rrrrrrrrrrrrrrrrmmmmmmmmmmmmmmmm---mBm..---mBmmmmmmmmmmmmmBmmmmm"
+    "mmBmBBBm--------mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm"
+)
 _IMMEDIATE: Final = {"b": 1, "B": 1, "w": 2, "e": 3, "r": 4}
 _SIB: Final = 4
 _NO_BASE: Final = 5
