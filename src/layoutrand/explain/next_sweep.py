@@ -16,6 +16,9 @@ _WITHIN: Final = {"page": 4096, "sets": 4096, "branches": STRIDE}
 _STEPS: Final = 16
 """So many offsets of more than a line."""
 
+_MANY: Final = 64
+"""Of what branch predictors repeat within: entries are small."""
+
 
 def with_sweeps(found: Explanation, benchmark: str) -> Explanation:
     """The same, with a command for each suspect; ``benchmark`` is what commands call the one that was measured.
@@ -33,9 +36,15 @@ def _sweep(found: Explanation, suspect: Suspect, benchmark: str) -> tuple[str, .
     align = max(1, found.subject.link.sections[hot.section].align)
     candidates = () if suspect.cause is None else suspect.cause.candidates
     left = [each.mechanism for each in candidates if not each.out]
+    if left == ["branches"]:  # of equally far offsets hardly one may meet any
+        return (*_words(found, hot.name, benchmark), "--switch", "branches")
     within = max([LINE, *(_WITHIN.get(name, LINE) for name in left or (suspect.feature.kind,)), 2 * align])
-    words = ["layoutrand", "sweep", hot.name, "--system", found.subject.sample.system, "--benchmark", benchmark]
+    words = _words(found, hot.name, benchmark)
     if within > LINE:
-        step = max(within // _STEPS, align)
-        words += ["--offset", f"0..{within - 1}", "--step", str(step)]
+        step = max(within // (_MANY if within == STRIDE else _STEPS), align)
+        words += ("--offset", f"0..{within - 1}", "--step", str(step))
     return (*words, "--cause")
+
+
+def _words(found: Explanation, function: str, benchmark: str) -> tuple[str, ...]:
+    return ("layoutrand", "sweep", function, "--system", found.subject.sample.system, "--benchmark", benchmark)
