@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from layoutrand.explain.caches import USUAL, CodeCaches, caches_of
-from layoutrand.explain.causes import levels, swept_code
 from layoutrand.explain.features import all_features
 from layoutrand.explain.hotness import HotFunction, Hotness
+from layoutrand.explain.mechanisms import hot_code, levels
 from layoutrand.instruments.known import cachegrind
 
 ARM = {"page_bytes": 16384, "l1i": {"line_bytes": 128, "sets": 256, "ways": 4}}
@@ -57,8 +57,8 @@ def test_lines_pages_and_sets_are_the_machines():
 def test_mechanisms_go_by_them_too():
     code = [(0, 9.0), (4, 9.0)]
     at = [0, 62, 126]
-    usual = levels(swept_code(code, [], "f", USUAL), at)
-    arm = levels(swept_code(code, [], "f", CodeCaches(128, 16384, 256, 4)), at)
+    usual = levels(hot_code(code, [], "f", USUAL), at)
+    arm = levels(hot_code(code, [], "f", CodeCaches(128, 16384, 256, 4)), at)
     assert usual["line"] == (1, 2, 2)
     assert arm["line"] == (1, 1, 2)
 

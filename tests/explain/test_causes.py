@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from layoutrand.errors import AnalysisError
-from layoutrand.explain.causes import MECHANISMS, SweptCode, cause, levels, swept_code
+from layoutrand.explain.caches import CodeCaches
+from layoutrand.explain.causes import cause
+from layoutrand.explain.mechanisms import MECHANISMS, HotCode, hot_code, levels
+from layoutrand.objects.branches import Branch
 from layoutrand.stats import dose_fit, dose_response
 
 FINE = np.arange(0, 64, 4)
 COARSE = np.arange(0, 64, 16)
 PAGE = np.arange(0, 4096, 128)
+TABLE = np.arange(0, 16384, 512)
 BASE = 0x401000
 
 
-def loop(rng: np.random.Generator, at: int, size: int) -> SweptCode:
+def loop(rng: np.random.Generator, at: int, size: int) -> HotCode:
     """A function with one hot loop of so many bytes, and something that is executed seldom on both sides."""
     places = [0, *range(4, at, 5)]
     inside = [at]
@@ -25,13 +31,13 @@ def loop(rng: np.random.Generator, at: int, size: int) -> SweptCode:
         inside.append(inside[-1] + int(rng.integers(2, 7)))
     behind = at + size
     executed = [(p, 1.0) for p in places] + [(p, 1000.0) for p in inside] + [(behind, 1.0), (behind + 3, 1.0)]
-    return SweptCode(tuple(executed), ())
+    return HotCode(tuple(executed), ())
 
 
 def test_lines_windows_and_blocks_by_hand():
     """23 bytes from 20 on, as in libquantum: on two lines where the function begins at byte 32."""
-    code = SweptCode(((0, 1.0), (20, 90.0), (24, 90.0), (40, 90.0), (43, 1.0)), ())
-    gap = SweptCode(((0, 1.0), (20, 90.0), (24, 90.0), (31, 90.0), (38, 90.0), (43, 1.0)), ())
+    code = HotCode(((0, 1.0), (20, 90.0), (24, 90.0), (40, 90.0), (43, 1.0)), ())
+    gap = HotCode(((0, 1.0), (20, 90.0), (24, 90.0), (31, 90.0), (38, 90.0), (43, 1.0)), ())
     met = levels(gap, [BASE, BASE + 16, BASE + 32, BASE + 48])
 
     assert met["line"] == (1, 1, 2, 1)
@@ -44,10 +50,22 @@ def test_lines_windows_and_blocks_by_hand():
     assert levels(code, [BASE + 21])["line"] == (1,)
 
 
+def test_branches_at_a_multiple_of_32_bytes_and_those_that_share_an_entry():
+    """A comparison from 24 to 27 and its jump up to 29, and a return of one byte at 40, which is executed seldom."""
+    executed = ((0, 1.0), (20, 90.0), (24, 90.0), (27, 90.0), (29, 1.0), (40, 80.0))
+    code = HotCode(executed, (), CodeCaches(jcc=True), (Branch(27, 29, 24), Branch(40, 41, 40)), (0x8035,))
+
+    assert levels(code, [0, 2, 3, 4, 7, 8, 23])["jcc"] == (0, 0, 1, 1, 1, 0, 1)
+    # At 3 the jump ends at a multiple of 32; at 7 the comparison is before it and the jump behind; at 23 the return ends there.
+    assert levels(code, [0, 9, 21, 0x4009])["branches"] == (0, 1, 2, 1)
+    assert "jcc" not in levels(replace(code, caches=CodeCaches()), [0])
+    assert levels(replace(code, branches=()), [3])["jcc"] == (0,)
+
+
 def test_sets_that_are_overfull_by_hand():
     """Eight hot lines of others in each of four sets, and a function of two lines that comes into one of them, or two."""
     others = tuple(line * 64 + place for line in range(8) for place in (10, 11, 12, 13))
-    code = SweptCode(tuple((p, 1.0) for p in range(0, 128, 4)), others)
+    code = HotCode(tuple((p, 1.0) for p in range(0, 128, 4)), others)
     at = [2 * 4096 * 64 + line * 64 for line in (0, 8, 9, 11, 13, 14, 40)]
 
     assert levels(code, at)["sets"] == (0, 0, 1, 2, 1, 0, 0)
@@ -61,7 +79,8 @@ def test_the_one_mechanism_that_offsets_go_by_is_told():
         values = rng.normal(0, 0.01, (8, len(FINE))) + 0.1 * np.array(met[name])
         found = cause(values, met, "wall", level=0.05, seed=1)
         assert found.mechanism == name
-        assert {each.mechanism: bool(each.out) for each in found.candidates} == {m: m != name for m in MECHANISMS}
+        assert {each.mechanism: bool(each.out) for each in found.candidates} == {m: m != name for m in met}
+        assert set(met) == set(MECHANISMS) - {"jcc"}
         better = cause(-values, met, "wall", level=0.05, seed=1)
         assert better.mechanism is None
         assert next(each for each in better.candidates if each.mechanism == name).out == "more of it is not worse"
@@ -84,9 +103,9 @@ def test_a_simulated_cache_shows_conflicts_alone():
     found = cause(values, met, "cachegrind", level=0.05, seed=1)
 
     assert found.mechanism == "sets"
-    assert found.unseen == ("line", "window", "fetch", "page")
+    assert found.unseen == ("line", "window", "jcc", "fetch", "page", "branches")
     with pytest.raises(AnalysisError, match="f is not executed"):
-        swept_code([], [], "f")
+        hot_code([], [], "f")
 
 
 def test_classes_explain_what_doses_do_or_leave_something():
@@ -109,19 +128,40 @@ def test_classes_explain_what_doses_do_or_leave_something():
             dose_fit(bad, [1, 2, 1, 2])
 
 
+def dense(rng: np.random.Generator, at: int, size: int) -> HotCode:
+    """As `loop`, with a branch every few instructions, of which the last is one operation with what is before it."""
+    code = loop(rng, at, size)
+    inside = [place for place, count in code.executed if count > 1]
+    ends = dict(itertools.pairwise(place for place, _ in code.executed))
+    some = [place for place in inside[1:-1] if rng.random() < 0.2]
+    branches = [Branch(place, ends[place], place) for place in some]
+    branches.append(Branch(inside[-1], ends[inside[-1]], inside[-2] if len(inside) > 1 else inside[-1]))
+    return replace(code, branches=tuple(branches), caches=CodeCaches(jcc=True))
+
+
+def planted(true: str, rng: np.random.Generator) -> HotCode:
+    """A function that may meet the mechanism."""
+    if true in ("page", "sets", "branches"):
+        code = dense(rng, int(rng.integers(100, 900)), int(rng.integers(100, 400)))
+        full = int(rng.integers(0, 48))
+        others = tuple(line * 64 + full + s for line in range(8) for s in range(12))
+        begin = int(rng.integers(0, 12000))
+        jumps = tuple(begin + place for place in range(0, 1500, 12))
+        return replace(
+            code, others=others if true == "sets" else (), other_branches=jumps if true == "branches" else ()
+        )
+    return dense(rng, int(rng.integers(1, 40)), int(rng.integers(12, 60)))
+
+
 def study(true: str, offsets: np.ndarray, n: int, *, rounds: int = 8) -> Counter[str]:
     """What is told of sweeps in which the mechanism adds 10 % a step, executions differ by 1 %, and rivals by nothing."""
     rng = np.random.default_rng([len(true), len(offsets)])
     told: Counter[str] = Counter()
     while sum(told.values()) < n:
-        code = loop(rng, int(rng.integers(1, 40)), int(rng.integers(12, 60)))
-        if true in ("page", "sets"):
-            code = loop(rng, int(rng.integers(100, 900)), int(rng.integers(100, 400)))
-            full = int(rng.integers(0, 48))
-            code = SweptCode(code.executed, tuple(line * 64 + full + s for line in range(8) for s in range(12)))
+        code = planted(true, rng)
         starts = [BASE + offset for offset in offsets.tolist()]
         met = levels(code, starts)
-        if true == "aliasing":  # of data at a fixed place: a stretch of the page, of no lines or loops
+        if true == "data":  # of data at a fixed place: a stretch of the page, of no lines or loops
             where = np.array(starts) % 4096 if len(offsets) == len(PAGE) else np.array(starts) * 7 % 64
             level = ((where + int(rng.integers(0, 4096))) % where.max() < where.max() / 3).astype(float)
         else:
@@ -130,7 +170,7 @@ def study(true: str, offsets: np.ndarray, n: int, *, rounds: int = 8) -> Counter
             continue
         values = rng.normal(0, 0.01, (rounds, len(offsets))) + 0.1 * level
         seed = sum(told.values())
-        period = 4096 if len(offsets) == len(PAGE) else 64
+        period = {len(PAGE): 4096, len(TABLE): 16384}.get(len(offsets), 64)
         if not dose_response(values, offsets.tolist(), period=period, seed=seed, n_permutations=199).matters:
             told["nothing found"] += 1
             continue
@@ -138,7 +178,15 @@ def study(true: str, offsets: np.ndarray, n: int, *, rounds: int = 8) -> Counter
     return told
 
 
-CELLS = [("line", FINE), ("window", FINE), ("fetch", FINE), ("page", PAGE), ("sets", PAGE)]
+CELLS = [
+    ("line", FINE),
+    ("window", FINE),
+    ("jcc", FINE),
+    ("fetch", FINE),
+    ("page", PAGE),
+    ("sets", PAGE),
+    ("branches", TABLE),
+]
 
 
 @pytest.mark.slow
@@ -152,7 +200,7 @@ def test_planted_mechanisms_are_told_and_none_is_told_wrong():
 
 @pytest.mark.hour
 @pytest.mark.parametrize(
-    ("true", "offsets"), [*CELLS, ("line", COARSE), ("window", COARSE), ("aliasing", PAGE), ("aliasing", FINE)]
+    ("true", "offsets"), [*CELLS, ("line", COARSE), ("window", COARSE), ("data", PAGE), ("data", FINE)]
 )
 def test_mechanisms_are_told_at_their_rate(true, offsets):
     """The table of docs/guides/explain.md."""
@@ -163,5 +211,5 @@ def test_mechanisms_are_told_at_their_rate(true, offsets):
         f"| {true} | {len(offsets)} | {told[true] / n:.3f} | {told['cannot tell'] / n:.3f} | {wrong / n:.3f} | {dict(told)}"
     )
     assert wrong / n <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n)
-    if len(offsets) > len(COARSE) and true != "aliasing":
+    if len(offsets) > len(COARSE) and true != "data":
         assert told[true] / n >= 0.8

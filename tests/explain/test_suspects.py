@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,9 +28,20 @@ from layoutrand.explain.confirming import (
 from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained, explain_selection
 from layoutrand.explain.features import Feature, all_features, design
 from layoutrand.explain.hotness import HotFunction, Hotness
+from layoutrand.explain.next_sweep import with_sweeps
+from layoutrand.explain.suspect_cause import SuspectCause, SuspectedMechanism
 from layoutrand.explain.suspects import Explanation, Subject, Suspect, enough_means, means_of, suspects_of
 from layoutrand.explain.suspects_document import explain_document
-from layoutrand.explain.words import could_be_found, nothing_found, of_confirmation, predicted, worse_where
+from layoutrand.explain.words import (
+    cause_of,
+    could_be_found,
+    next_step,
+    not_seen,
+    nothing_found,
+    of_confirmation,
+    predicted,
+    worse_where,
+)
 from layoutrand.model import Experiment
 from layoutrand.stats import Interval, screen_features, split_factor
 
@@ -314,3 +328,73 @@ def test_where_nothing_was_measured_there_is_nothing_to_explain(tmp_path):
     setup = ExplainSetup(config, tmp_path, None, None, None, RunChoices(wait_s=0))
     with pytest.raises(AnalysisError, match=r"nothing to explain \(1 executions failed\)"):
         list(explain_selection(selected(config, tmp_path), None, setup, most_functions=9, level=0.05))
+
+
+def judged(*rows, mechanism=None, whole=0.8, unseen=()):
+    return SuspectCause(mechanism, tuple(SuspectedMechanism(*row) for row in rows), whole, unseen)
+
+
+LINE_LEFT = ("line", 0.76, 0.4, "")
+WINDOW_OUT = ("window", 0.3, 0.001, "layouts that meet as much of it differ by something else")
+SAME = ("fetch", 0.0, None, "it is the same in all layouts")
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        (
+            judged(LINE_LEFT, WINDOW_OUT, mechanism="line"),
+            "f: instruction line straddle (64-byte lines under its hottest instructions), which explains 76 % of what "
+            "layouts do; no other mechanism that was looked at is left",
+        ),
+        (
+            judged(LINE_LEFT, WINDOW_OUT, whole=0.99),
+            r"only instruction line straddle .* explains 76 % .* the suspect explains 99 %",
+        ),
+        (
+            judged(("window", 0.5, 0.2, ""), LINE_LEFT),
+            r"instruction line straddle \(.*\) \(76 %\) or 32-byte window \(.*\) \(50 %\); these layouts do not tell",
+        ),
+        (
+            judged(WINDOW_OUT, SAME),
+            r"closest is 32-byte window .* with 30 % of what layouts do, but layouts that meet as much",
+        ),
+        (judged(SAME), "f: cannot tell which mechanism: layouts go by none of those that were looked at"),
+    ],
+)
+def test_a_mechanism_in_words(planted, tmp_path, cause, words):
+    said = cause_of(explanation(tmp_path), replace(planted, cause=cause))
+    assert said == words or re.search(words, said)
+    assert said.startswith("f: ")
+
+
+def test_what_a_simulated_metric_does_not_show_is_said_once(planted, tmp_path):
+    found = explanation(tmp_path)
+    assert not_seen(found, replace(planted, cause=judged(unseen=("line", "fetch")))) == (
+        "wall_s is simulated, and has nothing of instruction line straddle, loop alignment: only times can show these"
+    )
+    assert not_seen(found, planted) == not_seen(found, replace(planted, cause=judged())) == ""
+
+
+def test_the_command_that_says_more(planted, tmp_path):
+    """Within a line, or as far as what is left repeats; no finer than the function's alignment."""
+
+    def offered(cause, align=16, kind="gnu"):
+        link = SimpleNamespace(linker=kind, sections=[SimpleNamespace(align=align)])
+        found = explanation(tmp_path, [replace(planted, cause=cause)])
+        found = replace(found, subject=replace(found.subject, link=link))
+        return next_step(with_sweeps(found, "b 1").suspects[0])
+
+    plain = "Next: layoutrand sweep f --system O2 --benchmark 'b 1' "
+    assert offered(judged(LINE_LEFT)) == plain + "--cause"
+    assert offered(judged(LINE_LEFT), align=64) == plain + "--offset 0..127 --step 64 --cause"
+    assert offered(judged(LINE_LEFT, ("sets", 0.1, 0.9, ""))) == plain + "--offset 0..4095 --step 256 --cause"
+    assert offered(judged(("branches", 0.1, 0.9, ""))) == plain + "--switch branches"
+    assert offered(judged(LINE_LEFT, ("branches", 0.1, 0.9, ""))) == plain + "--offset 0..16383 --step 256 --cause"
+    assert offered(judged(LINE_LEFT), kind="go") == ""
+    assert next_step(planted) == ""
+    document = explain_document(
+        [explanation(tmp_path, [replace(planted, cause=judged(LINE_LEFT, mechanism="line"))])], {}, {}, 0.95, EXPERIMENT
+    )
+    (told,) = [each["cause"] for each in document["benchmarks"][0]["suspects"]]
+    assert (told["mechanism"], told["next"], told["candidates"][0]["out"]) == ("line", None, None)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from layoutrand.analysis.sample import Sample
 from layoutrand.errors import AnalysisError
-from layoutrand.explain.causes import MECHANISMS, cause
+from layoutrand.explain.causes import cause
 from layoutrand.explain.explain_warnings import RoundsLeftOut
-from layoutrand.explain.offsets import Offsets
-from layoutrand.explain.sweep import Sweep, SweepOrder, by_round
+from layoutrand.explain.mechanisms import MECHANISMS
+from layoutrand.explain.sweep import by_round
 from layoutrand.explain.sweep_words import not_seen, offsets_in_words, verdict, why
-from layoutrand.stats import dose_response
+from sweepkit import judged
 
 LINE = tuple(range(0, 64, 16))
 FINE = tuple(range(0, 64, 4))
@@ -27,43 +26,6 @@ NOT_FOUND = re.compile(r"nothing stands out: no offset of f differs from the oth
 def told(table: np.ndarray, offsets: tuple[int, ...], seed: int, permutations: int = 399) -> str:
     """The sentence on values of shape (rounds, offsets)."""
     return verdict(judged(table, offsets, seed, permutations))
-
-
-def judged(table: np.ndarray, offsets: tuple[int, ...], seed: int, permutations: int = 399) -> Sweep:
-    """A sweep with these values, taken out of a sample as the command takes them."""
-    rounds = tuple(range(1, len(table) + 1))
-    sample = Sample(
-        system="O2",
-        benchmark="b",
-        instrument="wall",
-        metric="wall_s",
-        unit="s",
-        is_primary=True,
-        binaries=tuple((o, tuple((value,) for value in table[:, n].tolist())) for n, o in enumerate(offsets)),
-        controls={},
-        rounds=dict.fromkeys(offsets, rounds),
-    )
-    _, means, _ = by_round(sample, offsets, len(table))
-    response = dose_response(np.log(means), offsets, period=64, seed=seed, n_permutations=permutations)
-    order = SweepOrder("O2", "b", "f", Offsets(0, 63, None), len(table), "identity", None, 0.95)
-    nothing: Any = None
-    return Sweep(
-        order=order,
-        sample=sample,
-        artefact="a",
-        name="f",
-        size=64,
-        align=4,
-        binaries=nothing,
-        offsets=offsets,
-        rounds=rounds,
-        means=means,
-        lost=(),
-        response=response,
-        summary=nothing,
-        hostname="here",
-        cause=None,
-    )
 
 
 @dataclass

@@ -333,6 +333,10 @@ def _references(data: bytes, _: Path) -> None:
         first_astray(learned.leads, source, where, masks.size)
 
 
+def _branches(data: bytes, _: Path) -> object:
+    return [processor.branches(data) for processor in processors().values()]
+
+
 def _between(data: bytes, _: Path) -> None:
     """What linkers put between sections of AArch64."""
     of = processors()["EM_AARCH64"]
@@ -358,6 +362,7 @@ TARGETS = (
     Target("object's sections", _contents, made("a.o"), "bytes", cost=2),
     Target("references", _references, made("a.o"), "bytes", cost=2),
     Target("code between sections", _between, fixed(STUB), "bytes"),
+    Target("branches", _branches, made("a.o"), "bytes"),
     Target("edited object", _edited, made("a.o"), "bytes"),
     Target("linked program", _binary, made("libx.so", "prog"), "bytes", cost=2),
     Target("dynamic section", of_bytes(dynamic.read), made("libx.so", "prog"), "bytes"),

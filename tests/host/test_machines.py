@@ -9,7 +9,9 @@ import pytest
 
 from fakehost import CPUS, FakeHost
 from layoutrand.config.topology import fastest, place
+from layoutrand.explain.caches import caches_of
 from layoutrand.host import facts
+from layoutrand.host.errata import has_jcc_erratum
 from layoutrand.host.host_problems import host_problems
 from layoutrand.host.pinning import read_topology
 from layoutrand.host.tuning import Tuning
@@ -172,3 +174,50 @@ def test_the_clock_that_is_advised_is_one_of_the_machine(machine_name, clock):
 def test_names_of_what_is_not_in_the_table(tmp_path, text, model):
     FakeHost(tmp_path).write("proc/cpuinfo", text)
     assert facts.host_facts(tmp_path)["cpu_model"] == model
+
+
+INTEL = {
+    "cpu_signature": {"vendor": "GenuineIntel", "family": 6, "model": 0x55, "stepping": 7},
+}
+
+
+def test_makers_numbers_of_a_processor(machine, tmp_path):
+    name, host = machine
+    told = facts.host_facts(host.root)["cpu_signature"]
+    assert told is None or name == "hybrid_x86"
+    own = FakeHost(tmp_path / "own")
+    lines = "processor: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: X\nstepping\t: 7\n"
+    own.write("proc/cpuinfo", lines)
+    assert facts.host_facts(own.root)["cpu_signature"] == INTEL["cpu_signature"]
+    own.write("proc/cpuinfo", lines.replace("85", "many"))
+    assert facts.host_facts(own.root)["cpu_signature"] is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, True),
+        ({"stepping": 4}, True),
+        ({"stepping": 11}, False),  # Cooper Lake
+        ({"model": 0x4E, "stepping": 3}, True),
+        ({"model": 0x8E, "stepping": 12}, True),
+        ({"model": 0x9E, "stepping": 12}, False),  # no such one in the list
+        ({"model": 0x6A, "stepping": 6}, False),  # Ice Lake Server
+        ({"model": 0xA5, "stepping": 2}, False),
+        ({"vendor": "AuthenticAMD"}, False),
+        ({"family": 25}, False),
+        ({"model": None}, False),
+        ({"model": [85]}, False),
+        ({"stepping": "7"}, False),
+    ],
+)
+def test_the_erratum_is_that_of_listed_processors(changed, expected):
+    told = {"cpu_signature": {**INTEL["cpu_signature"], **changed}}
+    assert has_jcc_erratum(told) is expected
+    assert caches_of(told, "native").jcc is expected
+    assert not caches_of(told, "cachegrind").jcc
+
+
+def test_of_what_is_not_told_no_erratum_is_known():
+    for told in ({}, {"cpu_signature": None}, {"cpu_signature": ["GenuineIntel", 6]}, {"cpu_signature": {}}):
+        assert not has_jcc_erratum(told)

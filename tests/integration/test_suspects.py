@@ -56,6 +56,11 @@ def test_a_planted_conflict_is_found_and_confirmed_in_layouts_that_took_no_part(
     assert len(found["binaries"]) == SEEDS
     assert all(len(binary["starts"]) == len(found["functions"]) for binary in found["binaries"])
 
+    # Of sets alone a simulated cache has anything: the one that is wrong here.
+    assert first["cause"]["mechanism"] == "sets"
+    assert set(first["cause"]["not_seen"]) == {"line", "window", "fetch", "page", "branches"}
+    assert first["cause"]["next"][:3] == ["layoutrand", "sweep", first["functions"][0]]
+
     confirmation = first["confirmation"]
     assert confirmation["verdict"] == "confirmed"
     assert confirmation["interval"][0] > 1

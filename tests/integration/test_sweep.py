@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -382,6 +383,35 @@ def test_the_cause_of_a_planted_loop_is_told(layoutrand, tmp_path: Path, unit: i
     )
     by_name = {each["mechanism"]: each for each in found["cause"]["candidates"]}
     assert by_name["line"]["levels"] == [1, 1, 2, 1]
+
+
+@pytest.mark.slow
+def test_one_mechanism_is_switched_alone(layoutrand, tmp_path: Path) -> None:
+    require("valgrind", "valgrind")
+    project = tmp_path / "project"
+    (project / "src" / "a.c").write_text(LOOP)
+    (project / "layoutrand.toml").write_text(
+        CONFIG.replace('cflags = "-O2"', 'cflags = "-O2 -DUNIT=64"').split('  { name = "fixed')[0] + "] }\n"
+    )
+    options = ("sweep", "looping", "--rounds", "4", "--profiler", "callgrind", "--switch")
+    told = layoutrand(*options, "line")
+    assert told.stdout.startswith(
+        "instruction line straddle (64-byte lines under its hottest instructions), switched alone: "
+    )
+    assert re.search(r"looping is (29|30)\S* % slower", told.stdout)
+    found = json.loads(layoutrand(*options, "line", "--json").stdout)
+    assert found["switched"]["sentence"] == told.stdout.splitlines()[0]
+    assert all(offset % 64 == 32 for offset in found["switched"]["with"])
+    assert not any(offset % 64 == 32 for offset in found["switched"]["without"])
+    assert found["switched"]["matters"] is True
+    assert found["cause"] is None
+    assert layoutrand(*options, "window").stdout.startswith("no effect of 32-byte window")
+    for words, said in (
+        (("fetch",), "looping meets as much of it at all"),
+        (("lines",), "no mechanism called 'lines'"),
+        (("line", "--cause"), "give one of them"),
+    ):
+        assert said in layoutrand(*options, *words, status=2).stderr
 
 
 @pytest.mark.slow

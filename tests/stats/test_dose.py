@@ -105,7 +105,7 @@ def test_what_is_no_table_of_doses_is_refused():
         (np.full((3, 4), np.nan), LINE, 64),
         (good, LINE, 48),
         (good, [0, 16, 32, 64], 64),
-        (good, [0, 16, 48, 56], 64),
+        (good, [0, 16, 16, 56], 64),
         (good, [0, 16, 32], 64),
         (good[:1], LINE, 64),
         (np.ones((3, 512)), range(512), 512),
@@ -158,3 +158,19 @@ def test_rates_hold_whatever_the_noise(kind, doses, n_rounds):
     assert bounded >= 0.95 - slack
     if (kind, n_rounds) == ("normal", 10):
         assert right > 0.98
+
+
+def test_of_two_doses_each_is_held_against_the_other():
+    values = np.random.default_rng(8).normal(0, 0.01, (6, 2)) + np.array([0.0, 0.3])
+    found = stats.dose_response(values, [0, 32], period=64)
+    first, second = found.single
+    assert (first.doses, second.doses) == ((0,), (32,))
+    assert first.difference.centre == -second.difference.centre < -0.25
+    assert found.largest.doses == (32,)
+
+
+def test_doses_need_not_be_equally_far_apart():
+    values = np.random.default_rng(9).normal(0, 0.01, (6, 4)) + np.array([0.0, 0.0, 0.2, 0.2])
+    found = stats.dose_response(values, [0, 4, 40, 240], period=256)
+    assert found.matters
+    assert found.largest.doses == (40, 240)

@@ -27,7 +27,7 @@ from layoutrand.link.one_moved import (
     verify_moved,
 )
 from layoutrand.linkers import toolbox as toolboxes
-from layoutrand.model import IDENTITY, Binary, LayoutName
+from layoutrand.model import IDENTITY, Binary, Layout, LayoutName
 from layoutrand.objects import elf
 from layoutrand.platform.disk import cache_errors
 
@@ -98,22 +98,21 @@ def swept_function(
     return SweptFunction(built, capture, number, find(link), binary, period)
 
 
+def swept_hole(setup: BuildSetup, function: SweptFunction, *, name: str) -> Hole:
+    """The hole that the function is to lie in; ``name`` is its own, for people.  Raises as `swept_binaries`."""
+    linking, layout = _linking(setup, function, name)
+    require_exact(function.link, layout)
+    return make_hole(_read(function.base.path), function.link, linking.code(), function.section, function.period)
+
+
 def swept_binaries(setup: BuildSetup, function: SweptFunction, offsets: Sequence[int], *, name: str) -> SweptBinaries:
     """Every offset's binary, from the cache or linked now; ``name`` is the function's, for people.
 
     Raises what `link_moved` and `verify_moved` raise, `UsageError` for an offset that its alignment forbids, and
     `LayoutNotApplied` where more than the function lies elsewhere.
     """
-    config, cache, link = setup.config, setup.cache, function.link
-    if reason := movable(link.sections[function.section], function.period):
-        raise FeatureUnsupported(f"{name}: {reason}; a larger range of --offset has others")
-    around = toolboxes.Surroundings.of(config, function.build.system)
-    toolchain = config.systems[function.build.system].toolchain
-    toolbox = toolboxes.prepare(toolchain, setup.project, config.layout.captured(), setup.runner, around)
-    linking = Linking(
-        cache, setup.runner, setup.jobs, config.layout, toolbox.tools["ld"], function.capture, function.number
-    )
-    layout = linking.drawn(function.base.layout)
+    cache, link = setup.cache, function.link
+    linking, layout = _linking(setup, function, name)
     require_exact(link, layout)
     code = linking.code()
     base = _read(function.base.path)
@@ -148,6 +147,20 @@ def swept_binaries(setup: BuildSetup, function: SweptFunction, offsets: Sequence
         made = list(pool.map(lambda offset: make(offset, own_scratch), offsets))
     stillness = proof(base, [_read(binary.path) for binary in made], link, hole)
     return SweptBinaries(tuple(made), hole, stillness)
+
+
+def _linking(setup: BuildSetup, function: SweptFunction, name: str) -> tuple[Linking, Layout]:
+    """What links the base layout, and that layout."""
+    config = setup.config
+    if reason := movable(function.link.sections[function.section], function.period):
+        raise FeatureUnsupported(f"{name}: {reason}; a larger range of --offset has others")
+    around = toolboxes.Surroundings.of(config, function.build.system)
+    toolchain = config.systems[function.build.system].toolchain
+    toolbox = toolboxes.prepare(toolchain, setup.project, config.layout.captured(), setup.runner, around)
+    linking = Linking(
+        setup.cache, setup.runner, setup.jobs, config.layout, toolbox.tools["ld"], function.capture, function.number
+    )
+    return linking, linking.drawn(function.base.layout)
 
 
 def with_others(swept: Sequence[Binary], built: SystemBuild, base: LayoutName) -> SystemBuild:

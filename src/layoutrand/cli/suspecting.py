@@ -341,6 +341,13 @@ def _show_suspects(found: Explanation, page: Display, *, hint: bool) -> None:
         if suspect.alike:
             more = f" and {len(suspect.alike) - 3} more" if len(suspect.alike) > 3 else ""
             page.line(f"with {suspect.feature.words} go also: {'; '.join(suspect.alike[:3])}{more}")
+    for suspect in found.suspects:
+        for text in (words.cause_of(found, suspect) if suspect.cause else "", words.next_step(suspect)):
+            if text:
+                page.line(text)
+    for text in dict.fromkeys(words.not_seen(found, suspect) for suspect in found.suspects):
+        if text:
+            page.line(text)
     page.line(words.predicted(found))
     page.line(
         "a suspect goes with worse layouts, which does not prove that it makes them worse; and what was chosen for "

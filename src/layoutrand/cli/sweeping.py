@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from layoutrand.cli.charts import Line
     from layoutrand.config.config import Config
     from layoutrand.execute.run_plan import RunChoices
+    from layoutrand.explain.offsets import Offsets
     from layoutrand.explain.sweep import Sweep, SweepOrder
     from layoutrand.model import LayoutName
     from layoutrand.stats import Interval
@@ -31,12 +32,13 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         str, typer.Argument(metavar="FUNCTION", help="The function to move: its symbol, or its name in C++ or Rust.")
     ],
     offset: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="FIRST..LAST",
-            help="Bytes that it begins at, modulo 64, or modulo the next power of two above LAST.",
+            help="Bytes that it begins at, modulo 64, or modulo the next power of two above LAST; default: 0..63, with "
+            "--switch 0..255, 0..4095 or 0..16383.",
         ),
-    ] = "0..63",
+    ] = None,
     step: Annotated[
         int | None,
         typer.Option(min=1, help="Bytes from one offset to the next; default: 16, or the alignment if more."),
@@ -49,8 +51,15 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
     cause: Annotated[
         bool, typer.Option("--cause", help="Where offsets differ, say why: a profile finds the hottest instructions.")
     ] = False,
+    switch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MECHANISM",
+            help="Choose offsets at which this one alone differs: line, window, jcc, fetch, page, sets or branches.",
+        ),
+    ] = None,
     profiler: Annotated[
-        str, typer.Option(help="With --cause: perf, callgrind, or auto (perf where it has counters).")
+        str, typer.Option(help="With --cause and --switch: perf, callgrind, or auto (perf where it has counters).")
     ] = "auto",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Also draw dose and response as SVG, into this file.")
@@ -66,13 +75,14 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
     """What one function's place does: binaries in which it alone lies elsewhere, executed and compared."""
     from layoutrand.errors import UsageError
     from layoutrand.execute.run_plan import RunChoices
-    from layoutrand.explain.offsets import parse_offsets
     from layoutrand.explain.sweep import SweepOrder
     from layoutrand.explain.sweep_document import sweep_document
     from layoutrand.platform.foreign import write_text
 
     terminal = options.terminal(json=json, quiet=quiet)
-    offsets = parse_offsets(offset, step)
+    offsets = _offsets(offset, step, switch)
+    if cause and switch is not None:
+        raise UsageError("--cause says which mechanism it may be, and --switch looks at one alone: give one of them")
     config = options.load_config(directory)
     if config.remote is not None:
         raise UsageError(
@@ -88,12 +98,13 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         base=_layout(base),
         metric=metric,
         confidence=confidence,
+        switch=switch,
     )
     if output is not None:
         _check_output(output)
     part = options.ProjectPart(config, directory, [order.system], [order.benchmark], jobs=options.count_jobs(jobs))
     choices = RunChoices(wait_s=wait, share_machine=share_machine)
-    found = _swept(order, part, choices, terminal, profiler if cause else None)
+    found = _swept(order, part, choices, terminal, profiler if cause or switch else None)
     terminal.say(run_message(found.summary))
     if cause and found.cause is None:
         terminal.say("no cause is looked for, since no offset stands out")
@@ -113,6 +124,22 @@ def _the_one(kind: str, names: Sequence[str]) -> str:
     if len(names) != 1:
         raise UsageError(f"a sweep is of one {kind}, and there are {', '.join(names) or 'none'}: name one (--{kind})")
     return names[0]
+
+
+def _offsets(asked: str | None, step: int | None, switch: str | None) -> Offsets:
+    """The range; raises `UsageError`, also for a mechanism that is none."""
+    from dataclasses import replace
+
+    from layoutrand.config.config import choose
+    from layoutrand.explain.mechanisms import MECHANISMS
+    from layoutrand.explain.offsets import parse_offsets
+    from layoutrand.explain.switching import FOUR_LINES, RANGES
+
+    if switch is not None:
+        choose("mechanism", [switch], list(MECHANISMS))
+        if asked is None:
+            return replace(RANGES.get(switch, FOUR_LINES), step=step)
+    return parse_offsets(asked or "0..63", step)
 
 
 def _benchmarks(config: Config, names: Sequence[str]) -> list[str]:
@@ -203,6 +230,8 @@ def show_sweep(found: Sweep, page: Terminal) -> None:
     from layoutrand.cli.terminal import terminal_width
     from layoutrand.explain import sweep_words as words
 
+    if found.switched is not None:
+        page.line(words.what_it_does(found))
     page.line(words.verdict(found))
     for line in (words.why(found), words.not_seen(found)):
         if line:

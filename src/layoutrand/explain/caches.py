@@ -1,4 +1,4 @@
-"""The sizes that decide where code lies beside other code: of lines, pages, and the first cache for instructions."""
+"""What of a processor decides where code lies well: sizes of lines, pages and the cache for code, and an erratum."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from layoutrand.host.errata import has_jcc_erratum
 from layoutrand.instruments.known import simulated
 
 _LARGEST: Final = 1 << 20
@@ -13,7 +14,7 @@ _LARGEST: Final = 1 << 20
 
 @dataclass(frozen=True)
 class CodeCaches:
-    """Bytes of a ``line`` and of a ``page``, ``sets`` and ``ways`` of the cache.
+    """Bytes of a ``line`` and of a ``page``, ``sets`` and ``ways`` of the cache; ``jcc``: whether it has that erratum.
 
     What is not told is as simulators have it, and most processors for x86-64.
     """
@@ -22,6 +23,7 @@ class CodeCaches:
     page: int = 4096
     sets: int = 64
     ways: int = 8
+    jcc: bool = False
 
 
 USUAL: Final = CodeCaches()
@@ -38,6 +40,7 @@ def caches_of(host_facts: Mapping[str, Any], instrument: str) -> CodeCaches:
         page=_power(host_facts.get("page_bytes"), USUAL.page),
         sets=_power(sizes.get("sets"), USUAL.sets),
         ways=_size(sizes.get("ways"), USUAL.ways),
+        jcc=has_jcc_erratum(host_facts),
     )
 
 

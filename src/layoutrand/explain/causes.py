@@ -1,13 +1,7 @@
 """Why a function's place matters: which of several mechanisms the doses of a sweep go by.
 
-Each mechanism says of every offset how much of something the function's hottest code meets there, and so puts offsets
-into classes that must be alike if it is the one:
-
-- *line*, *window*, *fetch*: how many cache lines, 32-byte windows (as caches of decoded instructions hold code) and
-  16-byte blocks (in which it is fetched and decoded) its hottest instructions lie on;
-- *page*: how many pages they lie on;
-- *sets*: how many of its hot lines lie in sets of the first-level instruction cache that hold more hot lines than they
-  have ways.
+Each mechanism says of every offset how much of something the function's hottest code meets there
+(`layoutrand.explain.mechanisms`), and so puts offsets into classes that must be alike if it is the one.
 
 A mechanism is out where it is the same at all offsets, where more of it is not worse, and where offsets of one class
 differ (`layoutrand.stats.dose_fit`) and it leaves more than a fifth of what offsets do.  One that is left alone, and
@@ -17,42 +11,20 @@ in at most 5 % of sweeps, and another takes its place only where that explains n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.errors import AnalysisError
-from layoutrand.explain.caches import USUAL, CodeCaches
-from layoutrand.explain.hotness import MOST_OFTEN, OFTEN
 from layoutrand.instruments.known import simulated
 from layoutrand.stats import DoseFit, dose_fit
 
-WINDOW: Final = 32
-FETCH: Final = 16
 ENOUGH: Final = 0.8
 """The part of what offsets do that the cause explains."""
 
-_LONGEST: Final = 15
-"""Bytes of an instruction."""
-
-_JUMP: Final = 2
-"""Bytes of a short jump, as a loop that is never left ends with."""
-
-
-@dataclass(frozen=True)
-class SweptCode:
-    """What of the swept function is executed how often, by offset from its begin, and which lines others are hot on.
-
-    ``executed`` is ascending; ``others`` are numbers of lines, in the binaries of the sweep; ``caches`` are those of
-    the machine that executes it.
-    """
-
-    executed: tuple[tuple[int, float], ...]
-    others: tuple[int, ...]
-    caches: CodeCaches = USUAL
+_SEEN_BY_SIMULATION: Final = frozenset({"sets"})
+"""A simulated cache has sets and ways, and nothing of how instructions are fetched and decoded, or jumps foreseen."""
 
 
 @dataclass(frozen=True)
@@ -80,40 +52,23 @@ class Cause:
     unseen: tuple[str, ...]
 
 
-MECHANISMS: Final = ("line", "window", "fetch", "page", "sets")
-_SEEN_BY_SIMULATION: Final = frozenset({"sets"})
-"""A simulated cache has sets and ways, and nothing of how instructions are fetched and decoded."""
-
-
-def levels(code: SweptCode, starts: Sequence[int]) -> dict[str, tuple[float, ...]]:
-    """Of each mechanism how much the function meets of it where it begins at each of these addresses."""
-    hottest = _bytes(code.executed, MOST_OFTEN)
-    hot = _bytes(code.executed, OFTEN)
-    line, page = code.caches.line, code.caches.page
-    found = {
-        name: tuple(float(len(np.unique((at + hottest) // unit))) for at in starts)
-        for name, unit in (("line", line), ("window", WINDOW), ("fetch", FETCH), ("page", page))
-    }
-    others = np.unique(np.array(code.others, np.int64))
-    conflicts = np.array([_conflicts(np.unique((at + hot) // line), others, code.caches) for at in starts], float)
-    most = conflicts.max(initial=0.0)
-    # None, some and many: each count by itself would be a class of one offset, which nothing can speak against.
-    found["sets"] = tuple(np.ceil(2 * conflicts / most).tolist()) if most else tuple(conflicts.tolist())
-    return found
+def shown_by(instrument: str, mechanism: str) -> bool:
+    """Whether what the instrument counts has anything of the mechanism."""
+    return instrument not in simulated() or mechanism in _SEEN_BY_SIMULATION
 
 
 def cause(
     values: NDArray[np.float64], met: dict[str, tuple[float, ...]], instrument: str, *, level: float, seed: int
 ) -> Cause:
     """Which mechanism ``values`` (logarithms, large is worse, shape (rounds, offsets)) go by."""
-    seen = [name for name in MECHANISMS if instrument not in simulated() or name in _SEEN_BY_SIMULATION]
+    seen = [name for name in met if shown_by(instrument, name)]
     candidates = tuple(_candidate(values, name, met[name], level, seed) for name in seen)
     left = [each for each in candidates if not each.out]
     alone = left[0] if len(left) == 1 and left[0].fit is not None and left[0].fit.share >= ENOUGH else None
     return Cause(
         mechanism=None if alone is None else alone.mechanism,
         candidates=candidates,
-        unseen=tuple(name for name in MECHANISMS if name not in seen),
+        unseen=tuple(name for name in met if name not in seen),
     )
 
 
@@ -129,31 +84,3 @@ def _candidate(
     elif fit.p_value <= level and fit.share < ENOUGH:
         out = "offsets at which it is the same differ"
     return Mechanism(name, classes, fit, out)
-
-
-def swept_code(
-    executed: Sequence[tuple[int, float]], others: Sequence[int], name: str, caches: CodeCaches = USUAL
-) -> SweptCode:
-    """Raises `AnalysisError` for a function that is not executed."""
-    if not executed:
-        raise AnalysisError(f"{name} is not executed, or not for long enough to be seen in a profile")
-    return SweptCode(tuple(sorted(executed)), tuple(others), caches)
-
-
-def _bytes(executed: Sequence[tuple[int, float]], part: float) -> NDArray[np.int64]:
-    """Offsets of all bytes of instructions that are executed at least this often, by the most frequent one."""
-    limit = part * max(count for _, count in executed)
-    places = [offset for offset, _ in executed]
-    found: list[int] = []
-    for number, (offset, count) in enumerate(executed):
-        if count >= limit:
-            size = places[number + 1] - offset if number + 1 < len(places) else _JUMP
-            found += range(offset, offset + (size if size <= _LONGEST else _JUMP))
-    return np.array(found, np.int64)
-
-
-def _conflicts(lines: NDArray[np.int64], others: NDArray[np.int64], caches: CodeCaches) -> int:
-    """How many of the lines lie in sets that hold more hot lines than they have ways."""
-    everything = np.union1d(lines, others)
-    held = np.bincount(everything % caches.sets, minlength=caches.sets)
-    return int((held[lines % caches.sets] > caches.ways).sum())

@@ -23,6 +23,7 @@ from layoutrand.execute.run_request import make_request
 from layoutrand.explain.caches import caches_of
 from layoutrand.explain.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
+from layoutrand.explain.next_sweep import with_sweeps
 from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.suspects import Explanation, Subject, enough_means, explain, hot_starts
 from layoutrand.harnesses.case_names import ENTRY_OF_ITS_OWN, entry_of
@@ -90,7 +91,7 @@ def _explain(
 ) -> Explanation:
     subject, profile = examined(sample, selection, setup, enough_means)
     words = setup.profiling.profiler.words
-    return explain(
+    found = explain(
         subject,
         profile,
         words,
@@ -99,6 +100,9 @@ def _explain(
         level=level,
         readable=setup.profiling.readable,
     )
+    benchmark, case = executed(sample.benchmark, setup.config)
+    # A sweep measures whole benchmarks, and executes here.
+    return found if case or setup.config.remote is not None else with_sweeps(found, benchmark.name)
 
 
 def examined(

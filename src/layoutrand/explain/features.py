@@ -6,7 +6,8 @@ Of each hot function:
 - *page*: its start within a page, which decides its sets in many first-level instruction caches;
 - *stride*: its start modulo 16 KiB, as tables of branch predictors are indexed by low bits of addresses;
 - *loop*: how many lines its hottest instructions lie on, as a rule an inner loop: a small one is faster on one line;
-- *pages*: how many pages its hot part lies on.
+- *pages*: how many pages its hot part lies on;
+- *jcc*, *fetch*, *branches*: what `layoutrand.explain.mechanisms` counts, where the function's branches are known.
 
 Of each hot function with its hottest callees, and of the hottest functions with each other:
 
@@ -32,9 +33,8 @@ from numpy.typing import NDArray
 
 from layoutrand.explain.caches import CodeCaches
 from layoutrand.explain.hotness import Hotness
+from layoutrand.explain.mechanisms import BLOCK, STRIDE, counts_in_layouts
 
-BLOCK: Final = 16
-STRIDE: Final = 16384
 CALLEES: Final = 2
 """Of each hot function so many of its hottest callees are looked at."""
 
@@ -79,6 +79,9 @@ _WORDS: Final = {
     "stride": "start of {0} modulo 16 KiB",
     "loop": "lines under the hottest instructions of {0}",
     "pages": "pages that the hot part of {0} lies on",
+    "jcc": "hottest branches of {0} that cross or end at a multiple of 32 bytes",
+    "fetch": "16-byte blocks under the hottest instructions of {0}",
+    "branches": "hot branches of {0} in 16-byte blocks modulo 16 KiB that hold hot ones of others",
     "distance": "distance between {0} and {1}",
     "sets": "L1I sets shared by {0} and {1}",
     "near": "hot code of {0} and {1} on one page",
@@ -128,6 +131,13 @@ def all_features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
             Feature("loop", (name,), "number", 0, _counts([np.unique((at + hottest[f]) // line) for at in start])),
             Feature("pages", (name,), "number", 0, np.array([float(len(row[f])) for row in on_pages])),
         ]
+        if hotness.functions[f].branches:
+            counted = counts_in_layouts(hotness, [f], starts)
+            found += [
+                Feature(kind, (name,), "number", 0, np.array([each[kind] for each in counted]))
+                for kind in ("jcc", "fetch", "branches")
+                if kind in counted[0]
+            ]
     for f, g in pairs(hotness):
         both = (names[f], names[g])
         distance = starts[:, g] - starts[:, f]

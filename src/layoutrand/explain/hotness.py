@@ -15,6 +15,7 @@ from layoutrand.explain.caches import USUAL, CodeCaches
 from layoutrand.instruments.profile import Profile, Segment
 from layoutrand.model import Section
 from layoutrand.objects import elf
+from layoutrand.objects.branches import Branch
 
 SHARE: Final = 0.99
 """Of the artefact's own cost: the functions that make it up together are hot.
@@ -38,7 +39,7 @@ class HotFunction:
 
     ``section`` is its index in the capture, ``share`` its part of all that was executed, ``size`` in bytes, and
     ``hot`` the offsets of those of its instructions that are executed often, ``hottest`` of those that are most often,
-    both ascending.
+    both ascending.  ``executed`` has what its instructions cost by offset, ascending; ``branches`` are all of its own.
     """
 
     section: int
@@ -47,6 +48,8 @@ class HotFunction:
     size: int
     hot: tuple[int, ...]
     hottest: tuple[int, ...]
+    executed: tuple[tuple[int, float], ...] = ()
+    branches: tuple[Branch, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ def hot_functions(
             size=int(size[owner]),
             hot=_often(inside[owner], OFTEN),
             hottest=_often(inside[owner], MOST_OFTEN),
+            executed=tuple(sorted(inside[owner].items())),
         )
         for owner, name in zip(chosen, names, strict=True)
     )

@@ -27,8 +27,11 @@ from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError, FeatureUnsupported
 from layoutrand.explain.caches import USUAL, CodeCaches
 from layoutrand.explain.explain_warnings import CostOutside, FewLayouts, NoCalls, NothingDiffers
-from layoutrand.explain.features import Feature, design, features
+from layoutrand.explain.features import Feature, all_features, design, features
+from layoutrand.explain.hot_branches import with_branches
 from layoutrand.explain.hotness import Hotness, function_names, hot_functions, mangled, renamed
+from layoutrand.explain.mechanisms import levels_in_layouts
+from layoutrand.explain.suspect_cause import SuspectCause, suspect_cause
 from layoutrand.instruments.profile import Profile
 from layoutrand.link import codecheck
 from layoutrand.link.program_places import addresses_by_name
@@ -85,7 +88,8 @@ class Suspect:
     ``p_value`` is adjusted for all features; ``share`` is the part of the variance between binaries that it explains
     beyond the suspects before it.  ``split`` says which placements are the worse ones and ``effect`` is worse / better,
     with what the suspects before it explain taken out; None where too few layouts lie on one side.  ``n_worse`` and
-    ``n_better`` count them.  ``alike`` names features that stand out by themselves and go with this one.
+    ``n_better`` count them.  ``alike`` names features that stand out by themselves and go with this one.  ``cause`` is
+    what may be wrong with its place, and ``sweep`` the words of a command that says more, none where there is none.
     """
 
     feature: Feature
@@ -96,6 +100,8 @@ class Suspect:
     n_worse: int
     n_better: int
     alike: tuple[str, ...]
+    cause: SuspectCause | None = None
+    sweep: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,7 +155,8 @@ def explain(
     response = np.log(means) * sign  # large is bad
     address = addresses(cache, subject.identity, subject.link)
     hotness = hot_functions(profile, subject.link.sections, address, most=most_functions)
-    hotness = replace(hotness, caches=subject.caches)
+    file = elf.read(subject.identity.path.read_bytes(), name=str(subject.identity.path))
+    hotness = replace(with_branches(hotness, file, address), caches=subject.caches)
     hot = [subject.link.sections[function.section] for function in hotness.functions]
     hotness = renamed(hotness, function_names(hot, readable(mangled(hot))))
     starts = hot_starts(cache, subject.link, hotness, [subject.binaries[seed] for seed in seeds])
@@ -184,9 +191,10 @@ def explain(
         predicted = cross_validated_share(designs, response, priority=priority, level=level, n_permutations=fewer)
     share = detectable_share(len(seeds), result.critical, power=POWER)
     ratio = math.exp(2 * float(response.std(ddof=1)) * math.sqrt(share))
+    suspects = suspects_of(found, result, response, sign, level)
     return replace(
         nothing,
-        suspects=suspects_of(found, result, response, sign, level),
+        suspects=with_causes(suspects, hotness, starts, response, subject.sample.instrument, level),
         predicted=predicted,
         detectable=share,
         detectable_ratio=ratio,
@@ -294,6 +302,31 @@ def suspects_of(
         )
         suspects.append(suspect)
     return tuple(suspects)
+
+
+def with_causes(
+    suspects: Sequence[Suspect],
+    hotness: Hotness,
+    starts: NDArray[np.int64],
+    response: NDArray[np.float64],
+    instrument: str,
+    level: float,
+) -> tuple[Suspect, ...]:
+    """The suspects with what may be wrong with their places; ``response`` is as for `suspects_of`."""
+    names = [function.name for function in hotness.functions]
+    everything = all_features(hotness, starts) if suspects else []
+    made = []
+    for suspect in suspects:
+        own = set(suspect.feature.functions)
+        apart = [design(s.feature) for s in suspects if own.isdisjoint(s.feature.functions) and s is not suspect]
+        beyond = response - fitted_values(np.concatenate(apart, axis=1), response) if apart else response
+        met = levels_in_layouts(hotness, [names.index(name) for name in own] or range(len(names)), starts)
+        others = [
+            f for f in everything if f.functions and own.issuperset(f.functions) and f.name != suspect.feature.name
+        ]
+        found = suspect_cause(met, beyond, suspect.feature, others, instrument, level=level)
+        made.append(replace(suspect, cause=found))
+    return tuple(made)
 
 
 def _closest(found: Sequence[Feature], result: Screening) -> tuple[str, float] | None:

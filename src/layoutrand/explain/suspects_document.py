@@ -13,6 +13,7 @@ from layoutrand.explain.remedies import LinkerOrder
 from layoutrand.explain.remedy_words import conclusion
 from layoutrand.explain.suspects import Explanation, Suspect
 from layoutrand.explain.treated import Treatment, Tried
+from layoutrand.explain.words import cause_of
 from layoutrand.model import Experiment
 from layoutrand.stats import FactorSplit, Interval
 from layoutrand.text.quantities import finite
@@ -78,7 +79,10 @@ def _explanation(explanation: Explanation, confirmed: Confirmed) -> dict[str, An
         "relative_sd": explanation.relative_sd,
         "n_features": explanation.n_features,
         "level": explanation.level,
-        "suspects": [_suspect(suspect, by_name.get(suspect.feature.name)) for suspect in explanation.suspects],
+        "suspects": [
+            {**_suspect(suspect, by_name.get(suspect.feature.name)), "cause": _cause(explanation, suspect)}
+            for suspect in explanation.suspects
+        ],
         "not_tried": list(confirmed.problems),
         "cross_validated_share": explanation.predicted,
         "detectable": {"share": explanation.detectable, "ratio": finite(explanation.detectable_ratio)},
@@ -156,6 +160,22 @@ def _suspect(suspect: Suspect, confirmation: Confirmation | None) -> dict[str, A
         "n_better": suspect.n_better,
         "alike": list(suspect.alike),
         "confirmation": None if confirmation is None else _confirmation(confirmation),
+    }
+
+
+def _cause(explanation: Explanation, suspect: Suspect) -> dict[str, Any] | None:
+    cause = suspect.cause
+    if cause is None:
+        return None
+    return {
+        "mechanism": cause.mechanism,
+        "sentence": cause_of(explanation, suspect),
+        "not_seen": list(cause.unseen),
+        "candidates": [
+            {"mechanism": each.mechanism, "share": each.share, "p_value": each.p_value, "out": each.out or None}
+            for each in cause.candidates
+        ],
+        "next": list(suspect.sweep) or None,
     }
 
 

@@ -21,29 +21,35 @@ from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Question, select
 from layoutrand.build.build import SystemBuild
 from layoutrand.build.build_setup import BuildSetup
-from layoutrand.build.swept import SweptBinaries, SweptFunction, swept_binaries, swept_function, with_others
+from layoutrand.build.swept import SweptBinaries, SweptFunction, swept_binaries, swept_function, swept_hole, with_others
 from layoutrand.cache import keys
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.config.config import Config, choose
 from layoutrand.config.schedule import Slot
-from layoutrand.errors import AnalysisError, BuildFailed, FeatureUnsupported
+from layoutrand.errors import AnalysisError, BuildFailed, FeatureUnsupported, UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.measure import Executor
 from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
 from layoutrand.explain.caches import USUAL, CodeCaches, caches_of
-from layoutrand.explain.causes import Cause, SweptCode, cause, levels, swept_code
+from layoutrand.explain.causes import Cause, cause, shown_by
 from layoutrand.explain.explain_warnings import RoundsLeftOut
+from layoutrand.explain.hot_branches import branches_at, with_branches
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
-from layoutrand.explain.hotness import hot_functions
+from layoutrand.explain.hotness import OFTEN, hot_functions
+from layoutrand.explain.mechanism_words import unseen
+from layoutrand.explain.mechanisms import HotCode, hot_branches, hot_code, levels
 from layoutrand.explain.offsets import Offsets, checked_offsets
 from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.suspects import addresses
+from layoutrand.explain.switching import Switch, Switched, candidates, choose_switch, switched
 from layoutrand.host.facts import host_facts
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.layout.keyed import keyed_order
+from layoutrand.link.one_moved import Hole
 from layoutrand.model import IDENTITY, LayoutName
+from layoutrand.objects import elf
 from layoutrand.results import file
 from layoutrand.stats import DoseResponse, dose_response
 from layoutrand.warning import AnyWarning
@@ -56,7 +62,10 @@ HOTTEST: Final = 20
 
 @dataclass(frozen=True)
 class SweepOrder:
-    """What is asked for: which function of which system, how often, and how it is looked at."""
+    """What is asked for: which function of which system, how often, and how it is looked at.
+
+    With ``switch`` offsets are chosen of the range at which that mechanism alone differs.
+    """
 
     system: str
     benchmark: str
@@ -66,13 +75,14 @@ class SweepOrder:
     base: LayoutName
     metric: str | None
     confidence: float
+    switch: str | None = None
 
 
 @dataclass(frozen=True)
 class SweepSetup:
     """Where and with what: ``build`` makes layouts of a system, ``find`` finds a function's section by its name.
 
-    ``profiling`` is what finds the hottest instructions with, where the cause is asked for.
+    ``profiling`` is what finds the hottest instructions with, where a mechanism is asked for.
     """
 
     config: Config
@@ -91,7 +101,7 @@ class Sweep:
 
     ``means`` has what was measured in each complete round at each offset, shape (rounds, offsets); ``lost`` names the
     rounds that were left out, because an execution of theirs failed.  ``cause`` is None where it was not asked for, and
-    where no offset differs, which has none.
+    where no offset differs, which has none; ``switched`` where one mechanism alone was to be switched.
     """
 
     order: SweepOrder
@@ -110,6 +120,7 @@ class Sweep:
     hostname: str
     cause: Cause | None
     caches: CodeCaches = USUAL
+    switched: Switched | None = None
 
     @property
     def warnings(self) -> tuple[AnyWarning, ...]:
@@ -131,7 +142,8 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
     file.check_usable(results_path(setup.project))
     function, name = _function(order, setup)
     section = function.link.sections[function.section]
-    offsets = checked_offsets(order.offsets, section.align, name)
+    switch = None if order.switch is None else _switch(order, setup, config, function, name)
+    offsets = checked_offsets(order.offsets, section.align, name) if switch is None else switch.offsets
     made = swept_binaries(setup.setup, function, offsets, name=name)
     request = _request(order, setup, config, function, made)
     summary = execute_apart(
@@ -147,12 +159,14 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
         np.log(means), offsets, period=order.offsets.period, confidence=order.confidence, seed=config.run.schedule_seed
     )
     found, caches = None, caches_of(host_facts(), sample.instrument)
-    if setup.profiling is not None and response.matters:
-        sign = 1 if sample.better == "less" else -1
-        code = _code(order, setup, config, function, made, caches)
+    sign = 1 if sample.better == "less" else -1
+    seed = config.run.schedule_seed
+    if switch is None and setup.profiling is not None and response.matters:
+        code = _code(order, setup, config, function, made.hole, caches)
         met = levels(code, [made.hole.window + offset for offset in offsets])
         level = 1 - order.confidence
-        found = cause(sign * np.log(means), met, sample.instrument, level=level, seed=config.run.schedule_seed)
+        found = cause(sign * np.log(means), met, sample.instrument, level=level, seed=seed)
+    does = None if switch is None else switched(np.log(means), switch, confidence=order.confidence, seed=seed)
     return Sweep(
         order=order,
         sample=sample,
@@ -170,7 +184,21 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
         hostname=hostname,
         cause=found,
         caches=caches,
+        switched=does,
     )
+
+
+def _switch(order: SweepOrder, setup: SweepSetup, config: Config, function: SweptFunction, name: str) -> Switch:
+    """The offsets at which the mechanism alone differs; raises `UsageError` where there are none."""
+    assert order.switch is not None
+    benchmark = next(b for b in config.benchmarks if b.name == order.benchmark)
+    instrument, metric = primary_metric(benchmark)
+    if order.metric is None and not shown_by(instrument, order.switch):
+        raise UsageError(f"--switch {order.switch}: {unseen(metric, [order.switch])}")
+    hole = swept_hole(setup.setup, function, name=name)
+    code = _code(order, setup, config, function, hole, caches_of(host_facts(), instrument))
+    offsets = candidates(order.offsets, function.link.sections[function.section].align)
+    return choose_switch(order.switch, levels(code, [hole.window + each for each in offsets]), offsets, name)
 
 
 def _code(
@@ -178,9 +206,9 @@ def _code(
     setup: SweepSetup,
     config: Config,
     function: SweptFunction,
-    made: SweptBinaries,
+    hole: Hole,
     caches: CodeCaches,
-) -> SweptCode:
+) -> HotCode:
     """What of the function is hot, by a profile of the identity binary, and which lines others are hot on."""
     assert setup.profiling is not None
     choices = replace(setup.choices, benchmarks=[order.benchmark], seeds=[1])
@@ -191,15 +219,19 @@ def _code(
     address = addresses(cache, identity, link)
     begin, size = int(address[function.section]), link.sections[function.section].size
     executed = [(at - begin, cost) for at, cost in profile.cost.items() if begin <= at < begin + size]
-    hotness = hot_functions(profile, link.sections, address, most=HOTTEST)
+    file = elf.read(identity.path.read_bytes(), name=str(identity.path))
+    hotness = with_branches(hot_functions(profile, link.sections, address, most=HOTTEST), file, address)
     places = addresses(cache, function.base, link)
     lines: set[int] = set()
+    branches: set[int] = set()
     for hot in hotness.functions:
         if hot.section != function.section:
             at = int(places[hot.section])
-            at += made.hole.shift if at > made.hole.begin else 0
+            at += hole.shift if at > hole.begin else 0
             lines.update((at + offset) // caches.line for offset in hot.hot)
-    return swept_code(executed, sorted(lines), order.function, caches)
+            branches.update(at + each.at for each in hot_branches(hot.executed, hot.branches, OFTEN))
+    code = hot_code(executed, sorted(lines), order.function, caches)
+    return replace(code, branches=branches_at(file, begin, size), other_branches=tuple(sorted(branches)))
 
 
 def in_rounds(config: Config) -> Config:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from layoutrand.explain.sweep import Sweep
-from layoutrand.explain.sweep_words import verdict, why
+from layoutrand.explain.sweep_words import verdict, what_it_does, why
 from layoutrand.stats import DoseRun
 from layoutrand.text.quantities import finite
 from layoutrand.warning import sentences_of
@@ -50,6 +50,7 @@ def sweep_document(found: Sweep) -> dict[str, Any]:
             )
         ],
         "cause": _cause(found),
+        "switched": _switched(found),
         "rounds": list(found.rounds),
         "rounds_left_out": list(found.lost),
         "still": {
@@ -83,6 +84,23 @@ def _cause(found: Sweep) -> dict[str, Any] | None:
             }
             for each in found.cause.candidates
         ],
+    }
+
+
+def _switched(found: Sweep) -> dict[str, Any] | None:
+    """None where no mechanism was to be switched."""
+    if found.switched is None:
+        return None
+    switch, difference = found.switched.switch, found.switched.difference
+    return {
+        "mechanism": switch.mechanism,
+        "sentence": what_it_does(found),
+        "with": list(switch.with_it),
+        "without": list(switch.without),
+        "change": math.expm1(difference.centre),
+        "interval": [finite(math.expm1(difference.low)), finite(math.expm1(difference.high))],
+        "matters": found.switched.matters if found.switched.alike else None,
+        "within_p_value": found.switched.fit.p_value,
     }
 
 

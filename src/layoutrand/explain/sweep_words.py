@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from layoutrand.explain.mechanism_words import mechanism, unseen
 from layoutrand.explain.sweep import Sweep
 from layoutrand.stats import DoseRun
 from layoutrand.text.quantities import SECONDS, digits_of, percent
@@ -13,18 +14,9 @@ from layoutrand.text.quantities import SECONDS, digits_of, percent
 _LOOSE: Final = 5.0
 """Percent: where more is left open, it is said how less can be."""
 
-_MECHANISMS: Final = {
-    "line": "instruction line straddle ({line}-byte lines under its hottest instructions)",
-    "window": "32-byte window (as caches of decoded instructions hold them, under its hottest instructions)",
-    "fetch": "loop alignment (16-byte blocks that its hottest instructions are fetched in)",
-    "page": "instruction page straddle ({kib} KiB pages under its hottest instructions)",
-    "sets": "instruction cache set conflict (its hot lines in sets that hold more than {ways} hot ones)",
-}
-
 
 def _mechanism(name: str, found: Sweep) -> str:
-    caches = found.caches
-    return _MECHANISMS[name].format(line=caches.line, kib=caches.page >> 10, ways=caches.ways)
+    return mechanism(name, found.caches)
 
 
 def verdict(found: Sweep) -> str:
@@ -111,12 +103,52 @@ def why(found: Sweep) -> str:
     )
 
 
+def what_it_does(found: Sweep) -> str:
+    """What the mechanism does that was switched alone; "" where none was."""
+    if found.switched is None:
+        return ""
+    does, switch = found.switched, found.switched.switch
+    words, difference = _mechanism(switch.mechanism, found), does.difference
+    places = f"{_count(len(switch.with_it))} with more of it and {_count(len(switch.without))} with less"
+    same = f"{places}, and as much of every other mechanism that is looked at"
+    if not does.alike:
+        return (
+            f"cannot tell what {words} does: offsets that meet as much of every mechanism that is looked at differ "
+            f"among themselves, so something else does it, too ({places})"
+        )
+    if not does.matters:
+        bound = 100 * math.expm1(max(abs(difference.low), abs(difference.high)))
+        digits = digits_of(bound)
+        return (
+            f"no effect of {words} shows: switched alone it changes {found.sample.metric} of {found.name} by no more "
+            f"than {math.ceil(bound * 10**digits) / 10**digits:.{digits}f} % ({percent(difference.confidence, 0)} "
+            f"confidence; {same})"
+        )
+    ends = sorted(
+        100 * math.expm1(sign * end)
+        for sign in [math.copysign(1, difference.centre)]
+        for end in (difference.low, difference.high)
+    )
+    size = 100 * math.expm1(abs(difference.centre))
+    digits = digits_of((ends[1] - ends[0]) / 2) if ends[0] < ends[1] else 2
+    sure = f"{percent(difference.confidence, 0)} interval {ends[0]:.{digits}f} … {ends[1]:.{digits}f}"
+    interval = f" ({sure})" if ends[0] < ends[1] else ""
+    more = _change(found, more=difference.centre > 0)
+    once = "" if len(switch.with_it) > 1 else "; whether others like these two do the same was not seen"
+    return (
+        f"{words}, switched alone: {found.name} is {size:.{digits}f} % {more}{interval} with more of it ({same}{once})"
+    )
+
+
+def _count(number: int) -> str:
+    return f"{number} offset{'' if number == 1 else 's'}"
+
+
 def not_seen(found: Sweep) -> str:
     """Which mechanisms the metric has nothing of; "" where it has of all."""
     if found.cause is None or not found.cause.unseen:
         return ""
-    names = ", ".join(_MECHANISMS[name].partition(" (")[0] for name in found.cause.unseen)
-    return f"{found.sample.metric} is simulated, and has nothing of {names}: only times can show these"
+    return unseen(found.sample.metric, found.cause.unseen)
 
 
 def one_layout() -> str:

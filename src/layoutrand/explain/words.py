@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import shlex
 from typing import Final
 
 from layoutrand.config.seeds import format_seeds
 from layoutrand.explain.confirming import Confirmation
 from layoutrand.explain.explain_warnings import NothingDiffers
 from layoutrand.explain.features import Feature
-from layoutrand.explain.suspects import POWER, Explanation
+from layoutrand.explain.mechanism_words import mechanism, unseen
+from layoutrand.explain.suspects import POWER, Explanation, Suspect
 from layoutrand.stats import FactorSplit, Interval
 from layoutrand.text.quantities import number, percent
 
@@ -71,6 +73,50 @@ def predicted(explanation: Explanation) -> str:
         f"cross-validated: {percent(share, 0)} of the variance of layouts that took no part in finding the suspects "
         "is predicted by them"
     )
+
+
+def cause_of(found: Explanation, suspect: Suspect) -> str:
+    """What may be wrong with a suspect's place, or why it cannot be told."""
+    caches, cause = found.hotness.caches, suspect.cause
+    assert cause is not None, "who asks has one"
+    whose = f"{' and '.join(suspect.feature.functions) or 'hot code'}: "
+    left = [each for each in cause.candidates if not each.out]
+    if cause.mechanism is not None:
+        share = left[0].share
+        return (
+            f"{whose}{mechanism(cause.mechanism, caches)}, which explains {percent(share, 0)} of what layouts do; no "
+            "other mechanism that was looked at is left"
+        )
+    if not left:
+        worse = [each for each in cause.candidates if each.p_value is not None]
+        if not worse:
+            return f"{whose}cannot tell which mechanism: layouts go by none of those that were looked at"
+        closest = max(worse, key=lambda each: each.share)
+        return (
+            f"{whose}cannot tell which mechanism: none of those that were looked at is enough; closest is "
+            f"{mechanism(closest.mechanism, caches)} with {percent(closest.share, 0)} of what layouts do, but "
+            f"{closest.out}"
+        )
+    if len(left) == 1:
+        return (
+            f"{whose}cannot tell which mechanism: only {mechanism(left[0].mechanism, caches)} is left, and explains "
+            f"{percent(left[0].share, 0)} of what layouts do, where the suspect explains {percent(cause.whole, 0)}"
+        )
+    ranked = sorted(left, key=lambda each: -each.share)
+    names = " or ".join(f"{mechanism(each.mechanism, caches)} ({percent(each.share, 0)})" for each in ranked)
+    return f"{whose}cannot tell which mechanism: {names}; these layouts do not tell them apart"
+
+
+def next_step(suspect: Suspect) -> str:
+    """The command that says more; "" where there is none."""
+    return f"Next: {shlex.join(suspect.sweep)}" if suspect.sweep else ""
+
+
+def not_seen(found: Explanation, suspect: Suspect) -> str:
+    """Which mechanisms the metric has nothing of; "" where it has of all."""
+    if suspect.cause is None or not suspect.cause.unseen:
+        return ""
+    return unseen(found.subject.sample.metric, suspect.cause.unseen)
 
 
 def worse_where(feature: Feature, split: FactorSplit | None) -> str:

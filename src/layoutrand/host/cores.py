@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from layoutrand.config.topology import format_cpus, parse_cpus
 from layoutrand.platform.proc_files import text
@@ -86,6 +86,7 @@ _PARTS: Final = {
     "Qualcomm": {0x001: "Oryon"},
 }
 _LARGEST: Final = 0xFFFF
+_SIGNATURE: Final = {"family": "cpu family", "model": "model", "stepping": "stepping"}
 _HYBRID: Final = ("cpu_core", "cpu_atom")
 """Of x86, where cores of both kinds have one model name, what counts events of each kind."""
 
@@ -111,6 +112,16 @@ def model(root: Path) -> str | None:
         words = " + ".join(f"{len(cpus)} {kind}" for kind, cpus in kinds.items())
     board = "" if "model name" in content else _board(root, content)
     return f"{board}: {words}" if board and words else board or words or None
+
+
+def signature(root: Path) -> dict[str, Any] | None:
+    """Vendor, family, model and stepping of an x86 processor, by which makers list errata; None of others."""
+    for _, lines in _blocks(text(root / "proc/cpuinfo") or ""):
+        numbers = {name: whole_number(lines.get(key, ""), _LARGEST) for name, key in _SIGNATURE.items()}
+        if lines.get("vendor_id") and None not in numbers.values():
+            return {"vendor": lines["vendor_id"], **numbers}
+        return None
+    return None
 
 
 def _board(root: Path, content: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from layoutrand.config.topology import fastest, parse_cpus
 from layoutrand.engines.known import engines
 from layoutrand.host.code_caches import code_caches
-from layoutrand.host.cores import kinds_of_cores, model
+from layoutrand.host.cores import kinds_of_cores, model, signature
 from layoutrand.host.pinning import read_topology
 from layoutrand.host.virtual import is_virtual
 from layoutrand.platform.proc_files import CPUS, load1, number, text, told_by_psutil
@@ -35,6 +35,7 @@ def host_facts(root: Path = ROOT) -> dict[str, Any]:
         "machine": uname.machine,
         "kernel": f"{uname.system} {uname.release}",
         "cpu_model": model(root) or platform.processor() or None,
+        "cpu_signature": signature(root),
         "cores": [f"{kind}: CPU {cpus}" for kind, cpus in kinds_of_cores(root).items()],
         "cpus": os.cpu_count(),
         "cpus_allowed": len(os.sched_getaffinity(0)),

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects.branches import Branch
 from layoutrand.objects.elf import PROCESSORS, RELA, Table, relocation_types
 from layoutrand.objects.reading import Numbers, Read, Readings, Relocations, Windows, Words
 
@@ -97,6 +98,10 @@ class Processor(ABC):
         """Where an instruction was put that a linker has replaced by the ``word``; None if that is no such word."""
         del word, address
         return None
+
+    @abstractmethod
+    def branches(self, code: bytes) -> tuple[Branch, ...]:
+        """All branches of a function's code, up to an instruction whose length is not known."""
 
     @abstractmethod
     def readings(self, relocations: Relocations, image: Windows, place: Numbers) -> Readings:

@@ -51,6 +51,7 @@ from layoutrand.stats.randomization import TestResult, randomization_test
 from layoutrand.stats.ratio import ratio_half_width, ratio_interval
 from layoutrand.stats.ratio_tests import decision_test, ratio_test
 from layoutrand.stats.regimes import Regimes, find_regimes
+from layoutrand.stats.rivals import ClassRest, left_in_classes
 from layoutrand.stats.robust import median_interval, missed_share, skewness_test
 from layoutrand.stats.running_ratio import running_decision, running_forecast, running_ratio, running_test
 from layoutrand.stats.sample_size import (
@@ -88,6 +89,7 @@ __all__ = [
     "Adjusted",
     "Autocorrelation",
     "BlockEffects",
+    "ClassRest",
     "CountRange",
     "CoverageRow",
     "DoseFit",
@@ -150,6 +152,7 @@ __all__ = [
     "intraclass_correlation",
     "lag_points",
     "layout_effect",
+    "left_in_classes",
     "mann_whitney_test",
     "mean_interval",
     "median_interval",

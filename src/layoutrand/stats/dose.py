@@ -118,7 +118,7 @@ def dose_response(
     values
         Shape ``(rounds, doses)``; differences of them are looked at, so logarithms where ratios are meant.
     doses
-        Different integers from 0 to ``period`` - 1, ascending, equally far apart.
+        Different integers from 0 to ``period`` - 1, ascending; those side by side are neighbours, however far apart.
     period
         The power of two that doses are taken modulo of.
     confidence
@@ -173,9 +173,9 @@ def dose_response(
         half_widths = float(largest[place]) * deviation * norms
         can_tell = n_rounds >= FEWEST_ROUNDS and _log_arrangements(n_rounds, n_doses) >= math.log(2 / level)
 
-    def run(number: int, *, larger: bool) -> DoseRun:
+    def run(number: int, *, other: bool) -> DoseRun:
         chosen, centre = members[number], float(differences[number])
-        if larger and centre < 0:
+        if other:
             chosen, centre = ~chosen, -centre
         half = float(half_widths[number])
         return DoseRun(
@@ -191,12 +191,12 @@ def dose_response(
             ),
         )
 
-    alone = _alone(members)
+    alone, largest_run = _alone(members), int(np.argmax(statistics))
     return DoseResponse(
         doses=tuple(int(dose) for dose in doses),
         means=means,
-        single=tuple(run(number, larger=False) for number in alone),
-        largest=run(int(np.argmax(statistics)), larger=True),
+        single=tuple(run(number, other=not members[number, dose]) for dose, number in enumerate(alone)),
+        largest=run(largest_run, other=bool(differences[largest_run] < 0)),
         p_value=p_value,
         bound=float(max(abs(differences[n]) + half_widths[n] for n in alone)),
         n_rounds=n_rounds,
@@ -213,9 +213,9 @@ def _checked(values: FloatArray, doses: Sequence[int], period: int) -> FloatArra
     check_count(period, name="period", at_least=2)
     if period & (period - 1):
         raise AnalysisError(f"period must be a power of two, got {period}")
-    steps = {later - earlier for earlier, later in pairwise(doses)}
-    if len(steps) != 1 or min(steps) < 1 or doses[0] < 0 or doses[-1] >= period:
-        raise AnalysisError(f"doses must rise from 0 or more to less than {period}, by equal steps")
+    rises = all(earlier < later for earlier, later in pairwise(doses))
+    if len(doses) < 2 or not rises or doses[0] < 0 or doses[-1] >= period:
+        raise AnalysisError(f"2 doses or more are needed, which rise from 0 or more to less than {period}")
     if table.shape[1] != len(doses) or len(doses) > MOST_DOSES:
         raise AnalysisError(f"{len(doses)} doses, {table.shape[1]} columns: as many are needed, at most {MOST_DOSES}")
     if len(table) < 2:

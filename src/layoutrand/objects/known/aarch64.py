@@ -15,6 +15,7 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.objects.branches import Branch
 from layoutrand.objects.elf import Table, relocation_symbols, relocation_types
 from layoutrand.objects.processor import Processor, WrittenBits, feature_note
 from layoutrand.objects.reading import (
@@ -38,6 +39,14 @@ _IMM12: Final = 0x003FFC00  # ADD (immediate); LDR, STR (unsigned immediate)
 _IMM16: Final = 0x001FFFE0  # MOVZ, MOVK
 _SIGNED16: Final = 0x401FFFE0  # MOVZ or MOVN, as the sign demands
 _WORD: Final = 4
+_BRANCHES: Final = (
+    (0x7C000000, 0x14000000),  # B, BL
+    (0xFE000000, 0x54000000),  # B.cond, BC.cond
+    (0x7E000000, 0x34000000),  # CBZ, CBNZ
+    (0x7E000000, 0x36000000),  # TBZ, TBNZ
+    (0xFE000000, 0xD6000000),  # BR, BLR, RET and their kin
+)
+"""Masks of a word, and what is left of a branch (Arm Architecture Reference Manual, C4.1.86)."""
 
 # Number and bits of each type: a number of bytes of data, or a mask of an instruction.
 _TYPES: Final[Mapping[str, tuple[int, int | str]]] = {
@@ -198,6 +207,15 @@ class _AArch64(Processor):
     def group(self, type_: int) -> int:
         """See `Processor`."""
         return _GROUPS.get(type_, 0)
+
+    def branches(self, code: bytes) -> tuple[Branch, ...]:
+        """See `Processor`."""
+        words = np.frombuffer(code, "<u4", len(code) // _WORD)
+        found = np.zeros(len(words), bool)
+        for mask, value in _BRANCHES:
+            found |= words & np.uint32(mask) == value
+        at = (np.flatnonzero(found) * _WORD).tolist()
+        return tuple(Branch(begin, begin + _WORD, begin) for begin in at)
 
     def readings(self, relocations: Relocations, image: Windows, place: Numbers) -> Readings:
         """See `Processor`."""

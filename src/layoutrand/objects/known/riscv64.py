@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects.branches import Branch
 from layoutrand.objects.elf import Table, relocation_types
 from layoutrand.objects.processor import Processor, WrittenBits
 from layoutrand.objects.reading import (
@@ -83,6 +84,8 @@ _LOW_BY_SYMBOL: Final = {"LO12_I": _ABSOLUTE_I, "LO12_S": _ABSOLUTE_S}
 """The lower half of an address, by how its upper half is found: a label at that, or the same symbol."""
 
 _AUIPC, _LUI, _JALR = 0x17, 0x37, 0x67
+_LONG_BRANCHES: Final = frozenset((0x63, 0x6F, _JALR))  # BRANCH, JAL, JALR
+_SHORT_JUMPS: Final = frozenset((0xA001, 0xC001, 0xE001))  # C.J, C.BEQZ, C.BNEZ: funct3 and the lowest two bits
 
 
 class _RiscV(Processor):
@@ -114,6 +117,21 @@ class _RiscV(Processor):
         del content
         at = relocations["offset"][np.isin(relocation_types(relocations), _HIGH)].astype(np.int64)
         masks.relaxed[at] |= np.uint8(_AUIPC_OR_LUI)
+
+    def branches(self, code: bytes) -> tuple[Branch, ...]:
+        """See `Processor`; what is longer than four bytes is not known."""
+        found: list[Branch] = []
+        at = 0
+        while at + 2 <= len(code):
+            half = int.from_bytes(code[at : at + 2], "little")
+            size = 2 if half & 3 != 3 else 4
+            if half & 0x1F == 0x1F or at + size > len(code):
+                break
+            register = half & 0xE07F == 0x8002 and half & 0xF80  # C.JR and C.JALR
+            if half & 0x7F in _LONG_BRANCHES if size == 4 else half & 0xE003 in _SHORT_JUMPS or register:
+                found.append(Branch(at, at + size, at))
+            at += size
+        return tuple(found)
 
     def readings(self, relocations: Relocations, image: Windows, place: Numbers) -> Readings:
         """See `Processor`."""

@@ -11,6 +11,8 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.objects import x86_instructions
+from layoutrand.objects.branches import Branch
 from layoutrand.objects.elf import Table, relocation_types
 from layoutrand.objects.processor import Processor, WrittenBits, feature_note
 from layoutrand.objects.reading import Numbers, Read, Readings, Relocations, Windows, Words, readings, signed, together
@@ -79,6 +81,10 @@ class _X86(Processor):
             large = offsets[np.isin(types, _TLS_CALLS) & np.isin(offsets + 6, offsets[types == NUMBER["PLTOFF64"]])]
             for step in range(_LARGE_TLS_END):
                 masks.add_relaxed(large + step)
+
+    def branches(self, code: bytes) -> tuple[Branch, ...]:
+        """See `Processor`."""
+        return x86_instructions.branches(code)
 
     def readings(self, relocations: Relocations, image: Windows, place: Numbers) -> Readings:
         """See `Processor`."""

@@ -1,0 +1,29 @@
+"""What mechanisms are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from layoutrand.explain.caches import CodeCaches
+
+_MECHANISMS: Final = {
+    "line": "instruction line straddle ({line}-byte lines under its hottest instructions)",
+    "window": "32-byte window (as caches of decoded instructions hold them, under its hottest instructions)",
+    "jcc": "JCC erratum (its hottest branches that cross or end at a multiple of 32 bytes)",
+    "fetch": "loop alignment (16-byte blocks that its hottest instructions are fetched in)",
+    "page": "instruction page straddle ({kib} KiB pages under its hottest instructions)",
+    "sets": "instruction cache set conflict (its hot lines in sets that hold more than {ways} hot ones)",
+    "branches": "branch aliasing (its hot branches in 16-byte blocks modulo 16 KiB that hold hot ones of others)",
+}
+
+
+def mechanism(name: str, caches: CodeCaches) -> str:
+    """``instruction line straddle (64-byte lines under its hottest instructions)``."""
+    return _MECHANISMS[name].format(line=caches.line, kib=caches.page >> 10, ways=caches.ways)
+
+
+def unseen(metric: str, names: Sequence[str]) -> str:
+    """What a simulated metric shows nothing of."""
+    plain = ", ".join(_MECHANISMS[name].partition(" (")[0] for name in names)
+    return f"{metric} is simulated, and has nothing of {plain}: only times can show these"

@@ -1,0 +1,50 @@
+"""Which sweep says more of a suspect: a function of it, at offsets that tell the mechanisms apart that are left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from layoutrand.explain.mechanisms import STRIDE
+from layoutrand.explain.offsets import LINE
+from layoutrand.explain.suspects import Explanation, Suspect
+from layoutrand.linkers.known import linker
+
+_WITHIN: Final = {"page": 4096, "sets": 4096, "branches": STRIDE}
+"""Bytes within which such a mechanism repeats, where that is more than a line."""
+
+_STEPS: Final = 16
+"""So many offsets of more than a line."""
+
+_MANY: Final = 64
+"""Of what branch predictors repeat within: entries are small."""
+
+
+def with_sweeps(found: Explanation, benchmark: str) -> Explanation:
+    """The same, with a command for each suspect; ``benchmark`` is what commands call the one that was measured.
+
+    None where no function can be moved alone.
+    """
+    if linker(found.subject.link.linker).own_objects:
+        return found
+    return replace(found, suspects=tuple(replace(s, sweep=_sweep(found, s, benchmark)) for s in found.suspects))
+
+
+def _sweep(found: Explanation, suspect: Suspect, benchmark: str) -> tuple[str, ...]:
+    names = suspect.feature.functions or tuple(f.name for f in found.hotness.functions[:1])
+    hot = next(f for f in found.hotness.functions if f.name == names[0])
+    align = max(1, found.subject.link.sections[hot.section].align)
+    candidates = () if suspect.cause is None else suspect.cause.candidates
+    left = [each.mechanism for each in candidates if not each.out]
+    if left == ["branches"]:  # of equally far offsets hardly one may meet any
+        return (*_words(found, hot.name, benchmark), "--switch", "branches")
+    within = max([LINE, *(_WITHIN.get(name, LINE) for name in left or (suspect.feature.kind,)), 2 * align])
+    words = _words(found, hot.name, benchmark)
+    if within > LINE:
+        step = max(within // (_MANY if within == STRIDE else _STEPS), align)
+        words += ("--offset", f"0..{within - 1}", "--step", str(step))
+    return (*words, "--cause")
+
+
+def _words(found: Explanation, function: str, benchmark: str) -> tuple[str, ...]:
+    return ("layoutrand", "sweep", function, "--system", found.subject.sample.system, "--benchmark", benchmark)

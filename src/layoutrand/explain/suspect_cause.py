@@ -1,0 +1,121 @@
+"""What may be wrong with a suspect's place: the mechanisms that layouts, as they were measured, speak for and against.
+
+Of each mechanism (`layoutrand.explain.mechanisms`) it is known how much the suspect's code meets in every layout.  If
+it is the one, layouts that meet as much of it differ by chance alone (of what functions do to each other, where each
+layout meets another amount: what is left beside a straight line).  So it is out where they do not: where what is
+left within its classes goes with another mechanism, or with anything else that was looked at of these functions
+(`layoutrand.stats.left_in_classes`), all of them judged together; and where it is the same in all layouts, or more of
+it is not worse.  The true one is put out in at most 5 % of cases.  One that is left alone is told where it goes with
+the response by more than chance, and explains four fifths of what the suspect does; else it cannot be told.
+
+Layouts differ in everything at once, and each was executed a few times: a sweep, which moves one function and nothing
+else, says more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutrand.explain.causes import ENOUGH, shown_by
+from layoutrand.explain.features import Feature, design
+from layoutrand.explain.mechanisms import IN_COMMON, MECHANISMS
+from layoutrand.stats import left_in_classes
+
+PERMUTATIONS: Final = 1999
+
+
+@dataclass(frozen=True)
+class SuspectedMechanism:
+    """One mechanism: which part of the response it explains, less what chance does, and why it is out ("": it is not).
+
+    ``p_value`` is how often as much would go with anything else within its classes by chance; None where it was not
+    looked at.
+    """
+
+    mechanism: str
+    share: float
+    p_value: float | None
+    out: str
+
+
+@dataclass(frozen=True)
+class SuspectCause:
+    """The mechanism, None where that cannot be told, and all that were looked at.
+
+    ``whole`` is the share of the response that the suspect's own feature explains; ``unseen`` are mechanisms that the
+    metric cannot show.
+    """
+
+    mechanism: str | None
+    candidates: tuple[SuspectedMechanism, ...]
+    whole: float
+    unseen: tuple[str, ...]
+
+
+def suspect_cause(
+    met: Mapping[str, Sequence[float]],
+    response: NDArray[np.float64],
+    own: Feature,
+    others: Sequence[Feature],
+    instrument: str,
+    *,
+    level: float,
+) -> SuspectCause:
+    """Which mechanism the suspect, whose feature is ``own``, goes by.
+
+    ``met`` is what its code meets in each layout, ``response`` (large is worse) what was measured there without what
+    other suspects explain; ``others`` are further features of its functions.
+    """
+    seen = [name for name in MECHANISMS if name in met and shown_by(instrument, name)]
+    table = {name: np.array(met[name], np.float64) for name in seen}
+    differing = [name for name in seen if len(set(met[name])) > 1]
+    features = [design(each) for each in (own, *others)]
+    rivals = [*(table[name][:, None] for name in differing), *features]
+    whole = _share(features[0], response)
+    candidates = tuple(_candidate(name, table[name], response, rivals, level) for name in seen)
+    left = [each for each in candidates if not each.out]
+    told = left[0] if len(left) == 1 and left[0].share >= ENOUGH * whole else None
+    if told is not None:
+        nothing = np.zeros(len(response))
+        alone = left_in_classes(response, nothing, [table[told.mechanism][:, None]], n_permutations=PERMUTATIONS)
+        told = told if alone.p_value <= level else None
+    return SuspectCause(
+        mechanism=None if told is None else told.mechanism,
+        candidates=candidates,
+        whole=whole,
+        unseen=tuple(name for name in MECHANISMS if name in met and name not in seen),
+    )
+
+
+def _candidate(
+    name: str,
+    met: NDArray[np.float64],
+    response: NDArray[np.float64],
+    rivals: Sequence[NDArray[np.float64]],
+    level: float,
+) -> SuspectedMechanism:
+    if len(np.unique(met)) < 2:
+        return SuspectedMechanism(name, 0.0, None, "it is the same in all layouts")
+    share = _share(met[:, None], response)
+    if float((met - met.mean()) @ response) <= 0:
+        return SuspectedMechanism(name, share, None, "more of it is not worse")
+    rest = left_in_classes(response, met, rivals, straight=name in IN_COMMON, n_permutations=PERMUTATIONS)
+    out = "layouts that meet as much of it differ by something else" if rest.p_value <= level else ""
+    return SuspectedMechanism(name, share, rest.p_value, out)
+
+
+def _share(columns: NDArray[np.float64], response: NDArray[np.float64]) -> float:
+    """The part of the variance that is explained, adjusted for the columns; never below 0."""
+    table = np.column_stack([np.ones(len(response)), columns])
+    fit, _, rank, _ = np.linalg.lstsq(table, response, rcond=None)
+    whole = float(((response - response.mean()) ** 2).sum())
+    degrees = len(response) - int(rank)
+    if whole <= 0 or degrees < 1:
+        return 0.0
+    rest = float(((response - table @ fit) ** 2).sum())
+    return max(0.0, 1 - rest / degrees * (len(response) - 1) / whole)

@@ -1,0 +1,124 @@
+"""Offsets at which one mechanism alone differs: with it or without it, and all others that are looked at the same.
+
+Of all offsets of a range those are taken that meet as much of every other mechanism; among them some that meet the
+least of this one, and as many that meet the most.  So what they differ by is not what another mechanism of the list
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutrand.errors import UsageError
+from layoutrand.explain.mechanisms import MECHANISMS
+from layoutrand.explain.offsets import Offsets
+from layoutrand.stats import DoseFit, Interval, dose_fit, mean_interval
+
+MOST: Final = 4
+"""Offsets with the mechanism, and without it, at most."""
+
+FOUR_LINES: Final = Offsets(0, 255, None)
+RANGES: Final = {"page": Offsets(0, 4095, None), "sets": Offsets(0, 4095, None), "branches": Offsets(0, 16383, None)}
+"""Where such offsets are looked for; for the others in `FOUR_LINES`, so that there are several like each other."""
+
+_FINEST: Final = 1024
+"""So many offsets are looked at at most."""
+
+
+@dataclass(frozen=True)
+class Switch:
+    """The offsets at which the function meets the least of the mechanism, and those at which it meets the most."""
+
+    mechanism: str
+    without: tuple[int, ...]
+    with_it: tuple[int, ...]
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """All of them, ascending."""
+        return tuple(sorted((*self.without, *self.with_it)))
+
+
+@dataclass(frozen=True)
+class Switched:
+    """What the mechanism does: the ``difference`` of logarithms with and without it, with its interval.
+
+    ``fit`` says whether offsets with, or without it, differ among themselves.
+    """
+
+    switch: Switch
+    difference: Interval
+    fit: DoseFit
+    alike: bool
+
+    @property
+    def matters(self) -> bool:
+        """Whether it does anything, as far as the interval tells."""
+        return not self.difference.low <= 0 <= self.difference.high
+
+
+def candidates(asked: Offsets, align: int) -> tuple[int, ...]:
+    """All offsets of the range that the function's alignment allows; where they are many, in larger steps."""
+    step = max(1, align) if asked.step is None else asked.step
+    while (asked.last - asked.first) // step >= _FINEST:
+        step *= 2
+    return tuple(range(-(-asked.first // step) * step, asked.last + 1, step))
+
+
+def choose_switch(mechanism: str, met: Mapping[str, Sequence[float]], offsets: Sequence[int], name: str) -> Switch:
+    """The offsets for this mechanism, by how much of each is ``met`` at every one of the ``offsets``.
+
+    Raises `UsageError` where there are none, and says why; ``name`` is the function's.
+    """
+    if mechanism not in met:
+        known = ", ".join(each for each in MECHANISMS if each in met)
+        raise UsageError(f"--switch {mechanism}: this processor does not have it; there are {known}")
+    if len(set(met[mechanism])) < 2:
+        raise UsageError(
+            f"--switch {mechanism}: {name} meets as much of it at all {len(offsets)} offsets that were looked at; a "
+            "larger --offset or a smaller --step may have others"
+        )
+    groups: dict[tuple[float, ...], dict[float, list[int]]] = {}
+    others = [each for each in met if each != mechanism]
+    for number, offset in enumerate(offsets):
+        key = tuple(met[each][number] for each in others)
+        groups.setdefault(key, {}).setdefault(met[mechanism][number], []).append(offset)
+    best = max(
+        groups.values(), key=lambda levels: (len(levels) > 1, min(len(levels[min(levels)]), len(levels[max(levels)])))
+    )
+    if len(best) < 2:
+        along = [each for each in others if len(set(met[each])) > 1]
+        raise UsageError(
+            f"--switch {mechanism}: wherever {name} meets more of it, it meets another amount of {' or '.join(along)}, "
+            f"too ({len(offsets)} offsets): it cannot be switched alone"
+        )
+    few, many = best[min(best)], best[max(best)]
+    count = min(MOST, len(few), len(many))
+    return Switch(mechanism, _spread(few, count), _spread(many, count))
+
+
+def _spread(offsets: Sequence[int], count: int) -> tuple[int, ...]:
+    """So many of them, as far apart as they lie."""
+    places = np.linspace(0, len(offsets) - 1, count).round().astype(int)
+    return tuple(offsets[place] for place in places.tolist())
+
+
+def switched(values: NDArray[np.float64], switch: Switch, *, confidence: float, seed: int) -> Switched:
+    """What it does; ``values`` are logarithms, shape (rounds, offsets), in the order of `Switch.offsets`.
+
+    Within each round offsets with it are held against those without it, so that no round's own speed counts.
+    """
+    has = np.isin(switch.offsets, switch.with_it)
+    contrasts = values[:, has].mean(axis=1) - values[:, ~has].mean(axis=1)
+    fit = dose_fit(values, has.astype(float).tolist(), seed=seed)
+    return Switched(
+        switch=switch,
+        difference=mean_interval(contrasts, confidence=confidence),
+        fit=fit,
+        alike=fit.p_value > 1 - confidence,
+    )
