@@ -30,7 +30,7 @@ from layoutrand.objects import elf
 from layoutrand.objects.edit import SYMBOL_PREFIX
 from layoutrand.objects.kinds import is_code
 from layoutrand.permute.learn import LearnedLink, LearnedProgram, first_difference, learn
-from layoutrand.permute.learned import FORMAT, Learned
+from layoutrand.permute.learned import FORMAT, LearnedTable
 from layoutrand.permute.probes import telling
 from layoutrand.permute.write import written
 from layoutrand.platform.disk import cache_errors, sha256_bytes, write_atomically
@@ -66,7 +66,7 @@ class Permuting:
         """Of the ``number``-th link of the capture; nothing is read or learned yet."""
         self._cache, self._capture, self._number, self._policy, self._ld = cache, capture, number, policy, ld
         self._lock = threading.Lock()
-        self._table: Learned | None = None
+        self._table: LearnedTable | None = None
         self._known = False
         self._compared = False
         self.refused = self._refusal()
@@ -152,7 +152,7 @@ class Permuting:
             write_atomically(path, data)
         self._cache.remember(self._key(), {"sha256": sha256_bytes(data)})
 
-    def _learn(self, link_it: LinkIt, scratch: Path) -> Learned:
+    def _learn(self, link_it: LinkIt, scratch: Path) -> LearnedTable:
         link = self.link
         plain = self._policy.model_copy(update={"factors": ["function-order"], "held": [], "classes": "mix"})
         identity = self._policy.draw(link.sections, link.identity, IDENTITY)
@@ -201,7 +201,7 @@ def _marks(binary: elf.Elf) -> tuple[Any, Any, Any, Any]:
     return number, address, home, np.array(found, np.int64)
 
 
-def _stored(path: Path, record: Mapping[str, Any]) -> Learned | None:
+def _stored(path: Path, record: Mapping[str, Any]) -> LearnedTable | None:
     """What was learned before; None where that is not there, or not what was written."""
     if "sha256" not in record:
         return None
@@ -212,6 +212,6 @@ def _stored(path: Path, record: Mapping[str, Any]) -> Learned | None:
     if sha256_bytes(data) != record["sha256"]:
         return None
     try:
-        return Learned.of_stored(data)
+        return LearnedTable.of_stored(data)
     except NotPermuted:  # of a layoutrand that checked less
         return None

@@ -18,7 +18,7 @@ from layoutrand.permute import build_id, frames, linker_made, relocations, skele
 from layoutrand.permute.anchors import Geometry, Pieces, Probed
 from layoutrand.permute.fields import DISTANCE, Candidates, Fields, candidates, settle, together
 from layoutrand.permute.frames import SortedHeader
-from layoutrand.permute.learned import Learned
+from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.probes import ALIGNMENTS
 from layoutrand.permute.skeleton import Numbers
 from layoutrand.permute.symbols import Names, SymbolGroups
@@ -56,7 +56,9 @@ class LearnedProgram:
     """The number of the section that has them."""
 
 
-def learn(program: LearnedProgram, identity: LearnedLink, emitted: elf.Elf, probes: Sequence[LearnedLink]) -> Learned:
+def learn(
+    program: LearnedProgram, identity: LearnedLink, emitted: elf.Elf, probes: Sequence[LearnedLink]
+) -> LearnedTable:
     """What is known of a program; ``emitted`` is identity linked with --emit-relocs.
 
     Raises `NotPermuted` with the reason where not all is understood.
@@ -69,7 +71,7 @@ def learn(program: LearnedProgram, identity: LearnedLink, emitted: elf.Elf, prob
 
 def _learned(
     program: LearnedProgram, identity: LearnedLink, emitted: elf.Elf, probes: Sequence[LearnedLink]
-) -> Learned:
+) -> LearnedTable:
     _refuse_unknown(identity.binary)
     pieces = Pieces(program.size, program.align, identity.address)
     geometries = [_geometry(program, each) for each in (identity, *probes)]
@@ -79,7 +81,7 @@ def _learned(
     words = settle(probed, together(found), images, identity.binary.section_names)
     groups, names = _symbol_order(program, identity, probes)
     values = _symbol_values(probed, identity, probes, groups)
-    table = Learned(
+    table = LearnedTable(
         image=identity.binary.data,
         code=program.code,
         linker=program.linker,
@@ -96,7 +98,7 @@ def _learned(
     return table
 
 
-def prove(table: Learned, binary: elf.Elf, order: Sequence[int], gaps: Sequence[int] = ()) -> None:
+def prove(table: LearnedTable, binary: elf.Elf, order: Sequence[int], gaps: Sequence[int] = ()) -> None:
     """Raise `NotPermuted` unless what is written for the order is what the linker made of it."""
     made = written(table, order, gaps)
     if made != binary.data:

@@ -37,7 +37,7 @@ _DAMAGED: Final = (
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedTable:
     """One program: identity's file as ``image``, and what is changed in it for another order.
 
     ``code`` is the number of the section with the code, which ends at a multiple of ``tail``.  ``groups`` and ``names``
@@ -91,7 +91,7 @@ class Learned:
         return file.getvalue()
 
     @staticmethod
-    def of_stored(data: bytes) -> Learned | None:
+    def of_stored(data: bytes) -> LearnedTable | None:
         """From what was kept; None for another format's.  Raises `NotPermuted` for what is damaged."""
         try:
             with np.load(BytesIO(data), allow_pickle=False) as arrays:
@@ -100,7 +100,7 @@ class Learned:
                     return None
                 parts = {name: _part(kind, name, arrays, about["numbers"]) for name, kind in _PARTS.items()}
                 image = arrays["image"].astype(np.uint8, casting="no").tobytes()
-            made = Learned(
+            made = LearnedTable(
                 image=image,
                 code=int(about["code"]),
                 linker=str(about["linker"]),
@@ -126,7 +126,7 @@ def _part(kind: type, name: str, arrays: Any, numbers: dict[str, Any]) -> Any:
     return kind(**values) if values else None
 
 
-def _check(table: Learned) -> None:
+def _check(table: LearnedTable) -> None:
     """Raise `ValueError` for what was not written so."""
     count, sections = len(table.pieces.size), table.skeleton.sections
     anchors = count + len(sections) + 2
