@@ -8,7 +8,7 @@ from buildkit import compiled, linker, run, said
 from layoutrand.link.codecheck import placed_addresses
 from layoutrand.linkers import ldscript
 from layoutrand.objects import edit, elf
-from layoutrand.permute.learn import Link, Program
+from layoutrand.permute.learn import LearnedLink, LearnedProgram
 from layoutrand.permute.probes import telling
 
 SOURCE = """
@@ -44,7 +44,7 @@ def link_of(binary, order):
     names = binary.symbol_names(np.arange(len(binary.symbols)))
     rows = np.array([names.index(edit.symbol_name(each)) for each in number.tolist()], np.int64)
     back = np.argsort(number)
-    return Link(binary, tuple(order), address[back], rows[back])
+    return LearnedLink(binary, tuple(order), address[back], rows[back])
 
 
 def learnable(folder):
@@ -63,7 +63,7 @@ def learnable(folder):
 
     first = link(identity)
     home = first.section_names.index(".text")
-    program = Program(np.array(size), np.array(align), ("a.o",) * len(code), "gnu", (2, 40), home)
+    program = LearnedProgram(np.array(size), np.array(align), ("a.o",) * len(code), "gnu", (2, 40), home)
     draw = np.random.default_rng(1)
     drawn = (draw.permutation(len(code)).tolist() for _ in range(50))
     orders = telling(size, align, [True] * len(code), identity, drawn, int(first.sections["addr"][home]))

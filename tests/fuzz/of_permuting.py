@@ -11,7 +11,7 @@ from typing import Any
 from fuzz.target import Target
 from layoutrand.objects import elf
 from layoutrand.permute.learn import learn
-from layoutrand.permute.learned import Table
+from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.write import written
 from permutekit import learnable
 
@@ -30,7 +30,7 @@ def tables() -> tuple[bytes, ...]:
 
 
 def _table(data: bytes, _: Path) -> None:
-    table = Table.of_stored(data)
+    table = LearnedTable.of_stored(data)
     if table is not None:
         written(table, list(reversed(range(len(table.pieces)))))
 

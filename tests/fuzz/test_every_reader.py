@@ -57,7 +57,7 @@ LEFT_OUT = {
     "layout/keyed.py keyed_order": "hashes that were computed here",
     "objects/edit.py symbol_names": "names that were made here",
     "permute/learn.py first_difference": SAME_PROCESS,
-    "permute/learned.py Table.stored": SAME_PROCESS,
+    "permute/learned.py LearnedTable.stored": SAME_PROCESS,
     "platform/child.py call": SAME_PROCESS,
     "platform/child.py serve": SAME_PROCESS,
     "platform/helper.py Client.request": SAME_PROCESS,

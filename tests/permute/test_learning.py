@@ -11,7 +11,7 @@ import pytest
 from layoutrand.errors import NotPermuted
 from layoutrand.permute import learn as learning
 from layoutrand.permute.learn import learn, prove
-from layoutrand.permute.learned import Table
+from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.write import written
 from permutekit import learnable
 
@@ -37,7 +37,7 @@ def test_every_tenth_order_is_the_linkers(program, table):
 
 def test_what_is_kept_gives_the_same(table):
     """Read again, it writes the same files; another format's is none of ours."""
-    again = Table.of_stored(table.stored())
+    again = LearnedTable.of_stored(table.stored())
     assert written(again, [5, 4, 3, 2, 1, 0]) == written(table, [5, 4, 3, 2, 1, 0])
 
 
@@ -46,16 +46,16 @@ def test_another_format_is_not_read(table, monkeypatch):
     monkeypatch.setattr("layoutrand.permute.learned.FORMAT", 0)
     data = table.stored()
     monkeypatch.undo()
-    assert Table.of_stored(data) is None
+    assert LearnedTable.of_stored(data) is None
 
 
 def test_a_damaged_table_is_refused(table):
     """With words."""
     with pytest.raises(NotPermuted, match="damaged"):
-        Table.of_stored(table.stored()[:-40])
+        LearnedTable.of_stored(table.stored()[:-40])
     wrong = replace(table, fields=replace(table.fields, target=table.fields.target + 1000))
     with pytest.raises(NotPermuted, match="damaged"):
-        Table.of_stored(wrong.stored())
+        LearnedTable.of_stored(wrong.stored())
 
 
 def test_each_wrong_target_is_found_by_the_first_comparison(program, table):

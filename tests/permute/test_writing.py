@@ -7,7 +7,7 @@ import pytest
 
 from layoutrand.errors import NotPermuted
 from layoutrand.permute import probes
-from layoutrand.permute.symbols import Groups, Names
+from layoutrand.permute.symbols import Names, SymbolGroups
 from layoutrand.permute.write import filling
 
 
@@ -27,7 +27,7 @@ def test_filling_is_instructions_of_gnu_ld_and_traps_of_lld() -> None:
 
 def test_groups_follow_their_first_piece() -> None:
     """The first and the last stay, the others go by the slot of their first piece."""
-    groups = Groups(numbers(1, 3, 5, 9), numbers(2, 2, 4, 1), numbers(0, 1, 2, 3), numbers(1, 2, 2, 1), 1, 1)
+    groups = SymbolGroups(numbers(1, 3, 5, 9), numbers(2, 2, 4, 1), numbers(0, 1, 2, 3), numbers(1, 2, 2, 1), 1, 1)
     assert groups.order(numbers(0, 1, 2, 3)).tolist() == [0, 1, 2, 3]
     assert groups.order(numbers(2, 0, 1, 3)).tolist() == [0, 2, 1, 3]
     assert groups.rows(numbers(2, 0, 1, 3), 12).tolist() == [0, 1, 2, 5, 6, 7, 8, 3, 4, 9, 10, 11]

@@ -29,8 +29,8 @@ from layoutrand.model import IDENTITY, Layout
 from layoutrand.objects import elf
 from layoutrand.objects.edit import SYMBOL_PREFIX
 from layoutrand.objects.kinds import is_code
-from layoutrand.permute.learn import Link, Program, first_difference, learn
-from layoutrand.permute.learned import FORMAT, Table
+from layoutrand.permute.learn import LearnedLink, LearnedProgram, first_difference, learn
+from layoutrand.permute.learned import FORMAT, LearnedTable
 from layoutrand.permute.probes import telling
 from layoutrand.permute.write import written
 from layoutrand.platform.disk import cache_errors, sha256_bytes, write_atomically
@@ -66,7 +66,7 @@ class Permuting:
         """Of the ``number``-th link of the capture; nothing is read or learned yet."""
         self._cache, self._capture, self._number, self._policy, self._ld = cache, capture, number, policy, ld
         self._lock = threading.Lock()
-        self._table: Table | None = None
+        self._table: LearnedTable | None = None
         self._known = False
         self._compared = False
         self.refused = self._refusal()
@@ -152,7 +152,7 @@ class Permuting:
             write_atomically(path, data)
         self._cache.remember(self._key(), {"sha256": sha256_bytes(data)})
 
-    def _learn(self, link_it: LinkIt, scratch: Path) -> Table:
+    def _learn(self, link_it: LinkIt, scratch: Path) -> LearnedTable:
         link = self.link
         plain = self._policy.model_copy(update={"factors": ["function-order"], "held": [], "classes": "mix"})
         identity = self._policy.draw(link.sections, link.identity, IDENTITY)
@@ -166,7 +166,7 @@ class Permuting:
         drawn = (plain.draw(link.sections, link.identity, seed).order for seed in _PROBES)
         orders = telling(size, align, movable, link.identity, drawn, begin)
         probes = [self._linked(link_it, link, replace(identity, order=tuple(order)), scratch) for order in orders]
-        program = Program(
+        program = LearnedProgram(
             size=np.array(size, np.int64),
             align=np.array(align, np.int64),
             owners=tuple(section.object for section in link.sections),
@@ -176,13 +176,13 @@ class Permuting:
         )
         return learn(program, first, emitted, probes)
 
-    def _linked(self, link_it: LinkIt, link: CapturedLink, layout: Layout, scratch: Path) -> Link:
+    def _linked(self, link_it: LinkIt, link: CapturedLink, layout: Layout, scratch: Path) -> LearnedLink:
         binary = link_it(link, layout, scratch)[0]
         number, address, _home, row = _marks(binary)
         if not np.array_equal(np.sort(number), np.arange(len(link.sections))):
             raise NotPermuted("not all pieces of its code are marked in the file")
         back = np.argsort(number)
-        return Link(binary, layout.order, address[back], row[back])
+        return LearnedLink(binary, layout.order, address[back], row[back])
 
 
 def is_linked_again(seed: int, artefact: str) -> bool:
@@ -201,7 +201,7 @@ def _marks(binary: elf.Elf) -> tuple[Any, Any, Any, Any]:
     return number, address, home, np.array(found, np.int64)
 
 
-def _stored(path: Path, record: Mapping[str, Any]) -> Table | None:
+def _stored(path: Path, record: Mapping[str, Any]) -> LearnedTable | None:
     """What was learned before; None where that is not there, or not what was written."""
     if "sha256" not in record:
         return None
@@ -212,6 +212,6 @@ def _stored(path: Path, record: Mapping[str, Any]) -> Table | None:
     if sha256_bytes(data) != record["sha256"]:
         return None
     try:
-        return Table.of_stored(data)
+        return LearnedTable.of_stored(data)
     except NotPermuted:  # of a layoutrand that checked less
         return None

@@ -18,6 +18,8 @@ from layoutrand.permute.skeleton import Numbers, Skeleton
 
 FIXED: Final = 0
 NOBODY: Final = -1
+_BEHIND: Final = 64
+"""Bytes: how far behind a section, before the next, its end is still meant."""
 
 
 @dataclass(frozen=True)
@@ -107,17 +109,19 @@ class Probed:
             np.where(in_code & (slot >= 1), 1 + ordered[np.maximum(slot - 1, 0)], NOBODY),
             hint,
             self._section_of(address),
-            np.full(len(address), identity.code_end),
-            np.full(len(address), identity.section(identity.skeleton.code)),
+            self._section_of(address, behind=_BEHIND),
+            np.where(in_code, identity.code_end, NOBODY),
+            np.where(in_code, identity.section(identity.skeleton.code), NOBODY),
         ]
         found = np.full(len(address), NOBODY, np.int64)
         for candidate in candidates:
             fits = (found == NOBODY) & (candidate != NOBODY)
             fits[fits] = (self.shifts[candidate[fits]] == moved[fits]).all(axis=1)
             found[fits] = candidate[fits]
-        for row in np.flatnonzero(found == NOBODY).tolist():
+        for row in np.flatnonzero((found == NOBODY) & (moved != 0).any(axis=1)).tolist():
             found[row] = self._like(int(address[row]), moved[row])
-        nowhere = (found == NOBODY) & (self._section_of(address) == NOBODY) & (moved == 0).all(axis=1)
+        somewhere = in_code | (self._section_of(address, behind=_BEHIND) != NOBODY)
+        nowhere = (found == NOBODY) & ~somewhere & (moved == 0).all(axis=1)
         return np.where(nowhere, FIXED, found)
 
     def _in_code(self, address: Numbers) -> NDArray[np.bool_]:
@@ -125,8 +129,8 @@ class Probed:
         begin = int(skeleton.sections["addr"][skeleton.code])
         return np.asarray((address >= begin) & (address <= int(skeleton.ends[skeleton.code])), np.bool_)
 
-    def _section_of(self, address: Numbers) -> Numbers:
-        """The anchor of the section that has the address, or `NOBODY`; not the code's."""
+    def _section_of(self, address: Numbers, behind: int = 0) -> Numbers:
+        """The anchor of the section that has the address, or ends so many bytes ahead, or `NOBODY`; not the code's."""
         skeleton = self.identity.skeleton
         which = np.flatnonzero(skeleton.loaded & (skeleton.sections["size"] > 0))
         which = which[(which != skeleton.code) & ~skeleton.beside[which]]
@@ -136,7 +140,7 @@ class Probed:
             return np.full(len(address), NOBODY, np.int64)
         slot = np.searchsorted(begins[order], address, side="right") - 1
         row = order[np.maximum(slot, 0)]
-        inside = (slot >= 0) & (address < ends[row])
+        inside = (slot >= 0) & (address < ends[row] + behind)
         return np.where(inside, self.identity.section(0) + which[row], NOBODY)
 
     @cached_property

@@ -18,10 +18,10 @@ from layoutrand.permute import build_id, frames, linker_made, relocations, skele
 from layoutrand.permute.anchors import Geometry, Pieces, Probed
 from layoutrand.permute.fields import DISTANCE, Candidates, Fields, candidates, settle, together
 from layoutrand.permute.frames import SortedHeader
-from layoutrand.permute.learned import Table
+from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.probes import ALIGNMENTS
 from layoutrand.permute.skeleton import Numbers
-from layoutrand.permute.symbols import Groups, Names
+from layoutrand.permute.symbols import Names, SymbolGroups
 from layoutrand.permute.write import written
 
 _ENTRY_PLACE: Final = 24
@@ -34,7 +34,7 @@ _REFUSED: Final = (".gdb_index", ".relr.dyn", ".debug_names")
 
 
 @dataclass(frozen=True)
-class Link:
+class LearnedLink:
     """One linked file: its pieces' order, and of each piece its address and the row of the symbol that marks it."""
 
     binary: elf.Elf
@@ -44,7 +44,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Program:
+class LearnedProgram:
     """What the pieces are: size, alignment and object of each; and the linker, with its version."""
 
     size: Numbers
@@ -56,7 +56,9 @@ class Program:
     """The number of the section that has them."""
 
 
-def learn(program: Program, identity: Link, emitted: elf.Elf, probes: Sequence[Link]) -> Table:
+def learn(
+    program: LearnedProgram, identity: LearnedLink, emitted: elf.Elf, probes: Sequence[LearnedLink]
+) -> LearnedTable:
     """What is known of a program; ``emitted`` is identity linked with --emit-relocs.
 
     Raises `NotPermuted` with the reason where not all is understood.
@@ -67,7 +69,9 @@ def learn(program: Program, identity: Link, emitted: elf.Elf, probes: Sequence[L
         raise NotPermuted(f"its tables are not as a linker writes them: {error}") from error
 
 
-def _learned(program: Program, identity: Link, emitted: elf.Elf, probes: Sequence[Link]) -> Table:
+def _learned(
+    program: LearnedProgram, identity: LearnedLink, emitted: elf.Elf, probes: Sequence[LearnedLink]
+) -> LearnedTable:
     _refuse_unknown(identity.binary)
     pieces = Pieces(program.size, program.align, identity.address)
     geometries = [_geometry(program, each) for each in (identity, *probes)]
@@ -77,7 +81,7 @@ def _learned(program: Program, identity: Link, emitted: elf.Elf, probes: Sequenc
     words = settle(probed, together(found), images, identity.binary.section_names)
     groups, names = _symbol_order(program, identity, probes)
     values = _symbol_values(probed, identity, probes, groups)
-    table = Table(
+    table = LearnedTable(
         image=identity.binary.data,
         code=program.code,
         linker=program.linker,
@@ -94,7 +98,7 @@ def _learned(program: Program, identity: Link, emitted: elf.Elf, probes: Sequenc
     return table
 
 
-def prove(table: Table, binary: elf.Elf, order: Sequence[int], gaps: Sequence[int] = ()) -> None:
+def prove(table: LearnedTable, binary: elf.Elf, order: Sequence[int], gaps: Sequence[int] = ()) -> None:
     """Raise `NotPermuted` unless what is written for the order is what the linker made of it."""
     made = written(table, order, gaps)
     if made != binary.data:
@@ -133,7 +137,7 @@ def _refuse_unknown(binary: elf.Elf) -> None:
 _COMPRESSED: Final = 0x800
 
 
-def _geometry(program: Program, link: Link) -> Geometry:
+def _geometry(program: LearnedProgram, link: LearnedLink) -> Geometry:
     made = skeleton.of_file(link.binary, program.code, program.linker)
     return Geometry(made, link.address)
 
@@ -159,7 +163,9 @@ def _candidates(identity: elf.Elf, emitted: elf.Elf, probed: Probed) -> tuple[li
     return found, unwinding
 
 
-def _symbol_order(program: Program, identity: Link, probes: Sequence[Link]) -> tuple[Groups | None, Names | None]:
+def _symbol_order(
+    program: LearnedProgram, identity: LearnedLink, probes: Sequence[LearnedLink]
+) -> tuple[SymbolGroups | None, Names | None]:
     """GNU ld's tables follow the code, lld's do not."""
     if program.linker != "gnu":
         return None, None
@@ -169,7 +175,9 @@ def _symbol_order(program: Program, identity: Link, probes: Sequence[Link]) -> t
     return groups, symbols.names_of(identity.binary)
 
 
-def _symbol_values(probed: Probed, identity: Link, probes: Sequence[Link], groups: Groups | None) -> list[Fields]:
+def _symbol_values(
+    probed: Probed, identity: LearnedLink, probes: Sequence[LearnedLink], groups: SymbolGroups | None
+) -> list[Fields]:
     binary = identity.binary
     found = []
     for section in np.flatnonzero(np.isin(binary.sections["type"], (elf.SHT_SYMTAB, linker_made.SHT_DYNSYM))).tolist():
@@ -190,7 +198,7 @@ def _all(parts: Sequence[Fields]) -> Fields:
     return Fields(*(getattr(whole, each.name)[order] for each in fields(Fields)))
 
 
-def _tail(program: Program, links: Sequence[Link]) -> int:
+def _tail(program: LearnedProgram, links: Sequence[LearnedLink]) -> int:
     """What the end of the code is aligned to: pieces without content may stand behind the last."""
     possible = set(ALIGNMENTS)
     for link in links:

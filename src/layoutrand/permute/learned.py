@@ -20,14 +20,14 @@ from layoutrand.permute.anchors import Geometry, Pieces
 from layoutrand.permute.fields import HALF, WORD, Fields
 from layoutrand.permute.frames import SortedHeader
 from layoutrand.permute.skeleton import Skeleton
-from layoutrand.permute.symbols import Groups, Names
+from layoutrand.permute.symbols import Names, SymbolGroups
 
 FORMAT: Final = 1
 _PARTS: Final[dict[str, type]] = {
     "pieces": Pieces,
     "fields": Fields,
     "unwinding": SortedHeader,
-    "groups": Groups,
+    "groups": SymbolGroups,
     "names": Names,
 }
 _DAMAGED: Final = (
@@ -37,7 +37,7 @@ _DAMAGED: Final = (
 
 
 @dataclass(frozen=True)
-class Table:
+class LearnedTable:
     """One program: identity's file as ``image``, and what is changed in it for another order.
 
     ``code`` is the number of the section with the code, which ends at a multiple of ``tail``.  ``groups`` and ``names``
@@ -52,7 +52,7 @@ class Table:
     pieces: Pieces
     fields: Fields
     unwinding: SortedHeader | None
-    groups: Groups | None
+    groups: SymbolGroups | None
     names: Names | None
 
     @cached_property
@@ -91,7 +91,7 @@ class Table:
         return file.getvalue()
 
     @staticmethod
-    def of_stored(data: bytes) -> Table | None:
+    def of_stored(data: bytes) -> LearnedTable | None:
         """From what was kept; None for another format's.  Raises `NotPermuted` for what is damaged."""
         try:
             with np.load(BytesIO(data), allow_pickle=False) as arrays:
@@ -100,7 +100,7 @@ class Table:
                     return None
                 parts = {name: _part(kind, name, arrays, about["numbers"]) for name, kind in _PARTS.items()}
                 image = arrays["image"].astype(np.uint8, casting="no").tobytes()
-            made = Table(
+            made = LearnedTable(
                 image=image,
                 code=int(about["code"]),
                 linker=str(about["linker"]),
@@ -126,7 +126,7 @@ def _part(kind: type, name: str, arrays: Any, numbers: dict[str, Any]) -> Any:
     return kind(**values) if values else None
 
 
-def _check(table: Table) -> None:
+def _check(table: LearnedTable) -> None:
     """Raise `ValueError` for what was not written so."""
     count, sections = len(table.pieces.size), table.skeleton.sections
     anchors = count + len(sections) + 2

@@ -27,7 +27,7 @@ _NONE: Final = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Groups:
+class SymbolGroups:
     """Symbols that stay together: of each, where it begins and how many there are, in identity's order.
 
     ``first`` and ``last`` groups stay where they are; the others go by the first of their pieces in the code.
@@ -96,7 +96,7 @@ class Names:
 
 def groups_of(
     binary: elf.Elf, owners: Sequence[str], marks: Numbers, probes: Sequence[elf.Elf], codes: Sequence[Numbers]
-) -> Groups:
+) -> SymbolGroups:
     """The groups of GNU ld's table; ``marks`` is the row of each piece's own symbol, ``owners`` the pieces' objects.
 
     ``codes`` are the orders of identity and of the probes. Raises `NotPermuted` where it cannot be told what belongs
@@ -129,13 +129,13 @@ def groups_of(
     behind = len(begin) - 1 - int(np.flatnonzero(with_pieces)[-1])
     piece = np.arange(len(marks), dtype=np.int64)
     for first in range(len(begin) - behind + 1):
-        found = Groups(begin, count, piece, group.astype(np.int64), first, behind)
+        found = SymbolGroups(begin, count, piece, group.astype(np.int64), first, behind)
         if all(_fits(found, binary, each, code) for each, code in zip((binary, *probes), codes, strict=True)):
             return found
     raise NotPermuted("its symbols are in an order that is not understood")
 
 
-def _fits(groups: Groups, identity: elf.Elf, binary: elf.Elf, code: Numbers) -> bool:
+def _fits(groups: SymbolGroups, identity: elf.Elf, binary: elf.Elf, code: Numbers) -> bool:
     """Whether the table of another layout has identity's symbols in the order that the groups have then."""
     rows = groups.rows(code, len(identity.symbols))
     if len(binary.symbols) != len(rows):
@@ -176,7 +176,8 @@ def values_of(
     if (home == elf.SHN_XINDEX).any():
         raise NotPermuted("it has more sections than symbols can name")
     address = table["value"].astype(np.int64)
-    defined = (home > 0) & (home < elf.SHN_LORESERVE) & (table["info"] & 0xF != _STT_TLS)
+    # What a library defines has an address where it is compared with others: that of its stub.
+    defined = (home < elf.SHN_LORESERVE) & (address != 0) & (table["info"] & 0xF != _STT_TLS)
     moved = np.zeros((len(table), len(probes)), np.int64)
     for column, (probe, where) in enumerate(zip(probes, rows, strict=True)):
         other = probe.entries(section, elf.SYMBOL)
@@ -184,7 +185,7 @@ def values_of(
             raise NotPermuted("another order has other symbols")
         moved[where, column] = other["value"].astype(np.int64) - address[where]
     code = probed.identity.skeleton.code
-    hint = np.where(home == code, NOBODY, probed.identity.section(0) + home)
+    hint = np.where((home == code) | (home == elf.SHN_UNDEF), NOBODY, probed.identity.section(0) + home)
     anchors = np.full(len(table), FIXED, np.int64)
     anchors[defined] = probed.settle(address[defined], moved[defined], hint[defined])
     lost = (anchors == NOBODY) | (~defined & (moved != 0).any(axis=1))

@@ -13,7 +13,7 @@ from layoutrand.objects import elf
 from layoutrand.permute import build_id
 from layoutrand.permute.anchors import Geometry
 from layoutrand.permute.fields import apply, words
-from layoutrand.permute.learned import Table
+from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.skeleton import SECTIONS_AT, Numbers, Skeleton, rounded
 
 _MORE: Final = 1 << 26
@@ -45,7 +45,7 @@ def filling(linker: str, size: int) -> bytes:
     return _NOPS[longest] * (size // longest) + _NOPS[size % longest]
 
 
-def written(table: Table, order: Sequence[int], gaps: Sequence[int] = ()) -> bytes:
+def written(table: LearnedTable, order: Sequence[int], gaps: Sequence[int] = ()) -> bytes:
     """The file with its pieces in that order, and so many bytes free before each.
 
     Raises `NotPermuted` where this order takes what is not understood.
@@ -56,7 +56,7 @@ def written(table: Table, order: Sequence[int], gaps: Sequence[int] = ()) -> byt
         raise NotPermuted(f"what was learned of it is damaged: {error}") from error
 
 
-def _written(table: Table, order: Sequence[int], gaps: Sequence[int]) -> bytes:
+def _written(table: LearnedTable, order: Sequence[int], gaps: Sequence[int]) -> bytes:
     identity = table.skeleton
     pieces, end, code = _code_places(table, order, gaps)
     new = identity.with_code(end - int(identity.sections["addr"][table.code]))
@@ -75,7 +75,9 @@ def _written(table: Table, order: Sequence[int], gaps: Sequence[int]) -> bytes:
     return bytes(out)
 
 
-def _code_places(table: Table, order: Sequence[int], gaps: Sequence[int]) -> tuple[Numbers, int, list[tuple[int, int]]]:
+def _code_places(
+    table: LearnedTable, order: Sequence[int], gaps: Sequence[int]
+) -> tuple[Numbers, int, list[tuple[int, int]]]:
     """The address of each piece, where the code ends, and in order the bytes to fill before each: gap and alignment."""
     size, align = table.pieces.size.tolist(), table.pieces.align.tolist()
     address = [0] * len(size)
@@ -91,7 +93,7 @@ def _code_places(table: Table, order: Sequence[int], gaps: Sequence[int]) -> tup
     return np.array(address, np.int64), rounded(dot, table.tail), fill
 
 
-def _put_sections(table: Table, new: Skeleton, image: bytearray, out: bytearray) -> None:
+def _put_sections(table: LearnedTable, new: Skeleton, image: bytearray, out: bytearray) -> None:
     old, view = table.skeleton, memoryview(image)
     places = zip(old.sections["offset"].tolist(), new.sections["offset"].tolist(), old.stored.tolist(), strict=True)
     for number, (before, after, size) in enumerate(places):
@@ -100,7 +102,7 @@ def _put_sections(table: Table, new: Skeleton, image: bytearray, out: bytearray)
 
 
 def _put_code(
-    table: Table,
+    table: LearnedTable,
     image: bytearray,
     out: bytearray,
     new: Skeleton,
@@ -126,7 +128,7 @@ def _put_code(
     out[place : place + len(content)] = content
 
 
-def _put_symbols(table: Table, new: Skeleton, image: bytearray, out: bytearray, order: Sequence[int]) -> None:
+def _put_symbols(table: LearnedTable, new: Skeleton, image: bytearray, out: bytearray, order: Sequence[int]) -> None:
     """Symbols and names in the order of the code, where the linker has them so."""
     if table.groups is None or table.names is None:
         return
@@ -147,7 +149,7 @@ def _put_symbols(table: Table, new: Skeleton, image: bytearray, out: bytearray, 
         out[begin : begin + len(content)] = content
 
 
-def _put_unwinding(table: Table, new: Skeleton, image: bytearray, out: bytearray) -> None:
+def _put_unwinding(table: LearnedTable, new: Skeleton, image: bytearray, out: bytearray) -> None:
     known = table.unwinding
     if known is None:
         return
