@@ -106,7 +106,15 @@ def test_all_kinds_are_looked_at():
     }
 
     assert stages >= {"stats", "config", "capture", "build", "analysis", "interop", "explain"}
-    bases = {"StatsWarning", "LeftOutExecutions", "MachineWarning", "DesignError", "OddValues", "StartFilesWarning"}
+    bases = {
+        "StatsWarning",
+        "LeftOutExecutions",
+        "MachineWarning",
+        "MixedConditions",
+        "DesignError",
+        "OddValues",
+        "StartFilesWarning",
+    }
     assert written - {kind.__name__ for kind in KINDS} == bases
 
 

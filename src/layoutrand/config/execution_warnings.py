@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -58,12 +59,20 @@ class MixedSettings(MachineWarning):
 
 @dataclass(frozen=True)
 class MixedConditions(MachineWarning):
-    """Executions that were not all made alike: ``what`` was not, ``why`` that may be, and what to do about it."""
+    """Executions that were not all made alike, and what to do about it."""
 
     counts: Counts
-    what: ClassVar[str]
-    why: ClassVar[str]
     cure: ClassVar[str] = ""
+
+    @property
+    @abstractmethod
+    def what(self) -> str:
+        """What was not alike."""
+
+    @property
+    @abstractmethod
+    def why(self) -> str:
+        """Why that may be, and where it matters."""
 
     def __str__(self) -> str:
         listed = "; ".join(f"{name}: {count}" for name, count in self.counts)
