@@ -145,7 +145,8 @@ class Permuting:
             self._table = self._learn(link_it, scratch)
         except (NotPermuted, FeatureUnsupported, BuildError) as error:
             self.refused = str(error)
-            self._cache.remember(self._key(), {"refused": self.refused})
+            if isinstance(error, NotPermuted):  # a link that failed may succeed another time
+                self._cache.remember(self._key(), {"refused": self.refused})
             return
         with cache_errors("write", path):
             data = self._table.stored()
