@@ -254,6 +254,7 @@ def test_the_document_has_the_promised_keys(tmp_path):
     assert {"ratio", "interval", "method", "p_value", "verdict"} <= set(document["suite"])
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.floats(0.5, 2.0), min_size=2, max_size=6),

@@ -95,6 +95,7 @@ def test_a_tail_is_told_by_its_side(tmp_path):
     assert "the ratios of the rounds have a long tail of large values" in warnings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_by_round", [True, False])
 def test_the_median_ratio_covers_of_groups(is_by_round):
     """A fifth of the layouts of both systems is 8 % slower; where rounds are not known, the medians are set apart."""

@@ -64,6 +64,7 @@ def test_verdicts_beside_each_other_are_holms(tmp_path):
         assert pair.sureness.n_judged == 6
 
 
+@pytest.mark.slow
 def test_a_verdict_that_does_not_stand_is_said_to(tmp_path):
     for step in range(10):
         factor = dict.fromkeys(NAMES, 1.0) | {"b": 1.02 + 0.003 * step}

@@ -186,6 +186,7 @@ def seeming_jdk(home, script):
     return home
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "problem"),
     [

@@ -96,6 +96,7 @@ def test_compare_says_that_one_binary_each_says_nothing_of_layouts(project):
     assert "\nrandomised per execution: " in done.stdout
 
 
+@pytest.mark.slow
 def test_other_files_or_other_args_are_another_system(project):
     document(project, "run", "--seeds", "2", "--share-machine")
     (project / "layoutrand.toml").write_text(CONFIG.replace("--fast", "--slow"))
@@ -262,6 +263,7 @@ OpenJDK 64-Bit Server VM Temurin-17.0.9+9 (build 17.0.9+9, mixed mode, sharing)
 """
 
 
+@pytest.mark.slow
 def test_what_java_says_is_recorded_and_shown_where_release_says_otherwise_or_nothing(project):
     home = project / "old home"
     (home / "bin").mkdir()
@@ -289,6 +291,7 @@ def test_what_java_says_is_recorded_and_shown_where_release_says_otherwise_or_no
     assert source("", "echo no such option; exit 3") == (f"java -version: {failed}", failed)
 
 
+@pytest.mark.slow
 def test_jdks_with_the_same_virtual_machine_are_two_systems_where_release_says_so(project):
     """What the machine itself holds is told by its digest: naming it changes nothing for results that there are."""
     home = project / "old home"

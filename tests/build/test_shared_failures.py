@@ -69,6 +69,7 @@ def test_all_are_built_where_that_is_asked_for(made: Make) -> None:
     assert left_out(results) == []
 
 
+@pytest.mark.slow
 def test_what_flags_may_be_to_blame_for_stops_no_other(made: Make) -> None:
     """A compiler that refuses one system's flags says nothing of the others."""
     systems: Systems = {"bad": {"cflags": "-O2 -fno-such-flag"}, **THREE}

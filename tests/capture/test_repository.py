@@ -512,6 +512,7 @@ def test_submodules_move_and_change_between_revisions(family, tmp_path, mirrors)
     assert (now / "third/l.c").read_text() == "int l2;\n" and not (now / "deps").exists()
 
 
+@pytest.mark.slow
 def test_a_clone_has_its_submodules_repositories_itself(family, tmp_path, mirrors):
     """A clone is enough where it has fetched its submodules, though relative addresses lead nowhere from it."""
     clone = tmp_path / "elsewhere" / "clone"

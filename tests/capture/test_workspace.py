@@ -203,6 +203,7 @@ def test_a_tree_with_any_name_is_built_in_place(tmp_path, toolbox, name):
     assert str(tree / "a.o") in record.inputs()
 
 
+@pytest.mark.slow
 def test_a_build_by_every_name_is_recorded(space, toolbox):
     """Through CC, cc, gcc, c99, CXX, g++ and LD, each link leaves a record, and a partial link none."""
     wrapped(space, toolbox)

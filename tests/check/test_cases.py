@@ -53,6 +53,7 @@ def verdicts(answer):
 SLOW, SAME, LATE = (1.03, 0.004), (1.001, 0.004), (1.03, 0.02)
 
 
+@pytest.mark.slow
 def test_each_case_has_a_verdict_and_each_process_counts_once(tmp_path):
     """The one that is open decides for how long the process is executed; the others' verdicts rest on all of it."""
     made = Cased(tmp_path, slow=SLOW, same=SAME, late=LATE)
@@ -64,6 +65,7 @@ def test_each_case_has_a_verdict_and_each_process_counts_once(tmp_path):
     assert made.check().systems[0].executed == 0, "all is recorded, and nothing is open"
 
 
+@pytest.mark.slow
 def test_only_the_cases_that_are_named_keep_a_process_going(tmp_path):
     made = Cased(tmp_path, slow=SLOW, same=SAME, late=LATE)
     answer = made.check(benchmarks=["bench/slow", "bench/same"])

@@ -63,6 +63,7 @@ def test_layouts_are_linked_as_they_are_needed_from_the_captures(tmp_path):
     assert max(made.asked[-1][0]) < only(answer).benchmarks[0].n_rounds + 4
 
 
+@pytest.mark.slow
 def test_what_is_settled_is_executed_no_more(tmp_path):
     made = Made(tmp_path, ratio=1.03, benchmarks=TWO)
     answer = made.check()
@@ -102,6 +103,7 @@ def test_an_interrupted_check_loses_no_execution(tmp_path):
     assert len(made.executor.commands) == 2 * each.n_rounds + 2 * FEWEST_ROUNDS
 
 
+@pytest.mark.slow
 def test_a_limit_of_layouts_ends_in_cannot_tell_with_how_many_it_would_take(tmp_path):
     made = Made(tmp_path, ratio=1.0, sd=0.03)
     answer = made.check(most_layouts=12)

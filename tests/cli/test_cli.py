@@ -141,6 +141,7 @@ def test_help_shows_every_word_in_brackets(env, is_rich):
     assert sum(map(len, spoken.values())) >= 4, "build, run, staging and warmup speak of tables"
 
 
+@pytest.mark.slow
 def test_a_build_without_stock_leaves_it_to_run(project, env):
     """Who builds for the first time is told that it can be left out; `run` makes it, and says that it does."""
     left = started("build", "--seeds", "2", "--without-stock", "--json", cwd=project, env=env)
@@ -155,6 +156,7 @@ def test_a_build_without_stock_leaves_it_to_run(project, env):
     assert "--without-stock" not in again.stderr + again.stdout, "there is nothing left that it would save"
 
 
+@pytest.mark.slow
 def test_controls_that_run_does_not_execute_are_not_built(project, env):
     toml = project / "layoutrand.toml"
     toml.write_text(toml.read_text() + '\n[run]\ncontrols = ["identity"]\n')
@@ -190,6 +192,7 @@ def test_the_main_job_from_build_to_comparison(project, env):
     assert json.loads(compared.stdout)["benchmarks"][0]["ratio"] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_second_build_links_nothing(project, env):
     """A second build takes every binary from the cache."""
     layoutrand("build", "--seeds", "3", cwd=project, env=env)
@@ -200,6 +203,7 @@ def test_second_build_links_nothing(project, env):
     assert len(again["binaries"]) == 10
 
 
+@pytest.mark.slow
 def test_fail_if_has_its_own_status(project, env):
     """--fail-if undecided exits with status 3 when a verdict is undecided, and only then."""
     (project / "layoutrand.toml").write_text(
@@ -215,6 +219,7 @@ def test_fail_if_has_its_own_status(project, env):
     assert done.returncode == (3 if verdict["benchmarks"][0]["verdict"] == "undecided" else 0)
 
 
+@pytest.mark.slow
 def test_a_plan_is_made_of_a_pilot_and_written(project, env):
     """Counts and costs of each level, binaries for a half-width, and with --write the executions in the file."""
     text = CONFIG.replace('regex = "total ([0-9]+)", name = "total", unit = "1"', "wall = true")
@@ -234,6 +239,7 @@ def test_a_plan_is_made_of_a_pilot_and_written(project, env):
     assert written >= 1
 
 
+@pytest.mark.slow
 def test_wrong_output_is_a_recorded_failure(project, env):
     """An output that differs from the reference fails its executions, is named, and makes the status 1."""
     (project / "count.out").write_text("total 0\n")
@@ -250,6 +256,7 @@ def test_wrong_output_is_a_recorded_failure(project, env):
     assert "0 executions now" in again.stdout
 
 
+@pytest.mark.slow
 def test_exec_gives_the_bytes_of_build(project, env):
     """The same seed gives the same program through exec as through build."""
     built = json.loads(layoutrand("build", "--seeds", "7..7", "--system", "O2", "--json", cwd=project, env=env).stdout)
@@ -366,6 +373,7 @@ def test_init_makes_the_build_once_and_writes_what_builds_and_never_overwrites(p
     assert "instrumented build" not in built.stderr, "the build of init is the capture"
 
 
+@pytest.mark.slow
 def test_init_of_a_build_that_takes_no_flags_writes_one_system_without_any(project, env):
     """As of OCaml or Haskell, whose compilers only link with gcc."""
     (project / "layoutrand.toml").unlink()
@@ -409,6 +417,7 @@ def test_try_answers_without_a_file_and_goes_on_from_there(project, env):
     assert [row["n_binaries"] for row in json.loads(analysed.stdout)["benchmarks"] if row["primary"]] == [4]
 
 
+@pytest.mark.slow
 def test_try_says_what_was_linked_and_what_is_missing(project, env):
     """A program that was not linked, and half a command."""
     wrong = layoutrand("try", "--", "cc -o toy src/*.c", "--", "./other", cwd=project, env=env)
@@ -427,6 +436,7 @@ def test_try_says_what_was_linked_and_what_is_missing(project, env):
     assert (program.returncode, "comes first: layoutrand init -- make -- ./built 7" in program.stderr) == (1, True)
 
 
+@pytest.mark.slow
 def test_a_program_that_was_named_wrong_costs_no_second_build(project, env):
     """What the build linked is known from the first time."""
     (project / "layoutrand.toml").unlink()
@@ -463,6 +473,7 @@ def test_init_says_how_a_build_that_fails_is_given(tmp_path, env):
     assert not (tmp_path / "layoutrand.toml").exists()
 
 
+@pytest.mark.slow
 def test_doctor_reports_toolchains_as_json(tmp_path, env):
     """doctor lists every shipped toolchain and changes nothing."""
     found = json.loads(layoutrand("doctor", "--json", cwd=tmp_path, env=env).stdout)
@@ -471,6 +482,7 @@ def test_doctor_reports_toolchains_as_json(tmp_path, env):
     assert list(tmp_path.iterdir()) in ([], [tmp_path / "cache"])
 
 
+@pytest.mark.slow
 def test_cache_commands_find_mend_and_evict(project, env, tmp_path):
     """A flipped byte is found by verify, removed by --mend, and the next build makes the binary again."""
     built = json.loads(layoutrand("build", "--seeds", "2", "--system", "O1", "--json", cwd=project, env=env).stdout)

@@ -32,6 +32,7 @@ def old_record(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_undo_without_anything_to_undo(tmp_path, env):
     """It says so, shows the diagnosis and succeeds."""
     done = layoutrand("doctor", "--undo", "--json", cwd=tmp_path, env=env)

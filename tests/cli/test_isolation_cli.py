@@ -29,6 +29,7 @@ def run(tmp_path, monkeypatch):
     return with_isolation
 
 
+@pytest.mark.slow
 def test_which_isolation_there_was_is_recorded_and_both_in_one_sample_are_told(tmp_path, run):
     place = require_control_groups()
     for isolation, seeds in (("control-group", "1..2"), ("process-group", "3..4")):

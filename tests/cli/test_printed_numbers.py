@@ -101,6 +101,7 @@ def test_results_are_shown_in_a_locale_without_their_characters_too(layoutrand):
     )  # plus-minus has no replacement
 
 
+@pytest.mark.slow
 def test_another_order_is_found_where_the_file_says_it(layoutrand):
     arguments = ("run", "--seeds", "2", "--order", "interleaved", "--share-machine")
     ran = layoutrand(*arguments, "--json")
@@ -115,6 +116,7 @@ def test_another_order_is_found_where_the_file_says_it(layoutrand):
     assert json.loads(layoutrand(*arguments, "--json").stdout)["already"] == 8
 
 
+@pytest.mark.slow
 def test_what_the_program_did_not_print_is_a_failure_with_its_reason(layoutrand):
     toml = layoutrand.root / "layoutrand.toml"
     toml.write_text(CONFIG.replace('json_lines = "matching", ', ""))

@@ -147,6 +147,7 @@ def test_results_of_another_version_are_refused_before_anything_is_built(project
     assert not (project.root.parent / "cache").exists()
 
 
+@pytest.mark.slow
 def test_all_builds_fail(project):
     (project.root / "src/part.c").write_text("int broken")
     done = project.run("--json", "--aa", "--until-half-width", "1%", "--notify", f"cd '{project.root}' && {TELL}")
@@ -161,6 +162,7 @@ def test_all_builds_fail(project):
     assert project.run().returncode == 0
 
 
+@pytest.mark.slow
 def test_a_system_is_compared_with_itself_over_the_seeds_asked_for(project):
     assert project.run("--seeds", "6").returncode == 0
     done = project.run("--seeds", "4", "--aa", "--json")
@@ -212,6 +214,7 @@ def test_no_seeds_are_added_for_what_fails(project):
     assert "no seeds are added as long as builds or executions fail" in done.stderr
 
 
+@pytest.mark.slow
 def test_seeds_are_built_and_executed_until_the_cap_by_width_alone(project):
     done = project.run("--until-half-width", "0.0001%", "--most-seeds", "7", "--json")
     assert done.returncode == 0, done.stderr
@@ -301,6 +304,7 @@ def test_two_projects_on_one_machine(tmp_path):
     assert waiting.returncode == 0
 
 
+@pytest.mark.slow
 def test_what_the_build_of_a_killed_layoutrand_left_running_is_ended_by_the_next_one(project):
     marker = project.root / "marker"
     # The marker comes last: a shell that has not yet looked for the other file would find it and end by itself.

@@ -24,6 +24,7 @@ STUDIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", STUDIES)
 def test_a_study_is_told_and_the_same_again(tmp_path, study):
     words, wanted, place = STUDIES[study]

@@ -50,6 +50,7 @@ def damage(layoutrand, statement):
         connection.execute(statement)
 
 
+@pytest.mark.slow
 def test_damage_is_listed_told_and_mended_by_the_next_run(layoutrand):
     done = layoutrand("results", "verify")
     assert (done.returncode, "; 0 damaged" in done.stdout) == (0, True), done.stdout + done.stderr

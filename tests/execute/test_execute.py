@@ -498,6 +498,7 @@ def test_strange_project_directories(tmp_path, name):
     assert project.run(config, binaries, measure).executed == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("valgrind")
 def test_cachegrind_with_a_real_program(project):
     (project.path / "in").write_text("hello\n")

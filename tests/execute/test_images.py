@@ -108,6 +108,7 @@ def image_of(root):
     return folder
 
 
+@pytest.mark.slow
 def test_every_layout_is_executed_in_an_image_of_its_own(project):
     summary = run(project)
     assert (summary["executions"], summary["failures"]) == (9, [])
@@ -119,6 +120,7 @@ def test_every_layout_is_executed_in_an_image_of_its_own(project):
     assert run(project)["already"] == 9
 
 
+@pytest.mark.slow
 def test_systems_that_differ_in_words_alone_share_an_image_and_its_set_up(project):
     text = CONFIG.replace('["{home}/bin/launch"]\nexpect', '["{home}/bin/launch", "{args}"]\nexpect')
     text = text.replace("[[benchmarks]]", '[systems.b]\ncflags = "-O1"\nargs = "--fast --slow"\n[[benchmarks]]')
@@ -128,6 +130,7 @@ def test_systems_that_differ_in_words_alone_share_an_image_and_its_set_up(projec
     assert (image_of(project) / "lib/archive").exists()
 
 
+@pytest.mark.slow
 def test_another_template_is_another_experiment(project):
     run(project)
     (project / "elsewhere/settings").write_text("changed")
@@ -197,6 +200,7 @@ def test_wrong_settings_are_said(project, old, new, message):
         assert message in " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_a_check_may_print_more_than_a_pipe_holds(project):
     check = """["sh", "-c", "head -c 300000 /dev/zero | tr '\\\\0' x; exec {home}/bin/launch --version"]"""
     (project / "layoutrand.toml").write_text(CONFIG.replace('["{home}/bin/launch", "--version"]', check))
@@ -229,6 +233,7 @@ def test_a_program_that_writes_into_its_home_is_found_out(project):
     assert not any(path.stat().st_mode & 0o222 for path in folder.rglob("*") if path.is_file())
 
 
+@pytest.mark.slow
 def test_an_image_that_was_changed_between_two_runs_is_not_executed(project):
     run(project)
     archive = image_of(project) / "lib/archive"

@@ -157,6 +157,7 @@ def test_an_orphan_of_another_user_is_left_alone_and_holds_nobody_up(monkeypatch
     child.wait()
 
 
+@pytest.mark.slow
 def test_a_failed_execution_is_recorded_with_reason_signal_and_log(tmp_path):
     (tmp_path / "expected").write_text("fine\n")
     project = Project(tmp_path, WALL + 'expect_stdout = "expected"\ntimeout_s = 2\n')
@@ -256,6 +257,7 @@ def _rows(path):
         return connection.execute("SELECT id, layout, started_at FROM executions ORDER BY id").fetchall()
 
 
+@pytest.mark.slow
 def test_a_full_disk_stops_the_run_and_the_same_call_goes_on(tmp_path):
     """The limit on the size of files stands for a disk: nothing of the results file can grow any more."""
     project = Project(tmp_path)

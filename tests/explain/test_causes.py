@@ -57,7 +57,7 @@ def test_branches_at_a_multiple_of_32_bytes_and_those_that_share_an_entry():
 
     assert levels(code, [0, 2, 3, 4, 7, 8, 23])["jcc"] == (0, 0, 1, 1, 1, 0, 1)
     # At 3 the jump ends at a multiple of 32; at 7 the comparison is before it and the jump behind; at 23 the return ends there.
-    assert levels(code, [0, 9, 21, 0x4009])["branches"] == (0, 1, 2, 1)
+    assert levels(code, [0, 9, 21, 0x4009])["aliasing"] == (0, 1, 2, 1)
     assert "jcc" not in levels(replace(code, caches=CodeCaches()), [0])
     assert levels(replace(code, branches=()), [3])["jcc"] == (0,)
 
@@ -103,7 +103,7 @@ def test_a_simulated_cache_shows_conflicts_alone():
     found = cause(values, met, "cachegrind", level=0.05, seed=1)
 
     assert found.mechanism == "sets"
-    assert found.unseen == ("line", "window", "jcc", "fetch", "page", "branches")
+    assert found.unseen == ("line", "window", "jcc", "fetch", "page", "aliasing")
     with pytest.raises(AnalysisError, match="f is not executed"):
         hot_code([], [], "f")
 
@@ -141,14 +141,14 @@ def dense(rng: np.random.Generator, at: int, size: int) -> HotCode:
 
 def planted(true: str, rng: np.random.Generator) -> HotCode:
     """A function that may meet the mechanism."""
-    if true in ("page", "sets", "branches"):
+    if true in ("page", "sets", "aliasing"):
         code = dense(rng, int(rng.integers(100, 900)), int(rng.integers(100, 400)))
         full = int(rng.integers(0, 48))
         others = tuple(line * 64 + full + s for line in range(8) for s in range(12))
         begin = int(rng.integers(0, 12000))
         jumps = tuple(begin + place for place in range(0, 1500, 12))
         return replace(
-            code, others=others if true == "sets" else (), other_branches=jumps if true == "branches" else ()
+            code, others=others if true == "sets" else (), other_branches=jumps if true == "aliasing" else ()
         )
     return dense(rng, int(rng.integers(1, 40)), int(rng.integers(12, 60)))
 
@@ -185,7 +185,7 @@ CELLS = [
     ("fetch", FINE),
     ("page", PAGE),
     ("sets", PAGE),
-    ("branches", TABLE),
+    ("aliasing", TABLE),
 ]
 
 

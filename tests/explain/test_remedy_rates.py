@@ -135,6 +135,7 @@ def study(world: World, n: int) -> Counter[str]:
     return counts
 
 
+@pytest.mark.slow
 def test_nothing_to_find_is_seldom_cured():
     """At 5 %, more than 5 of 20 come by chance in 3 of 10,000."""
     assert study(World("normal", "still"), 20)["nothing"] >= 15

@@ -41,7 +41,7 @@ def truth(kind: str, hotness: Hotness, starts: np.ndarray, rng: np.random.Genera
 def told(kind: str, rng: np.random.Generator, count: int, noise: float, level: float = 0.05) -> str:
     """The mechanism that is told of the first suspect where layouts differ by 5 % (sd) by one, and by ``noise`` beside."""
     while True:
-        long = {"page": 1, "sets": 6, "branches": 6}.get(kind, 0)
+        long = {"page": 1, "sets": 6, "aliasing": 6}.get(kind, 0)
         hot = program(rng, long=long)
         starts = layouts(rng, hot, count, align=4 if kind == "fetch" else 16)
         hotness = Hotness(hot, caches=SMALL if kind == "sets" else CodeCaches(jcc=True))
@@ -84,10 +84,10 @@ def test_what_lies_together_in_layouts_by_hand():
 
     assert met["line"] == (1, 2, 1, 1)
     assert met["jcc"] == (1, 1, 0, 1)  # 24 to 42; 56 to 74; 32 to 50; 46 to 64, which ends there
-    assert met["branches"] == (0, 0, 1, 0)
+    assert met["aliasing"] == (0, 0, 1, 0)
     both = levels_in_layouts(hotness, [0, 1], starts)
     assert both["line"] == (2, 3, 2, 2)
-    assert both["branches"] == (0, 0, 2, 0)
+    assert both["aliasing"] == (0, 0, 2, 0)
     assert "jcc" not in levels_in_layouts(Hotness((f, g)), [0], starts)
 
 
@@ -140,20 +140,20 @@ def test_nothing_within_classes_is_found_in_its_share_of_cases():
         designs = [rng.normal(0, 1, (30, 1)), rng.normal(0, 1, (30, 3)), level[:, None]]
         response = 5 * level + rng.lognormal(0, 1, 30)
         for straight in found:
-            rest = left_in_classes(response, level, designs, straight=straight, n_permutations=199, seed=seed)
+            rest = left_in_classes(response, level, designs=designs, straight=straight, n_permutations=199, seed=seed)
             found[straight] += rest.p_value <= 0.05
     assert max(found.values()) <= 12
-    strong = left_in_classes(response + 9 * designs[0][:, 0], level, designs)
+    strong = left_in_classes(response + 9 * designs[0][:, 0], level, designs=designs)
     assert (strong.p_value, strong.index) == (0.0005, 0)
-    nothing = left_in_classes(level, level, designs)
+    nothing = left_in_classes(level, level, designs=designs)
     assert (nothing.p_value, nothing.index) == (1.0, None)
-    for bad in (
+    for observed, classes, designs in (
         ([1.0, 2.0], [1.0, 2.0], []),
         (response, level[:-1], []),
         (response, level, [np.full((30, 1), np.nan)]),
     ):
         with pytest.raises(AnalysisError):
-            left_in_classes(*bad)
+            left_in_classes(observed, classes, designs=designs)
 
 
 @pytest.mark.slow
@@ -172,7 +172,7 @@ def test_what_is_no_mechanism_is_told_to_be_none(few_permutations):
 
 
 @pytest.mark.hour
-@pytest.mark.parametrize("kind", ["line", "window", "jcc", "fetch", "page", "sets", "branches", *OTHERS])
+@pytest.mark.parametrize("kind", ["line", "window", "jcc", "fetch", "page", "sets", "aliasing", *OTHERS])
 def test_mechanisms_are_told_at_their_rate(few_permutations, kind):
     """The table of docs/guides/explain.md."""
     for count, noise, n in ((30, 0.02, 100), (30, 0.05, 100), (60, 0.05, 100)):

@@ -389,8 +389,8 @@ def test_the_command_that_says_more(planted, tmp_path):
     assert offered(judged(LINE_LEFT)) == plain + "--cause"
     assert offered(judged(LINE_LEFT), align=64) == plain + "--offset 0..127 --step 64 --cause"
     assert offered(judged(LINE_LEFT, ("sets", 0.1, 0.9, ""))) == plain + "--offset 0..4095 --step 256 --cause"
-    assert offered(judged(("branches", 0.1, 0.9, ""))) == plain + "--switch branches"
-    assert offered(judged(LINE_LEFT, ("branches", 0.1, 0.9, ""))) == plain + "--offset 0..16383 --step 256 --cause"
+    assert offered(judged(("aliasing", 0.1, 0.9, ""))) == plain + "--switch aliasing"
+    assert offered(judged(LINE_LEFT, ("aliasing", 0.1, 0.9, ""))) == plain + "--offset 0..16383 --step 256 --cause"
     assert offered(judged(LINE_LEFT), kind="go") == ""
     assert next_step(planted) == ""
     document = explain_document(

@@ -34,9 +34,9 @@ def chosen(mechanism: str, step: int = 1) -> Switch:
     return choose_switch(mechanism, levels(LOOP, [BASE + each for each in offsets]), offsets, "f")
 
 
-@pytest.mark.parametrize("mechanism", ["line", "window", "jcc", "fetch", "page", "sets", "branches"])
+@pytest.mark.parametrize("mechanism", ["line", "window", "jcc", "fetch", "page", "sets", "aliasing"])
 def test_the_mechanism_alone_differs(mechanism):
-    switch = chosen(mechanism, 4 if mechanism in ("sets", "branches") else 1)
+    switch = chosen(mechanism, 4 if mechanism in ("sets", "aliasing") else 1)
     met = levels(LOOP, [BASE + each for each in switch.offsets])
 
     assert len(set(met[mechanism])) == 2
@@ -123,6 +123,7 @@ def study(kind: str, truth: str, n: int, rounds: int = 8) -> Counter[str]:
     return counts
 
 
+@pytest.mark.slow
 def test_few_of_sixty_sentences_are_false():
     """At 5 % each, more than 9 of 60 come by chance in 1 of 1000; what of it cannot be told has 5 %, too."""
     assert study("normal", "nothing", 60)["an effect"] <= 9

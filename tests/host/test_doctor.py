@@ -165,6 +165,7 @@ def test_the_worst_stands_first(host):
     assert len(set(severities)) > 1
 
 
+@pytest.mark.slow
 def test_the_document_has_what_it_always_had_and_more(host, tmp_path):
     host.cpu_times(5, 5)
     found = diagnose(tmp_path, SubprocessRunner(), tuning=Tuning(host.root, [tmp_path / "undo.json"]), root=host.root)

@@ -79,6 +79,7 @@ def test_the_factor_that_the_effect_hangs_on_is_named(planted) -> None:
     assert again.stderr.endswith("Next: layoutrand analyse --attribute\n")
 
 
+@pytest.mark.slow
 def test_before_each_factor_was_executed_alone_it_says_what_to_do(planted) -> None:
     call = planted(code=0.01, data=0.0)
     call("run", "--seeds", "8", "-q")

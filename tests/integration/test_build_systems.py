@@ -161,12 +161,14 @@ def build(shop: Workshop, toolchain: str, commands: list[str], artefact: str = "
     return built
 
 
+@pytest.mark.slow
 def test_make(project: Workshop, toolchain: str) -> None:
     """A makefile with its own flags, archive members, dependency files and an install step, in parallel."""
     project.write(Makefile=MAKEFILE)
     build(project, toolchain, ["make -j8"], artefact="dest/bin/prog")
 
 
+@pytest.mark.slow
 def test_a_shell_script(project: Workshop, toolchain: str) -> None:
     """A script that calls cc and c++ from PATH, and the assembler by itself."""
     project.write(build__sh=SCRIPT)

@@ -62,6 +62,7 @@ def answer(toolchain: str, program: Path, *args: str) -> bytes:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("toolchain", "mode", "factors"), CASES)
 def test_one_of_everything_is_placed_verified_and_executed(
     tmp_path: Path, toolchain: str, mode: str, factors: str
@@ -127,6 +128,7 @@ OF_THE_HOST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("makes", list(OF_THE_HOST))
 def test_a_new_project_is_for_the_machine_that_its_build_is_for(tmp_path: Path, makes: str) -> None:
     """The build calls a cross compiler by its name, perhaps beside the host's; its file executes as it is written."""

@@ -46,6 +46,7 @@ def shell(shop: Workshop, script: str, *options: str) -> subprocess.CompletedPro
     return execute(shop, "sh", "-c", "set -e; " + script, options=options)
 
 
+@pytest.mark.slow
 def test_make_gives_the_layout_of_build(project: Workshop) -> None:
     """The program that `exec -- make` leaves has the order of `build`."""
     built = project.built("make", seeds=[7])
@@ -55,6 +56,7 @@ def test_make_gives_the_layout_of_build(project: Workshop) -> None:
     assert not list((project.cache / "work").iterdir())
 
 
+@pytest.mark.slow
 def test_only_what_can_move_is_counted(project: Workshop) -> None:
     """A static program is full of sections of the C library, which keep their place: they are told apart."""
     done = shell(project, "$CC -c *.c; $CC -static -o prog main.o u.o")
@@ -134,6 +136,7 @@ def test_a_command_that_cannot_be_started(project: Workshop, words: list[str], s
     assert done.stderr.startswith("layoutrand: " + said)
 
 
+@pytest.mark.slow
 def test_a_link_that_cannot_be_laid_out(project: Workshop) -> None:
     """The command goes on and the other program is laid out; the status is 1, and the way round is named."""
     require("ld.gold", "binutils")
@@ -148,6 +151,7 @@ def test_a_link_that_cannot_be_laid_out(project: Workshop) -> None:
     assert shell(project, script, "--only", "prog").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_program_with_nothing_to_move(project: Workshop) -> None:
     """A tiny program is left as it is and said so; alone it is an error."""
     project.write(tiny__c="int main(void) { return 0; }\n")
@@ -191,6 +195,7 @@ def as_left(shop: Workshop, script: str, name: str) -> bytes:
     return (shop.source / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_seed_whose_order_is_the_one_there_is(project: Workshop) -> None:
     """Two functions have two orders, and a seed may draw the first: that is said, and nothing of a tau."""
     project.write(
@@ -289,6 +294,7 @@ def test_make_killed_between_link_and_layout(project: Workshop) -> None:
     assert False in seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", first_fast(1, [signal.SIGTERM, signal.SIGHUP]))
 def test_a_polite_end(project: Workshop, number: signal.Signals) -> None:
     """The command is asked to end and does so in its own way; nothing runs on, no work is left."""
@@ -320,6 +326,7 @@ def test_a_polite_end(project: Workshop, number: signal.Signals) -> None:
     os.killpg(process.pid, signal.SIGKILL)  # the sleep
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_left_to_make(project: Workshop) -> None:
     """As at a terminal, SIGINT goes to all: make deletes what is not finished."""
     # One process, since a dash that is just about to become the last command of its line forgets a SIGINT.
@@ -349,6 +356,7 @@ def test_ctrl_c_is_left_to_make(project: Workshop) -> None:
     assert not list((project.cache / "work").iterdir())
 
 
+@pytest.mark.slow
 def test_a_configure_step(project: Workshop) -> None:
     """Trials under the usual names are not laid out, others fail no more often than without layoutrand."""
     configure = (
@@ -362,6 +370,7 @@ def test_a_configure_step(project: Workshop) -> None:
     assert "conftest" not in done.stderr
 
 
+@pytest.mark.slow
 def test_parallel_make(project: Workshop) -> None:
     """Many links at once do not disturb each other."""
     programs = " ".join(f"p{k}" for k in range(6))

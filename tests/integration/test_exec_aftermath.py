@@ -56,6 +56,7 @@ def lines(done: subprocess.CompletedProcess[str]) -> list[str]:
     return done.stderr.splitlines()
 
 
+@pytest.mark.slow
 def test_without_a_file(bare: Workshop) -> None:
     """The defaults are said, and the layout is that of a project with a file whose source is the directory."""
     done = direct(bare, "make", folder=bare.source)
@@ -77,6 +78,7 @@ def test_without_a_file(bare: Workshop) -> None:
     assert "layoutrand.toml" not in both.stderr
 
 
+@pytest.mark.slow
 def test_the_command_runs_where_it_is_given(bare: Workshop) -> None:
     """-C names the project; the command's directory is the caller's."""
     done = direct(bare, "pwd", "-P", options=("--seed", "7", "-C", str(bare.source)), folder=bare.project)
@@ -95,6 +97,7 @@ def test_a_program_outside_the_project(bare: Workshop, tmp_path: Path) -> None:
     assert "-C names another" in done.stderr
 
 
+@pytest.mark.slow
 def test_options_that_contradict_the_file(bare: Workshop) -> None:
     """They win, and that is said; equal ones are not."""
     (bare.source / "layoutrand.toml").write_text(
@@ -292,6 +295,7 @@ def test_an_output_that_is_no_elf_file(bare: Workshop) -> None:
     assert f"{bare.source}/raw: left as it was linked: it is not an ELF file" in lines(done)
 
 
+@pytest.mark.slow
 def test_nothing_is_printed_during_the_build_and_each_failure_once(bare: Workshop) -> None:
     """A test suite that compares what its compiler says must not see layoutrand."""
     require("ld.gold", "binutils")

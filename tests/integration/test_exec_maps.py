@@ -86,6 +86,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", most_slow(LONG))
 def test_a_map_that_does_not_tell_all(counted: Workshop, kind: str) -> None:
     """Every link of a build gives the file that its first one gives, by a replay or by any way."""
@@ -112,6 +113,7 @@ def test_code_in_several_output_sections_is_refused_each_time(counted: Workshop)
 GNU_ONLY = ["-Wl,--Ma=own.map", "-Wl,--cre", "-Wl,-tM"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "option", most_slow(["-Wl,-Map=own.map", "-Wl,-Map,own.map", "-Wl,-M", "-Wl,--print-map", "-Wl,--cref", *GNU_ONLY])
 )

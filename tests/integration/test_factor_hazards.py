@@ -90,6 +90,7 @@ def orders(shop: Workshop, factors: list[str]) -> tuple[dict[int, list[str]], di
     return code, {seed: in_order(path, DATUM) for seed, path in seeded.items()}
 
 
+@pytest.mark.slow
 def test_code_and_data_move_independently(shop: Workshop) -> None:
     """One factor leaves the other's sections alone, and together each does what it does by itself."""
     shop.write(data__c=DATA, f__c=many_functions(8), main__c=main_calling("f7"))

@@ -147,6 +147,7 @@ WHO_CAN_PAD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("toolchain", WHO_CAN_PAD)
 def test_gaps_are_where_they_were_drawn(places: Path, toolchain: str) -> None:
     """Between neighbours the distance is the size, the gap of the second by its own identity, and its alignment."""
@@ -303,6 +304,7 @@ def test_what_a_linker_cannot_do(places: Path, toolchain: str, factor: str) -> N
     assert shop.said == []
 
 
+@pytest.mark.slow
 def test_mold_must_not_shuffle_a_linker_set(places: Path) -> None:
     """A set that a program walks through (``__start_X`` ... ``__stop_X``) has an order; the message names the section."""
     shop, name = project(places, "gcc-mold", " with a set")

@@ -55,6 +55,7 @@ def fill(shop: Workshop, script: str, *names: str) -> None:
     (shop.source / "build.sh").write_text(script)
 
 
+@pytest.mark.slow
 def test_names_of_sources_and_objects(shop: Workshop) -> None:
     """Files of such names are compiled, captured, relinked and told apart like any others."""
     fill(shop, DIRECT, *NAMES.values())

@@ -37,6 +37,7 @@ def descendants(pid: int) -> set[int]:
         return set()
 
 
+@pytest.mark.slow
 def test_two_processes_share_one_cache(project: Workshop) -> None:
     """Two builds begun together give the same binaries; the source is built once, the other process waits for it."""
     both = [start(project, "--seeds", "6"), start(project, "--seeds", "6")]
@@ -56,6 +57,7 @@ def test_two_processes_of_different_seeds(project: Workshop) -> None:
     assert verify(Cache(project.cache)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moments", [2, pytest.param(40, marks=pytest.mark.hour)])
 def test_killed_at_any_point(project: Workshop, moments: int) -> None:
     """After kill -9 at several moments of a build the same call completes, with the bytes of an undisturbed one."""

@@ -198,6 +198,7 @@ def test_a_capture_of_a_kept_build_is_the_one_of_a_fresh_build(shop, tmp_path, a
     assert contents(shop, taken, but_paths=but_paths) == contents(fresh, made, but_paths=but_paths)
 
 
+@pytest.mark.slow
 def test_a_program_with_the_path_of_its_build_is_what_that_build_left(gnu, tmp_path):
     """It is put back where it was, and not beside."""
     out = tmp_path / "out"
@@ -298,6 +299,7 @@ def test_what_was_evicted_is_built_again_and_it_is_said_why(made):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["contents", "files.json", "build.json"])
 def test_a_damaged_one_is_never_used_and_is_mended(made, name):
     for folder in kept(made):
@@ -414,6 +416,7 @@ def test_explain_says_it_beforehand(made):
     assert builds(made) == 2
 
 
+@pytest.mark.slow
 def test_several_may_want_a_build_at_the_same_time(made):
     """It is put back at one place, by one after the other."""
     wanted = [("other",), ("prog", "other"), ("other", "prog")]
@@ -481,6 +484,7 @@ def test_a_build_is_taken_where_what_is_remembered_of_it_is_lost(made):
     assert builds(made) == 3
 
 
+@pytest.mark.slow
 def test_builds_of_another_user_are_in_nobodys_way_and_stay(made, monkeypatch):
     """Who shares a cache can tell nothing of them, neither that they are damaged."""
     before, access = kept(made), os.access

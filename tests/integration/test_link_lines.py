@@ -473,6 +473,7 @@ def test_more_than_65280_sections(shop: Workshop) -> None:
     assert isinstance(elf.read(built.path(1).read_bytes(), name="prog"), elf.Elf)
 
 
+@pytest.mark.slow
 def test_libraries_that_libraries_need(units: Workshop) -> None:
     """A shared library of the build that needs another one, found by -rpath-link or -rpath, is captured with it."""
     for option in ("-rpath-link,inner", "-rpath,$PWD/inner"):

@@ -64,6 +64,7 @@ def built(shop: Workshop, toolchain: str = "gcc", commands: str = BUILD, seeds: 
     return Built(result, {binary.layout: binary for binary in result.binaries})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("toolchain", TOOLCHAINS)
 def test_objects_move_with_code_data_and_constructors(gnu: Workshop, toolchain: str) -> None:
     """Each object's functions, variables and constructors stand where its word stands on the line; results are the same."""
@@ -134,6 +135,7 @@ def test_a_lost_constructor_is_found(gnu: Workshop) -> None:
     assert "a constructor is lost or new" in sabotage(gnu, before=without)
 
 
+@pytest.mark.slow
 def test_objects_in_the_wrong_order_are_found(gnu: Workshop) -> None:
     """The line's order is compared with the order in the binary."""
 
@@ -147,6 +149,7 @@ def test_objects_in_the_wrong_order_are_found(gnu: Workshop) -> None:
     assert "their objects stand the other way round on the link line" in sabotage(gnu, before=swapped)
 
 
+@pytest.mark.slow
 def test_an_object_too_few_or_too_many_is_found(gnu: Workshop) -> None:
     """What identity has must be there, what it has not must not."""
     message = sabotage(
@@ -155,6 +158,7 @@ def test_an_object_too_few_or_too_many_is_found(gnu: Workshop) -> None:
     assert re.search(r"the binary lacks \.\S+ of c\.o #0, which identity has", message)
 
 
+@pytest.mark.slow
 def test_a_changed_byte_is_found(gnu: Workshop) -> None:
     """Code is compared with the objects' own."""
 
@@ -199,6 +203,7 @@ def test_nothing_crosses_archives_libraries_and_options(gnu: Workshop) -> None:
     assert len(seen) > 4
 
 
+@pytest.mark.slow
 def test_a_program_in_archives_cannot_be_moved(gnu: Workshop) -> None:
     """One object on the line and the rest in archives: the message says so, and what to use instead."""
     require("g++", "g++")
@@ -211,6 +216,7 @@ def test_a_program_in_archives_cannot_be_moved(gnu: Workshop) -> None:
     assert "module-order" in message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("toolchain", "option"),
     first_fast(1, [("gcc-gold", "--icf=all"), ("gcc-lld", "--icf=all"), ("gcc-mold", "--icf=all")]),

@@ -243,6 +243,7 @@ def test_a_cxx_program(workshop: Workshop, kind: str, order: str, tmp_path: Path
     assert_loads_the_same(built.path(IDENTITY), direct, kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", first_fast(1, ["balanced", "none", "one", "1to1"]))
 def test_partitionings_and_ways_to_work(workshop: Workshop, flags: str, tmp_path: Path) -> None:
     """Every partitioning, with temporary files kept, pipes, and parallel generation."""
@@ -295,6 +296,7 @@ def test_flags_of_the_system_do_as_well(workshop: Workshop) -> None:
     assert {section.object for section in built.result.capture.links[0].sections if not section.pinned} == {"lto"}
 
 
+@pytest.mark.slow
 def test_a_seed_has_the_same_bytes_again_and_couples_systems(tmp_path: Path) -> None:
     """Functions that two systems share keep their relative order, though partitions and flags differ."""
     require("gcc", "gcc")
@@ -318,6 +320,7 @@ def test_a_seed_has_the_same_bytes_again_and_couples_systems(tmp_path: Path) -> 
     assert orders[0][0] != orders[0][1]
 
 
+@pytest.mark.slow
 def test_module_factors_where_modules_are_kept_apart(workshop: Workshop) -> None:
     """One partition to a module: modules move whole; where they are mixed the message says what to do."""
     require("gcc", "gcc")
@@ -349,6 +352,7 @@ def test_modules_that_are_mixed_are_the_reason_also_where_the_capture_is_there(w
     assert "'module-order' needs modules" in only_error(result)
 
 
+@pytest.mark.slow
 def test_thinlto_keeps_modules_apart(workshop: Workshop) -> None:
     """Each native object is made of one module, so module factors have their meaning."""
     programs_of("clang-thinlto")
@@ -362,6 +366,7 @@ def test_thinlto_keeps_modules_apart(workshop: Workshop) -> None:
     built.assert_all_print_as_stock()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TOOLCHAINS, indirect=True)  # in `make test` too
 def test_an_archive_found_by_its_name(workshop: Workshop, kind: str, tmp_path: Path) -> None:
     """-lpacked leads to intermediate code as its path does."""

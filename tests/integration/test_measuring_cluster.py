@@ -463,6 +463,7 @@ def test_unlike_processors_are_mixed_if_they_are_to_be(
         cluster_project.run(nodes, (1, 2, 3))
 
 
+@pytest.mark.slow
 def test_the_output_of_a_failed_execution_comes_back(cluster_project: ClusterProject) -> None:
     """To where it would be if it had failed here."""
     words = json.dumps(["sh", "-c", "echo as it was; echo bad >&2; exit 3", "sh", "{artefact}"])
@@ -477,6 +478,7 @@ def test_the_output_of_a_failed_execution_comes_back(cluster_project: ClusterPro
     assert {(log / "stderr").read_text() for log in logs} == {"bad\n"}
 
 
+@pytest.mark.slow
 def test_inputs_travel_whatever_they_are_called(cluster_project: ClusterProject) -> None:
     """Standard input, expected output, files, directories with links, and what a word of the command names."""
     project = cluster_project.shop.project
@@ -806,6 +808,7 @@ def _seen(benchmark: str, execution: Execution, text: str, project: Path) -> lis
     return [{pid: "own"}.get(fields[number], fields[number]) for number in (2, 3, 4, 5, 15, 16, 35, 37, 38)]
 
 
+@pytest.mark.slow
 def test_a_program_is_given_on_a_node_what_it_is_given_here(cluster_project: ClusterProject) -> None:
     """Environment, files, limits, signals, umask, CPUs, priority, session: nothing of the engine's worker."""
     config = cluster_project.config("[run]\nrandomise = []\n" + LOOK)

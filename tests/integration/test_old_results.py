@@ -115,6 +115,7 @@ def test_a_new_commit_has_no_results_yet(project, tmp_path):
     assert f"commit {second[:7]}" in project("analyse").stdout
 
 
+@pytest.mark.slow
 def test_a_configuration_that_is_restored_has_its_own_results_and_not_those_executed_last(project):
     project.run(seeds=4)
     project.configure(flags="-O2 -fno-omit-frame-pointer")
@@ -135,6 +136,7 @@ def test_a_configuration_that_is_restored_has_its_own_results_and_not_those_exec
     assert "old" in shown.stdout
 
 
+@pytest.mark.slow
 def test_a_changed_file_refuses_and_papers_beside_the_program_are_told(project):
     project.run()
     (project.source / "numbers.json").write_text("{}")
@@ -149,6 +151,7 @@ def test_a_changed_file_refuses_and_papers_beside_the_program_are_told(project):
     assert project.mean() == 36.0
 
 
+@pytest.mark.slow
 def test_a_capture_is_shown_by_its_id(project):
     project.run()
     first = json.loads(project("analyse", "--json").stdout)["evidence"]["systems"]
@@ -162,6 +165,7 @@ def test_a_capture_is_shown_by_its_id(project):
     assert ids["new"][:12] in unknown.stderr
 
 
+@pytest.mark.slow
 def test_results_without_their_sources_are_shown_and_it_is_told_what_was_not_compared(project, tmp_path):
     project.run()
     copied = tmp_path / "elsewhere"
@@ -180,6 +184,7 @@ def test_systems_whose_flags_make_no_difference_are_one_program(project):
     assert (row["conclusion"], row["verdict"]) == ("same program", "same program")
 
 
+@pytest.mark.slow
 def test_of_one_program_each_system_remembers_its_own_flags_and_commit(project):
     made = project.commit()
     project.configure("-O1 -DNOTHING")

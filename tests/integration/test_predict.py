@@ -56,6 +56,7 @@ def test_a_planted_effect_is_predicted_and_the_best_layout_is_better(planted, to
     assert analysis["n_binaries"] == 30
 
 
+@pytest.mark.slow
 def test_where_nothing_is_planted_nothing_is_predicted(planted):
     call = planted(slower=0)
     call("run", "--seeds", "20", "-q")
@@ -67,6 +68,7 @@ def test_where_nothing_is_planted_nothing_is_predicted(planted):
         assert " ".join(said.split()).count("no prediction: of layouts it was not fitted to") == 1
 
 
+@pytest.mark.slow
 def test_too_few_layouts_are_told_before_anything_is_drawn(planted):
     call = planted(slower=0.3)
     call("run", "--seeds", "8", "-q")

@@ -164,6 +164,7 @@ def test_the_programs_order_is_that_of_relink_mode_under_strip(units: Workshop) 
     assert in_order(relinked.path(1), NAMES) != in_order(relinked.path(IDENTITY), NAMES)
 
 
+@pytest.mark.slow
 def test_an_artefact_that_does_not_depend_on_the_program(gnu_units: Workshop) -> None:
     """If all seeds give one file, they are twins whatever the links inside the builds looked like."""
     result = gnu_units.build(f"{PLAIN} && echo constant > prog", seeds=[1, 2], build=REBUILD)
@@ -227,6 +228,7 @@ def test_a_build_that_always_fails_is_tried_once(gnu_units: Workshop) -> None:
     assert all(failure.log for failure in result.failures)
 
 
+@pytest.mark.slow
 def test_another_program_each_time(gnu_units: Workshop) -> None:
     """A build that puts something else into the code each time makes no layouts of one program: refused."""
     gnu_units.write(stamp__c="int stamp(int x) { return x * STAMP; }\n", main__c=main_calling("u0_5", "u1_5", "stamp"))
@@ -296,6 +298,7 @@ def test_several_artefacts_of_one_build(units: Workshop) -> None:
     assert printed[0] == printed[1] != b""
 
 
+@pytest.mark.slow
 def test_the_warnings_of_relink_mode(gnu_units: Workshop) -> None:
     """Objects that move as one piece, and libraries of the build that do not move, are told in both modes."""
     gnu_units.write(filler__c=many_functions(8, prefix="pad"), old__c=many_functions(3, prefix="old"))
@@ -430,6 +433,7 @@ def test_inspect_of_a_stripped_binary(gnu_units: Workshop) -> None:
     assert shown == in_order(plain.path(2), NAMES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("controls", first_fast(1, [True, False]))
 def test_the_document(gnu_units: Workshop, controls: bool) -> None:
     """--json tells what is proved of each binary, and the capture that its results are kept under."""

@@ -72,6 +72,7 @@ def all_together(found, seed) -> Coincidence:
     return proofs[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("toolchain", "flags"), kinds_of_programs(now="-Wl,-z,now -Wl,-E"))
 def test_what_two_systems_share_has_one_address(changed: Workshop, toolchain: str, flags: str) -> None:
     """Also where one of them needs more of the C library, so that its PLT, its dynamic tables and its GOT are larger."""
@@ -94,6 +95,7 @@ def test_what_two_systems_share_has_one_address(changed: Workshop, toolchain: st
     assert [ordinary[name] for name in SHARED] != [symbols(found["base"][IDENTITY].path)[name] for name in SHARED]
 
 
+@pytest.mark.slow
 def test_the_same_seed_is_the_same_bytes_and_the_other_coupling_is_as_ever(changed: Workshop, tmp_path: Path) -> None:
     """In a cache of its own, from the other system's side alone, and after layouts of the ordinary kind."""
     found = reconciled(changed, seeds=(1, 2))
@@ -108,6 +110,7 @@ def test_the_same_seed_is_the_same_bytes_and_the_other_coupling_is_as_ever(chang
         }
 
 
+@pytest.mark.slow
 def test_every_factor_goes_with_it(changed: Workshop) -> None:
     for factors in (["padding", "function-order"], ["module-order", "data-order"]):
         found = reconciled(changed, seeds=(1, 2), layout={**BY_ADDRESS, "factors": factors})
@@ -182,6 +185,7 @@ def test_random_pairs_of_programs(tmp_path: Path, toolchain: str, number: int) -
         assert {name: output(own[seed].path) for name, own in found.items()} == said
 
 
+@pytest.mark.slow
 def test_what_cannot_have_the_same_addresses_is_told_and_counted(changed: Workshop) -> None:
     """A program at fixed addresses and one that is not: each is built, and none of it is said to coincide."""
     systems = {"base": {"ldflags": "-no-pie"}, "head": {"cflags": "-O2 -DHEAD"}}
@@ -192,6 +196,7 @@ def test_what_cannot_have_the_same_addresses_is_told_and_counted(changed: Worksh
     assert f"0 of {said.functions} unchanged functions" in str(said)
 
 
+@pytest.mark.slow
 def test_what_is_not_where_it_was_agreed_to_be_is_counted_in_both(changed: Workshop) -> None:
     found = reconciled(changed, seeds=(1, 2))
     binaries = [own[seed] for own in found.values() for seed in (1, 2)]

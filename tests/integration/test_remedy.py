@@ -271,6 +271,7 @@ def test_the_erratum_of_one_processor_is_of_no_other(toolchain: str) -> None:
     assert elsewhere == here[:2]
 
 
+@pytest.mark.slow
 def test_what_makes_no_sense_is_one_clear_error(planted) -> None:
     call = planted(32, more='[systems.O2]\ntoolchain = "gcc"\ncflags = "-O2"\n[layout]\ncouple = "address"\n')
     coupled = call("explain", "--profiler", "callgrind", "--remedy").stdout

@@ -56,6 +56,7 @@ def filled(shop: Workshop) -> Workshop:
     return fill(shop)
 
 
+@pytest.mark.slow
 def test_building_twice_gives_the_same_bytes(filled: Workshop, tmp_path: Path) -> None:
     """Two captures of the same source in caches of their own have one id, and each seed the same bytes."""
     first = filled.built(COMMANDS)
@@ -66,6 +67,7 @@ def test_building_twice_gives_the_same_bytes(filled: Workshop, tmp_path: Path) -
     assert digests(first) == digests(second)
 
 
+@pytest.mark.slow
 def test_another_project_directory_gives_the_same_bytes(filled: Workshop, tmp_path: Path) -> None:
     """Where the project lies enters nothing."""
     first = filled.built(COMMANDS)
@@ -73,6 +75,7 @@ def test_another_project_directory_gives_the_same_bytes(filled: Workshop, tmp_pa
     assert digests(first) == digests(moved.built(COMMANDS))
 
 
+@pytest.mark.slow
 def test_seeds_do_not_depend_on_their_company(filled: Workshop, tmp_path: Path) -> None:
     """A seed linked alone, with one job, has the bytes it has among others linked side by side."""
     together = digests(filled.built(COMMANDS, seeds=range(1, 6)))
@@ -101,6 +104,7 @@ def test_new_seeds_need_the_capture_alone(filled: Workshop) -> None:
     assert filled.said == []
 
 
+@pytest.mark.slow
 def test_a_changed_source_is_captured_anew(filled: Workshop) -> None:
     """An edit of one file leads to another capture and other binaries; undone, the first ones are back."""
     before = filled.built(COMMANDS)
@@ -158,6 +162,7 @@ def test_a_capture_is_a_plain_record(filled: Workshop) -> None:
     assert "layoutrand: $ $CC -g -c *.c" in (folder / "build.log").read_text()
 
 
+@pytest.mark.slow
 def test_two_systems_of_equal_flags_share_one_capture(filled: Workshop) -> None:
     """The name of a system enters no key: equal builds are built once and their binaries are one."""
     config = filled.config(COMMANDS, systems={"one": {}, "two": {}, "other": {"cflags": "-O1"}})

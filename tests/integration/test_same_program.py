@@ -9,6 +9,7 @@ from warningkit import said
 from workshop import FILLER, LOADER, Workshop, output, plain_program, symbols
 
 
+@pytest.mark.slow
 def test_constructors_and_destructors_keep_their_order(shop: Workshop) -> None:
     """Static constructors run in link order and by priority in every layout, destructors in reverse."""
     unit = """
@@ -118,6 +119,7 @@ def test_the_same_weak_definition_is_chosen(shop: Workshop) -> None:
     built.assert_prints("b c 0")
 
 
+@pytest.mark.slow
 def test_exceptions_cross_reordered_functions(shop: Workshop) -> None:
     """Unwinding finds handlers and destructors however the functions it passes through are ordered."""
     shop.write(
@@ -202,6 +204,7 @@ def test_ifuncs_are_resolved(shop: Workshop, flags: str) -> None:
     built.assert_prints("3 4")
 
 
+@pytest.mark.slow
 def test_jump_tables_and_computed_gotos(shop: Workshop) -> None:
     """Tables of code addresses in read-only data follow the functions that they point into."""
     cases = "".join(f"case {k}: return x * {k * k + 1} + other(x, {k});\n" for k in range(24))

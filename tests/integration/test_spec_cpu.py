@@ -94,6 +94,7 @@ def changed(path: Path, old: str, new: str):
         path.write_text(text)
 
 
+@pytest.mark.slow
 def test_a_seed_is_executed_as_its_binary_and_measured(built, tmp_path):
     """Both benchmarks, all executables; only the time that SPEC reports is recorded."""
     prints = tmp_path / "fingerprints"
@@ -152,6 +153,7 @@ def test_every_seed_is_executed_as_its_own_binary_and_analysed(tmp_path):
     assert (count, len(spec.executions())) == (36, 36)  # all of it was there
 
 
+@pytest.mark.slow
 def test_nothing_of_the_suite_is_written_to(tmp_path):
     """Neither its config directory nor its benchmarks; a second call finds all of it in the cache."""
     spec = Project(tmp_path, systems={"O2": "-O2"}, benchmarks=["505.mcf_r"])
@@ -168,6 +170,7 @@ def test_nothing_of_the_suite_is_written_to(tmp_path):
     assert all(binary["cached"] for binary in spec.document("build", "--seeds", "1")["binaries"])
 
 
+@pytest.mark.slow
 def test_other_sources_of_the_suite_are_another_build(tmp_path):
     """What is compiled lies outside the build, and is part of its key."""
     spec = Project(tmp_path, systems={"O2": "-O2"}, benchmarks=["505.mcf_r"])
@@ -259,6 +262,7 @@ def test_an_execution_that_takes_too_long_is_ended(built):
     assert failure["status"] == "timeout"
 
 
+@pytest.mark.slow
 def test_a_hash_of_executables_that_is_no_sha256_is_told_once(tmp_path):
     """And the executions are proved by the files alone."""
     spec = Project(

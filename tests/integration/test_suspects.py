@@ -58,7 +58,7 @@ def test_a_planted_conflict_is_found_and_confirmed_in_layouts_that_took_no_part(
 
     # Of sets alone a simulated cache has anything: the one that is wrong here.
     assert first["cause"]["mechanism"] == "sets"
-    assert set(first["cause"]["not_seen"]) == {"line", "window", "fetch", "page", "branches"}
+    assert set(first["cause"]["not_seen"]) == {"line", "window", "fetch", "page", "aliasing"}
     assert first["cause"]["next"][:3] == ["layoutrand", "sweep", first["functions"][0]]
 
     confirmation = first["confirmation"]
@@ -109,6 +109,7 @@ def test_nothing_is_found_where_no_place_matters(layoutrand, tmp_path):
     assert same["warnings"][0] == "rounds is the same in all layouts"
 
 
+@pytest.mark.slow
 def test_too_few_layouts_are_said_to_be_so(layoutrand):
     call = layoutrand(PRINTED, seeds=5)
     found = call("explain", "--profiler", "callgrind", status=1)

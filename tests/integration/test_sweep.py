@@ -77,6 +77,7 @@ def elsewhere(one: Path, other: Path) -> set[str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("toolchain", "flags"), kinds_of_programs())
 def test_the_function_alone_is_moved(program: Workshop, toolchain: str, flags: str) -> None:
     """In the middle of a layout and at its ends, from identity and from a seed, each within a line and in a page."""
@@ -276,6 +277,7 @@ def layoutrand(tmp_path: Path):
     return call
 
 
+@pytest.mark.slow
 def test_a_planted_offset_is_found_said_and_drawn(layoutrand, tmp_path: Path) -> None:
     figure = tmp_path / "dose.svg"
     told = layoutrand("sweep", "warm", "--rounds", "5", "-o", figure)
@@ -302,6 +304,7 @@ def test_a_planted_offset_is_found_said_and_drawn(layoutrand, tmp_path: Path) ->
     assert "there are no results" in layoutrand("analyse", status=2).stderr
 
 
+@pytest.mark.slow
 def test_nothing_is_found_where_another_function_is_moved(layoutrand) -> None:
     told = layoutrand("sweep", "other", "--rounds", "6", "--json")
     document = json.loads(told.stdout)
@@ -329,6 +332,7 @@ def test_failed_executions_are_told_and_their_rounds_left_out(layoutrand, tmp_pa
     assert "offset 48: " in failed.stderr
 
 
+@pytest.mark.slow
 def test_what_makes_no_sense_is_one_clear_error(layoutrand, tmp_path: Path) -> None:
     for words, said in (
         (("cold",), "no function that can be placed is called 'cold'"),

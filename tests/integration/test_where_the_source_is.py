@@ -38,6 +38,7 @@ def source(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_two_revisions_of_a_repository_are_two_systems(source, tmp_path):
     """`repo` with a `rev` per system builds each at its own commit, which is recorded."""
     git("init", "-q", "-b", "main", cwd=source)
@@ -61,6 +62,7 @@ def test_two_revisions_of_a_repository_are_two_systems(source, tmp_path):
     assert hashes["old", "identity"] != hashes["new", "identity"]
 
 
+@pytest.mark.slow
 def test_a_work_tree_is_recorded_with_its_commit_and_whether_it_is_dirty(source, tmp_path):
     """A source directory inside a git work tree is recorded with commit and dirtiness."""
     git("init", "-q", "-b", "main", cwd=source)
@@ -115,6 +117,7 @@ def test_an_unknown_revision_is_an_error_that_names_it(source, tmp_path):
     assert "no-such" in done.stderr
 
 
+@pytest.mark.slow
 def test_in_place_builds_in_the_tree_itself(source, tmp_path):
     """`in_place` leaves the artefact in the user's tree and gives the binaries a copy would give."""
     outcomes = {}
@@ -130,6 +133,7 @@ def test_in_place_builds_in_the_tree_itself(source, tmp_path):
     assert (source / "toy").exists()
 
 
+@pytest.mark.slow
 def test_a_changed_source_makes_a_new_capture_and_an_excluded_file_does_not(source, tmp_path):
     """The capture follows the content of the source, except for what build.exclude leaves out."""
     (source / "notes.txt").write_text("one")
@@ -153,6 +157,7 @@ def test_a_changed_source_makes_a_new_capture_and_an_excluded_file_does_not(sour
     assert first["id"] == second["id"] != third["id"]
 
 
+@pytest.mark.slow
 def test_in_place_builds_do_not_disturb_each_other(source, tmp_path):
     """Stock and instrumented builds of one tree wait for each other; with their products excluded they are found again."""
     busy = source / "busy"
@@ -300,6 +305,7 @@ def test_choosing_no_system_is_an_error(versioned, tmp_path):
     assert "no system called 'main-O3'" in wrong["main-O3"].stderr and "did you mean 'main-O" in wrong["main-O3"].stderr
 
 
+@pytest.mark.slow
 def test_uncommitted_changes_of_a_repository_are_told(versioned, tmp_path):
     """What is built of build.repo is the commit; a tree that differs from it is said not to be."""
     (tmp_path / "up" / "main dir" / "a.c").write_text("int broken")

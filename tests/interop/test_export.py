@@ -255,6 +255,7 @@ def is_number(cell):
         return False
 
 
+@pytest.mark.slow
 @given(
     st.lists(ROWS, min_size=1, max_size=5, unique_by=lambda r: tuple(getattr(r, key) for key in (*PLACE, "metric"))),
     st.lists(FAILURES, max_size=3, unique_by=lambda f: tuple(getattr(f, key) for key in PLACE)),

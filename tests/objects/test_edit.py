@@ -226,6 +226,7 @@ def test_sections_of_the_same_name_get_names_of_their_own(tmp_path):
     assert relocation_lines(new) == relocation_lines(old)
 
 
+@pytest.mark.slow
 def test_an_object_with_more_sections_than_16_bits_number(tmp_path):
     """With more than 65,280 sections, symbols of the last ones keep their extended section index and the program runs."""
     count = 33_500  # one code and one relocation section each

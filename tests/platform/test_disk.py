@@ -49,6 +49,7 @@ def test_hash_of_abc():
     assert sha256_bytes(b"abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), JSON))
 def test_equal_values_have_equal_json(value):
     """The order in which a dictionary was filled does not matter."""

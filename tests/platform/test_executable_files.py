@@ -48,6 +48,7 @@ def slowly_entered(folder: Path) -> Path:
     return target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", [anew, with_the_mode_of_another, copied])
 def test_what_was_written_can_be_executed_at_once(write: Callable[[Path], None], tmp_path):
     """Without the lock some of the 600 are busy: a child that another thread starts still has the file open."""

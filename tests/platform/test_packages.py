@@ -107,6 +107,7 @@ def test_every_program_of_shipped_toolchains_has_a_package(tmp_path, release):
                 assert apt_command([program]) is not None, program
 
 
+@pytest.mark.slow
 def test_the_packages_exist_in_this_release():
     """Asked of the lists that are here already; where these are empty, or there is no apt, nothing can be asked."""
     known = shutil.which("apt-cache") and subprocess.run(["apt-cache", "pkgnames", "libc6"], capture_output=True).stdout

@@ -111,6 +111,7 @@ def test_the_one_script_is_small_and_the_only_one_that_is_allowed(tmp_path):
     assert not re.search(r"\b(eval|Function|innerHTML|fetch|import)\b", script)
 
 
+@pytest.mark.slow
 def test_without_the_script_there_is_nothing_that_only_it_could_do(tmp_path):
     page = page_of(recorded(tmp_path))
     text = render(page, script=False)

@@ -177,6 +177,7 @@ def simulated(rng, *, sd, is_stock_there):
     return found, {place: effects[name] for place, name in enumerate(found.blocks)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_stock_there", [True, False])
 def test_intervals_cover_and_alarms_are_rare(is_stock_there):
     rng, runs = np.random.default_rng(9), 800

@@ -187,6 +187,7 @@ def test_messages(a, b, arguments, message):
     assert message in str(error.value)
 
 
+@pytest.mark.slow
 def test_false_alarms_are_as_many_as_promised():
     """A/A over 4 benchmarks x 5 scores: 1,000 tests at 5 %, binomial bounds of 4 standard errors."""
     alarms = sum(

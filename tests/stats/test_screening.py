@@ -84,6 +84,7 @@ def test_a_response_that_does_not_vary_has_no_suspects():
     assert stats.explained_share(np.arange(20.0)[:, None], np.full(20, 3.0)) == 0
 
 
+@pytest.mark.slow
 def test_false_alarms_are_as_rare_as_asked_for():
     """Heavy tails and outliers included: at most 5 % of 400 (binomial, bound of 4 standard errors)."""
     rng = np.random.default_rng(6)
@@ -96,6 +97,7 @@ def test_false_alarms_are_as_rare_as_asked_for():
     assert alarms > 0
 
 
+@pytest.mark.slow
 def test_the_second_step_raises_as_few():
     """A strong cause is there and taken; nothing else may be, more often than the level."""
     rng = np.random.default_rng(7)

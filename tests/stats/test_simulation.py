@@ -22,6 +22,7 @@ def test_shape_is_highest_level_first():
     assert stats.simulate(_model(), (5, 4, 3), n_datasets=7).shape == (7, 5, 4, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["normal", "skewed", "bimodal", "rare"])
 def test_components_are_those_of_the_model(layout):
     data = stats.simulate(_model(layout), (4, 3, 3), n_datasets=4000, seed=1)

@@ -61,6 +61,7 @@ def test_coverage_counts_intervals_without_bounds():
     assert row.n_unbounded > 20
 
 
+@pytest.mark.slow
 def test_reduction_to_binaries_means_is_the_same_experiment():
     """Simulating all measurements or only the binaries' means: same coverage and same widths."""
     model = stats.HierarchicalModel(mean=100.0, sds=(2.0, 1.0, 1.0), layout="normal")
@@ -120,6 +121,7 @@ def test_flat_resampling_knows_no_binaries():
     assert _is_consistent(found[(30, 1), "FLAT"].alarms, 0.03, 0.09)
 
 
+@pytest.mark.slow
 def test_the_claim_of_the_readme():
     """Flat tests of repeated executions of one binary raise false alarms in most A/A comparisons; per-binary do not.
 

@@ -150,6 +150,7 @@ def test_intervals_of_the_mean_cover_where_binaries_lie_in_blocks():
     assert abs(covered - 0.95 * runs) < 3.5 * math.sqrt(0.05 * 0.95 * runs)
 
 
+@pytest.mark.slow
 def test_layouts_that_do_nothing_are_no_alarm_where_each_lies_in_a_block_of_its_own():
     rng, runs = np.random.default_rng(8), 800
     alarms = 0

@@ -113,6 +113,7 @@ def test_balanced_coefficients_are_those_of_the_report():
     assert expectation_coefficients(sample) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_unbalanced_three_levels_are_unbiased():
     """Method of moments on ragged data: the average over many data sets is the truth, within 4 standard errors."""
     rng = np.random.default_rng(3)

@@ -90,6 +90,7 @@ def test_an_unrepeated_level_has_no_interval():
         assert (found[0].low, found[2].low, found[2].high) == pytest.approx((two[0].low, two[1].low, two[1].high))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("binaries", "lost"), [(3, 1), (5, 1), (10, 12), (30, 1)])
 def test_coverage_after_lost_executions(binaries, lost):
     """1,000 normal data sets of 5 executions each, some lost: binomial bounds of 4 standard errors around 95 %."""

@@ -67,6 +67,7 @@ def test_suggestion_for_a_series_that_warms_up():
     )
 
 
+@pytest.mark.slow
 def test_steady_series_need_no_warmup():
     starts = [stats.suggest_warmup(_steady(seed=s), seed=s) for s in range(60)]
 

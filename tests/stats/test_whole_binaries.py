@@ -115,6 +115,7 @@ def test_false_alarms_stay_at_their_level_however_benchmarks_go_together(benchma
     assert abs(alarms / 1000 - 0.05) <= 4 * math.sqrt(0.05 * 0.95 / 1000)
 
 
+@pytest.mark.slow
 def test_benchmarks_by_themselves_raise_false_alarms():
     """What the test is for: the other one is for benchmarks that have nothing in common."""
     alarms = 0

@@ -101,6 +101,7 @@ def test_every_release_is_executed_and_read(project, version):
     assert recorded(root) == {name: 3 for name in names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", releases("2006-10-MR2", "23.11-MR1-chopin"))
 def test_a_single_iteration(project, version):
     root = project(version, ["ok"], iterations=1)
@@ -108,6 +109,7 @@ def test_a_single_iteration(project, version):
     assert recorded(root) == {"ok": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", releases("2006-10-MR2", "9.12-MR1", "23.11-MR1-chopin"))
 def test_iterations_until_they_converge(project, version):
     old = version.startswith("2006")
@@ -185,6 +187,7 @@ def test_missing_data_of_2311_is_told(project):
     assert "unpack the whole release" in reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suite", "reason"),
     [
@@ -215,6 +218,7 @@ def test_any_path_of_a_jar_will_do(project, version, jar):
     assert run(project(version, ["ok"], jar=jar))["failures"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", releases(*(version for version in VERSIONS if not version.startswith("2006"))))
 def test_a_callback_takes_nanoseconds(project, version):
     root = project(version, ["ok"], nanoseconds=True, warmup=0)
@@ -226,6 +230,7 @@ def test_a_callback_takes_nanoseconds(project, version):
     assert run(root)["executed"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", releases("23.11-chopin", "23.11-MR1-chopin"))
 def test_latencies_of_requests_are_metrics(project, version):
     root = project(version, ["lusearch", "ok"], latency=["simple", "metered"], warmup=0)

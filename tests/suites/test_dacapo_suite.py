@@ -392,6 +392,7 @@ def test_writing_the_suggested_warmup_makes_an_entry_of_its_own(project):
     assert "suite.warmup" not in json.dumps(again)
 
 
+@pytest.mark.slow
 def test_commands_that_are_about_builds_say_that_there_is_none(project):
     write_project(project, SUITE, {"a": {"prebuilt": "jdk", "args": "-Xint"}})
     for words in (["inspect", "a", "1"], ["exec", "--seed", "1", "--", "true"]):

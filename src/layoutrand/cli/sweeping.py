@@ -55,7 +55,7 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         str | None,
         typer.Option(
             metavar="MECHANISM",
-            help="Choose offsets at which this one alone differs: line, window, jcc, fetch, page, sets or branches.",
+            help="Choose offsets at which this one alone differs: line, window, jcc, fetch, page, sets or aliasing.",
         ),
     ] = None,
     profiler: Annotated[

@@ -81,7 +81,7 @@ _WORDS: Final = {
     "pages": "pages that the hot part of {0} lies on",
     "jcc": "hottest branches of {0} that cross or end at a multiple of 32 bytes",
     "fetch": "16-byte blocks under the hottest instructions of {0}",
-    "branches": "hot branches of {0} in 16-byte blocks modulo 16 KiB that hold hot ones of others",
+    "aliasing": "hot branches of {0} in 16-byte blocks modulo 16 KiB that hold hot ones of others",
     "distance": "distance between {0} and {1}",
     "sets": "L1I sets shared by {0} and {1}",
     "near": "hot code of {0} and {1} on one page",
@@ -135,7 +135,7 @@ def all_features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
             counted = counts_in_layouts(hotness, [f], starts)
             found += [
                 Feature(kind, (name,), "number", 0, np.array([each[kind] for each in counted]))
-                for kind in ("jcc", "fetch", "branches")
+                for kind in ("jcc", "fetch", "aliasing")
                 if kind in counted[0]
             ]
     for f, g in pairs(hotness):

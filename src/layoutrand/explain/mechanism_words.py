@@ -14,7 +14,7 @@ _MECHANISMS: Final = {
     "fetch": "loop alignment (16-byte blocks that its hottest instructions are fetched in)",
     "page": "instruction page straddle ({kib} KiB pages under its hottest instructions)",
     "sets": "instruction cache set conflict (its hot lines in sets that hold more than {ways} hot ones)",
-    "branches": "branch aliasing (its hot branches in 16-byte blocks modulo 16 KiB that hold hot ones of others)",
+    "aliasing": "branch aliasing (its hot branches in 16-byte blocks modulo 16 KiB that hold hot ones of others)",
 }
 
 

@@ -38,8 +38,8 @@ _LONGEST: Final = 15
 _JUMP: Final = 2
 """Bytes of a short jump, as a loop that is never left ends with."""
 
-MECHANISMS: Final = ("line", "window", "jcc", "fetch", "page", "sets", "branches")
-IN_COMMON: Final = frozenset({"sets", "branches"})
+MECHANISMS: Final = ("line", "window", "jcc", "fetch", "page", "sets", "aliasing")
+IN_COMMON: Final = frozenset({"sets", "aliasing"})
 """What functions do to each other: counts are many, and each by itself would be a class that nothing speaks against."""
 
 
@@ -90,7 +90,7 @@ def counts(code: HotCode, at: int) -> dict[str, float]:
     found["sets"] = _conflicts(np.unique((at + _bytes(code.executed, OFTEN)) // line), others, code.caches)
     taken = {other % STRIDE // BLOCK for other in code.other_branches}
     hot_ones = hot_branches(code.executed, code.branches, OFTEN)
-    found["branches"] = sum((at + each.at) % STRIDE // BLOCK in taken for each in hot_ones)
+    found["aliasing"] = sum((at + each.at) % STRIDE // BLOCK in taken for each in hot_ones)
     return {name: float(found[name]) for name in MECHANISMS if name in found}
 
 

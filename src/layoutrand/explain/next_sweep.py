@@ -10,7 +10,7 @@ from layoutrand.explain.offsets import LINE
 from layoutrand.explain.suspects import Explanation, Suspect
 from layoutrand.linkers.known import linker
 
-_WITHIN: Final = {"page": 4096, "sets": 4096, "branches": STRIDE}
+_WITHIN: Final = {"page": 4096, "sets": 4096, "aliasing": STRIDE}
 """Bytes within which such a mechanism repeats, where that is more than a line."""
 
 _STEPS: Final = 16
@@ -36,8 +36,8 @@ def _sweep(found: Explanation, suspect: Suspect, benchmark: str) -> tuple[str, .
     align = max(1, found.subject.link.sections[hot.section].align)
     candidates = () if suspect.cause is None else suspect.cause.candidates
     left = [each.mechanism for each in candidates if not each.out]
-    if left == ["branches"]:  # of equally far offsets hardly one may meet any
-        return (*_words(found, hot.name, benchmark), "--switch", "branches")
+    if left == ["aliasing"]:  # of equally far offsets hardly one may meet any
+        return (*_words(found, hot.name, benchmark), "--switch", "aliasing")
     within = max([LINE, *(_WITHIN.get(name, LINE) for name in left or (suspect.feature.kind,)), 2 * align])
     words = _words(found, hot.name, benchmark)
     if within > LINE:

@@ -82,7 +82,9 @@ def suspect_cause(
     told = left[0] if len(left) == 1 and left[0].share >= ENOUGH * whole else None
     if told is not None:
         nothing = np.zeros(len(response))
-        alone = left_in_classes(response, nothing, [table[told.mechanism][:, None]], n_permutations=PERMUTATIONS)
+        alone = left_in_classes(
+            response, nothing, designs=[table[told.mechanism][:, None]], n_permutations=PERMUTATIONS
+        )
         told = told if alone.p_value <= level else None
     return SuspectCause(
         mechanism=None if told is None else told.mechanism,
@@ -104,7 +106,7 @@ def _candidate(
     share = _share(met[:, None], response)
     if float((met - met.mean()) @ response) <= 0:
         return SuspectedMechanism(name, share, None, "more of it is not worse")
-    rest = left_in_classes(response, met, rivals, straight=name in IN_COMMON, n_permutations=PERMUTATIONS)
+    rest = left_in_classes(response, met, designs=rivals, straight=name in IN_COMMON, n_permutations=PERMUTATIONS)
     out = "layouts that meet as much of it differ by something else" if rest.p_value <= level else ""
     return SuspectedMechanism(name, share, rest.p_value, out)
 

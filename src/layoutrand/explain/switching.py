@@ -23,7 +23,7 @@ MOST: Final = 4
 """Offsets with the mechanism, and without it, at most."""
 
 FOUR_LINES: Final = Offsets(0, 255, None)
-RANGES: Final = {"page": Offsets(0, 4095, None), "sets": Offsets(0, 4095, None), "branches": Offsets(0, 16383, None)}
+RANGES: Final = {"page": Offsets(0, 4095, None), "sets": Offsets(0, 4095, None), "aliasing": Offsets(0, 16383, None)}
 """Where such offsets are looked for; for the others in `FOUR_LINES`, so that there are several like each other."""
 
 _FINEST: Final = 1024

@@ -37,8 +37,8 @@ class ClassRest:
 def left_in_classes(
     response: FloatArray,
     classes: FloatArray,
-    designs: Sequence[FloatArray],
     *,
+    designs: Sequence[FloatArray],
     straight: bool = False,
     n_permutations: int = 1999,
     seed: int = 0,
