@@ -59,8 +59,8 @@ def test_the_factor_that_the_effect_hangs_on_is_named(planted) -> None:
     found = attributed(call)
     code, data = found["factors"]
     assert (code["factor"], code["verdict"], code["n_seeds_of_both"]) == ("function-order", "most of it", 24)
-    assert code["share_bounds"][0] > 0.8
-    assert data["share_bounds"][1] < 0.2
+    assert code["share_bounds"][0] > 0.5
+    assert data["share_bounds"][1] < 0.5
     assert found["layout_sd"][0] > 0.02
 
     said = call("analyse", "--attribute").stdout
