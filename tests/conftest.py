@@ -44,8 +44,8 @@ OF_CI = (
 
 
 MANY_CASES = 3
-ONE_IN = 3
-"""Of a slow test with more cases than so many, CI takes each third."""
+ONE_IN = 5
+"""Of a slow test with more cases than so many, CI takes each fifth."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at marks
