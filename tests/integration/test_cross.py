@@ -168,6 +168,21 @@ def test_a_toolchain_that_somebody_chose_is_not_exchanged(tmp_path: Path) -> Non
     assert not (tmp_path / "layoutrand.toml").exists()
 
 
+def test_a_program_for_another_machine_that_is_not_laid_out_is_told(tmp_path: Path) -> None:
+    """Beside one of this machine, where somebody chose the toolchain."""
+    needed("gcc-aarch64")
+    (tmp_path / "Makefile").write_text(MAKEFILE % OF_THE_HOST["linked where it is seen"])
+    (tmp_path / "tool.c").write_text(
+        '#include <stdio.h>\nint main(void) { puts("int made(void) { return 42; }"); return 0; }\n'
+    )
+    (tmp_path / "main.c").write_text("int made(void); int main(void) { return made(); }\n")
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path.parent / "cache")}
+    made = layoutrand("init", "--toolchain", "gcc", cwd=tmp_path, env=env)
+    assert made.returncode == 0, made.stderr
+    assert "prog is for AArch64 (arm64), and toolchain 'gcc' builds for" in made.stderr
+    assert tomllib.loads((tmp_path / "layoutrand.toml").read_text())["build"]["artefacts"] == ["tool"]
+
+
 def test_assembled_code_is_for_the_same_processor(tmp_path: Path) -> None:
     """clang assembles for the machine that it is told, which the build's own words do not say."""
     needed("clang-aarch64")

@@ -109,7 +109,7 @@ class FirstBuild:
         name = ""
         nothing: list[BuildError] = []
         past_us: list[BuildError] = []
-        others: list[OtherMachine] = []
+        foreign: OtherMachine | None = None
         todo = deque(self._toolchains())
         while todo:
             toolchain = todo.popleft()
@@ -132,10 +132,10 @@ class FirstBuild:
                     self._remember(name, made, number)
                     return made
                 if made.other_machine:
-                    others.append(OtherMachine(made.other_machine))
-                    todo = deque() if len(others) > 1 else deque(self._cross(made.machine))
+                    todo = deque(self._cross(made.machine) if foreign is None else ())
+                    foreign = foreign or OtherMachine(made.other_machine)
                     if not todo:
-                        raise others[0]
+                        raise foreign
                     self.say(f"the build is for {made.machine}: it is made again for toolchain {todo[0]}")
                     break
                 if self.found.toolchain == "go":
@@ -143,7 +143,7 @@ class FirstBuild:
                 (past_us if made.is_past_us else nothing).append(made.error())
                 if made.is_past_us:
                     break
-            if not past_us and not others:
+            if not past_us and foreign is None:
                 break
         raise (past_us or nothing)[0]
 
@@ -214,6 +214,8 @@ class FirstBuild:
             unseen = _unseen(made, order.toolbox.toolchain, linked)
             if not linked or (unseen.other_machine and self._cross(unseen.machine)):
                 return unseen  # what is linked for this machine makes the rest
+            if unseen.other_machine and unseen.machine != words_of(os.uname().machine):
+                self.say(unseen.other_machine)
             first = next(self.choose.choices(made.tree, linked))
             right = self._toolchain_of(toolchain, order.toolbox, first.linker)
             if right == toolchain:
