@@ -5,8 +5,8 @@ processors, which is taken here as OpenJDK's source quotes it (`VM_Version::comp
 part with dotnet/runtime #13795: the paper itself was not to be had.  The erratum is SKX102 in the specification update
 of the first Xeon Scalable family (336065), and has other numbers in those of its kin.
 
-Since a microcode update the cache of decoded instructions leaves out code with a jump that crosses or ends at a multiple
-of 32 bytes.  Whether a machine has the update is not looked at: its times tell.
+Since a microcode update the cache of decoded instructions leaves out code with a jump that crosses, or ends at, a
+multiple of 32 bytes.  Whether a machine has the update is not looked at: its times tell.
 """
 
 from __future__ import annotations
