@@ -12,9 +12,9 @@ from layoutrand.build import prebuilt
 from layoutrand.build.artefact_layouts import (
     ArtefactTask,
     artefact_layouts,
-    linked_instead,
     permuting_of,
     refuse_immovable,
+    remarks_on_writing,
 )
 from layoutrand.build.binaries import as_failure
 from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
@@ -242,7 +242,7 @@ def _layouts(
         for task, (found, damaged_layouts) in zip(tasks, known, strict=True):
             notes += [BinaryMadeAgain(name, task.link.artefact, layout, "linked") for layout in damaged_layouts]
             rows[task.link.artefact] = artefact_layouts(task, wanted, found)
-            notes += linked_instead(task, rows[task.link.artefact])
+            notes += remarks_on_writing(task, rows[task.link.artefact])
             notes += [RecordedWarning(name, task.link.artefact, text) for text in task.link.warnings]
         for row in refuse_twins(refuse_immovable(tasks, rows)).values():
             results += row
