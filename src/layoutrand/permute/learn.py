@@ -85,7 +85,7 @@ def _learned(
         image=identity.binary.data,
         code=program.code,
         linker=program.linker,
-        tail=_tail(program, [identity, *probes]),
+        tails=_tails(program, [identity, *probes]),
         build_id=build_id.kind_of(geometries[0].skeleton, program.version),
         pieces=pieces,
         fields=_all([words, *values]),
@@ -198,8 +198,11 @@ def _all(parts: Sequence[Fields]) -> Fields:
     return Fields(*(getattr(whole, each.name)[order] for each in fields(Fields)))
 
 
-def _tail(program: LearnedProgram, links: Sequence[LearnedLink]) -> int:
-    """What the end of the code is aligned to: pieces without content may stand behind the last."""
+def _tails(program: LearnedProgram, links: Sequence[LearnedLink]) -> tuple[int, ...]:
+    """What the end of the code may be aligned to: pieces without content may stand behind the last.
+
+    There are several where pieces are aligned to nothing, so that their end is the same in any order.
+    """
     possible = set(ALIGNMENTS)
     for link in links:
         row = link.binary.sections[program.code]
@@ -208,6 +211,4 @@ def _tail(program: LearnedProgram, links: Sequence[LearnedLink]) -> int:
         possible = {step for step in possible if skeleton.rounded(last, step) == end}
     if not possible:
         raise NotPermuted("something follows the last piece of its code")
-    if len(possible) > 1:
-        raise NotPermuted("what the end of its code is aligned to cannot be told")
-    return min(possible)
+    return tuple(sorted(possible))
