@@ -262,8 +262,8 @@ def test_one_in_fifty_is_linked_too(gnu: Workshop, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("layout", "reason"),
     [
-        ({"factors": ["data-order"]}, "factors data-order take the linker"),
-        ({"factors": ["link-order"]}, "factors link-order take the linker"),
+        ({"factors": ["data-order"]}, "of layout.factors, data-order cannot be written where ld.bfd links"),
+        ({"factors": ["link-order"]}, "of layout.factors, link-order cannot be written where ld.bfd links"),
     ],
 )
 def test_factors_that_are_refused(gnu: Workshop, layout: dict[str, object], reason: str) -> None:

@@ -102,6 +102,6 @@ def test_what_is_not_understood_is_refused(program, monkeypatch):
         learn(facts, identity, link([0, 1, 2, 3, 4, 5], "--emit-relocs", "--defsym=unused=1", "--gc-sections"), probes)
     with pytest.raises(NotPermuted, match="cannot be told|differs"):
         learn(facts, identity, emitted, [probes[0], replace(probes[1], order=tuple(reversed(probes[1].order)))])
-    monkeypatch.setattr(learning, "_REFUSED", (".rodata",))
-    with pytest.raises(NotPermuted, match=r"it has \.rodata"):
+    monkeypatch.setattr(learning, "_REFUSED", {".rodata": "--rodata"})
+    with pytest.raises(NotPermuted, match=r"it has \.rodata; linked without --rodata it has none"):
         learn(facts, identity, emitted, probes)

@@ -130,7 +130,7 @@ class Permuting:
         if policy.by_address:
             return 'layouts are reconciled (layout.couple = "address")'
         if others := sorted(set(policy.drawn) - allowed):
-            return f"factors {', '.join(others)} take the linker ({link.linker})"
+            return f"of layout.factors, {', '.join(others)} cannot be written where {self._ld.path.name} links"
         if link.users_script:
             return "the build has a linker script of its own"
         if any(not is_code(section.kind) for section in link.sections):
