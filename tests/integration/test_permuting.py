@@ -202,6 +202,20 @@ def test_a_package_that_is_missing_may_be_installed(tmp_path: Path, monkeypatch:
     assert [binary.engine for binary in fourth.binaries] == ["permute"]
 
 
+def test_a_damaged_binary_is_written_again(gnu: Workshop) -> None:
+    """It is told so, and not that it was linked."""
+    sources(gnu)
+    first = gnu.built(COMMANDS, seeds=[1], controls=False, layout=ENGINE)
+    data = first.path(1).read_bytes()
+    first.path(1).chmod(0o755)
+    first.path(1).write_bytes(data[:-1] + b"x")
+    second = gnu.built(COMMANDS, seeds=[1], controls=False, layout=ENGINE)
+    assert [str(note) for note in second.result.notes] == [
+        "sys: the cached binary of prog, layout 1, was damaged; written again"
+    ]
+    assert second.path(1).read_bytes() == data
+
+
 def test_what_fails_while_it_is_learned_is_told(gnu: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it is, such as a full disk, the linker links; and it is tried again another time."""
     sources(gnu)

@@ -131,12 +131,12 @@ class ReferenceBuiltAgain(AnyWarning):
 
 @dataclass(frozen=True)
 class BinaryMadeAgain(AnyWarning):
-    """A binary that was in the cache, ``made`` anew by a link, or by a build in rebuild mode."""
+    """A binary that was in the cache, ``made`` anew: by a link, without one, or by a build in rebuild mode."""
 
     system: str
     artefact: str
     layout: LayoutName
-    made: Literal["linked", "built"]
+    made: Literal["linked", "written", "built"]
 
     def __str__(self) -> str:
         return (
