@@ -47,9 +47,9 @@ def link_of(binary, order):
     return LearnedLink(binary, tuple(order), address[back], rows[back])
 
 
-def learnable(folder):
+def learnable(folder, text=SOURCE, flags=FLAGS):
     """The program, identity, the same with --emit-relocs, and two more orders; and a function that links another."""
-    source = compiled(folder, "a.c", SOURCE, *FLAGS)
+    source = compiled(folder, "a.c", text, *flags)
     object_ = elf.read(source.read_bytes(), name="a.o")
     code = [number for number, name in enumerate(object_.section_names) if name.startswith(".text.")]
     marks = {place: edit.Mark(number, edit.section_name(number)) for number, place in enumerate(code)}

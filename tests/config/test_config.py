@@ -184,6 +184,19 @@ WRONG = {
         MINIMAL + '[systems.other]\n[layout]\ncouple = "address"\nfactors = ["linker-shuffle"]\n',
         'layout: linker-shuffle leaves addresses to others than layoutrand, so it cannot go with couple = "address"',
     ),
+    "layouts of rebuilt systems written": (
+        changed("build", 'mode = "rebuild"') + '[layout]\nengine = "permute"\n',
+        'layout.engine: "permute" needs captures, so it cannot go with build.mode = "rebuild"',
+    ),
+    "layouts of prebuilt systems written": (
+        MINIMAL.replace("[systems.a]\n", '[systems.a]\nprebuilt = "/x"\n') + '[layout]\nengine = "permute"\n',
+        'layout.engine: "permute" needs captures, and prebuilt systems have none: leave it out',
+    ),
+    "layouts of a JDK written": (
+        MINIMAL.replace("[systems.a]\n", '[systems.a]\nprebuilt = "/x"\n')
+        + '[layout]\nengine = "permute"\nfactors = ["heap-base"]\n',
+        'layout.engine: "permute" writes what a linker would, and heap-base takes no linker: leave it out',
+    ),
     "unknown classes": (MINIMAL + '[layout]\nclasses = "kept"\n', "layout.classes: must be 'keep' or 'mix' (given: 'kept')"),
     "flags with an open quote": (
         changed("systems.a", """cflags = "-DX='a" """), "systems.a.cflags: cannot be split into words as a shell does: no closing quotation (given: \"-DX='a\")",

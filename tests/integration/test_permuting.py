@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from layoutrand.build import permuting
 from layoutrand.build.build_document import build_document
 from layoutrand.build.build_warnings import NotPermutedButLinked
+from layoutrand.errors import CacheError
 from layoutrand.model import Binary
 from layoutrand.permute import build_id, fields
 from workshop import Built, Workshop, main_calling, many_functions
@@ -152,7 +154,7 @@ def test_what_is_missing_for_a_build_id(gnu: Workshop, monkeypatch: pytest.Monke
 
 
 def test_what_is_learned_is_kept(gnu: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second build reads it; a damaged file is learned anew."""
+    """A second build reads it; where it is damaged, that is told, and it is learned anew."""
     sources(gnu)
     gnu.built(COMMANDS, seeds=[1], controls=False, layout=ENGINE)
     learned = []
@@ -160,12 +162,78 @@ def test_what_is_learned_is_kept(gnu: Workshop, monkeypatch: pytest.MonkeyPatch)
     second = gnu.build(COMMANDS, seeds=[2], controls=False, layout=ENGINE)
     assert not learned
     assert [binary.engine for binary in second.binaries] == ["permute"]
+    assert not second.notes
     monkeypatch.undo()
     [table] = gnu.cache.glob("captures/*/0/permute-*.npz")
     table.write_bytes(table.read_bytes()[:-30])
     third = gnu.build(COMMANDS, seeds=[3], controls=False, layout=ENGINE)
     assert [binary.engine for binary in third.binaries] == ["permute"]
     assert not third.failures
+    [note] = third.notes
+    assert "what was learned of prog, to write its layouts without the linker, was damaged in the cache" in str(note)
+    [record] = gnu.cache.glob("keys/permute-*.json")
+    record.write_bytes(record.read_bytes()[:-30])
+    fourth = gnu.build(COMMANDS, seeds=[4], controls=False, layout=ENGINE)
+    assert fourth.notes == third.notes
+    fifth = gnu.build(COMMANDS, seeds=[5], controls=False, layout=ENGINE)
+    assert not fifth.notes
+
+
+def test_a_package_that_is_missing_may_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For want of it layouts are linked, and the reason told; as soon as it is there they are written."""
+    pytest.importorskip("xxhash")
+    shop = Workshop(tmp_path / "project", tmp_path / "cache", "lld-14")
+    sources(shop)
+    monkeypatch.setitem(sys.modules, "xxhash", None)
+    layout, system = {**ENGINE}, {"ldflags": "-Wl,--build-id"}
+    first = shop.build(COMMANDS, seeds=[1], controls=False, layout=layout, system=system)
+    assert [binary.engine for binary in first.binaries] == ["link"]
+    assert "pip install 'layoutrand[permute]'" in str(first.notes)
+    monkeypatch.undo()
+    second = shop.build(COMMANDS, seeds=[2], controls=False, layout=layout, system=system)
+    assert [binary.engine for binary in second.binaries] == ["permute"]
+    assert not second.notes
+    monkeypatch.setitem(sys.modules, "xxhash", None)  # of what was learned, too
+    third = shop.build(COMMANDS, seeds=[3], controls=False, layout=layout, system=system)
+    assert [binary.engine for binary in third.binaries] == ["link"]
+    assert "pip install 'layoutrand[permute]'" in str(third.notes)
+    monkeypatch.undo()
+    fourth = shop.build(COMMANDS, seeds=[4], controls=False, layout=layout, system=system)
+    assert [binary.engine for binary in fourth.binaries] == ["permute"]
+
+
+def test_a_damaged_binary_is_written_again(gnu: Workshop) -> None:
+    """It is told so, and not that it was linked."""
+    sources(gnu)
+    first = gnu.built(COMMANDS, seeds=[1], controls=False, layout=ENGINE)
+    data = first.path(1).read_bytes()
+    first.path(1).chmod(0o755)
+    first.path(1).write_bytes(data[:-1] + b"x")
+    second = gnu.built(COMMANDS, seeds=[1], controls=False, layout=ENGINE)
+    assert [str(note) for note in second.result.notes] == [
+        "sys: the cached binary of prog, layout 1, was damaged; written again"
+    ]
+    assert second.path(1).read_bytes() == data
+
+
+def test_what_fails_while_it_is_learned_is_told(gnu: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it is, such as a full disk, the linker links; and it is tried again another time."""
+    sources(gnu)
+
+    def full(*_: object) -> None:
+        raise CacheError("the disk is full")
+
+    monkeypatch.setattr(permuting, "learn", full)
+    first = gnu.build(COMMANDS, seeds=[1, 2], controls=False, layout=ENGINE)
+    assert {binary.engine for binary in first.binaries} == {"link"}
+    [note] = first.notes
+    assert str(note) == (
+        "sys: 2 layouts of prog were linked, and not written without the linker "
+        '(layout.engine = "permute"): the disk is full'
+    )
+    monkeypatch.undo()
+    second = gnu.build(COMMANDS, seeds=[3], controls=False, layout=ENGINE)
+    assert [binary.engine for binary in second.binaries] == ["permute"]
 
 
 def test_a_wrong_distance_is_found(gnu: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,8 +276,8 @@ def test_one_in_fifty_is_linked_too(gnu: Workshop, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("layout", "reason"),
     [
-        ({"factors": ["data-order"]}, "factors data-order take the linker"),
-        ({"factors": ["link-order"]}, "factors link-order take the linker"),
+        ({"factors": ["data-order"]}, "of layout.factors, data-order cannot be written where ld.bfd links"),
+        ({"factors": ["link-order"]}, "of layout.factors, link-order cannot be written where ld.bfd links"),
     ],
 )
 def test_factors_that_are_refused(gnu: Workshop, layout: dict[str, object], reason: str) -> None:

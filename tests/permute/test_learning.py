@@ -13,7 +13,7 @@ from layoutrand.permute import learn as learning
 from layoutrand.permute.learn import learn, prove
 from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.write import written
-from permutekit import learnable
+from permutekit import FLAGS, SOURCE, learnable
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +33,21 @@ def test_every_tenth_order_is_the_linkers(program, table):
     link = program[4]
     for order in list(itertools.permutations(range(6)))[::24]:
         prove(table, link(order), order)
+
+
+def test_code_that_ends_at_one_place_in_any_order(tmp_path):
+    """What that is aligned to cannot be told, and makes no difference; where it would, it is refused."""
+    flags = (*FLAGS, "-Os", "-fno-align-functions")
+    size = int(learnable(tmp_path, SOURCE, flags)[0].size.sum())
+    filler = f'asm(".section .text.filler, \\"ax\\"\\n.skip {64 + -size % 64}, 0x90\\n.text");'
+    *facts, link = learnable(tmp_path, SOURCE + filler, flags)
+    table = learn(*facts)
+    assert table.tails == (1, 2, 4, 8, 16, 32, 64)
+    order = [6, 4, 5, 1, 0, 3, 2]
+    prove(table, link(order), order)
+    assert LearnedTable.of_stored(table.stored()).tails == table.tails
+    with pytest.raises(NotPermuted, match="what the end of its code is aligned to cannot be told"):
+        written(table, order, [1] * len(order))
 
 
 def test_what_is_kept_gives_the_same(table):
@@ -87,6 +102,6 @@ def test_what_is_not_understood_is_refused(program, monkeypatch):
         learn(facts, identity, link([0, 1, 2, 3, 4, 5], "--emit-relocs", "--defsym=unused=1", "--gc-sections"), probes)
     with pytest.raises(NotPermuted, match="cannot be told|differs"):
         learn(facts, identity, emitted, [probes[0], replace(probes[1], order=tuple(reversed(probes[1].order)))])
-    monkeypatch.setattr(learning, "_REFUSED", (".rodata",))
-    with pytest.raises(NotPermuted, match=r"it has \.rodata"):
+    monkeypatch.setattr(learning, "_REFUSED", {".rodata": "--rodata"})
+    with pytest.raises(NotPermuted, match=r"it has \.rodata; linked without --rodata it has none"):
         learn(facts, identity, emitted, probes)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from layoutrand.build.binaries import cached_binary
 from layoutrand.build.build_setup import BuildSetup, LinkingNodes, threads
-from layoutrand.build.build_warnings import NotPermutedButLinked
+from layoutrand.build.build_warnings import LearnedAgain, NotPermutedButLinked
 from layoutrand.build.linking import Linking, Reference
 from layoutrand.build.permuting import Permuting
 from layoutrand.cache.capture_record import Capture, CapturedLink
@@ -99,15 +99,16 @@ def permuting_of(setup: BuildSetup, capture: Capture, number: int, ld: Tool) -> 
     return Permuting(setup.cache, capture, number, policy, ld) if here else None
 
 
-def linked_instead(task: ArtefactTask, row: Sequence[Binary | BuildFailure]) -> list[AnyWarning]:
-    """What there is to say where layouts were to be written, and were linked."""
+def remarks_on_writing(task: ArtefactTask, row: Sequence[Binary | BuildFailure]) -> list[AnyWarning]:
+    """What there is to say where layouts were to be written without the linker."""
     if task.setup.config.layout.engine != "permute":
         return []
-    permuting = task.linking.permuting
+    permuting, names = task.linking.permuting, (task.linking.capture.system, task.link.artefact)
+    remarks: list[AnyWarning] = [LearnedAgain(*names)] if permuting is not None and permuting.lost else []
     seeds = [each for each in row if isinstance(each, Binary) and isinstance(each.layout, int) and not each.cached]
     linked = sum(binary.engine == "link" for binary in seeds)
     reason = "nodes of a cluster make them" if permuting is None else permuting.refused
-    return [NotPermutedButLinked(task.linking.capture.system, task.link.artefact, reason, linked)] if linked else []
+    return [*remarks, NotPermutedButLinked(*names, reason, linked)] if linked else remarks
 
 
 def refuse_immovable(

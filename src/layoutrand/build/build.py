@@ -12,9 +12,9 @@ from layoutrand.build import prebuilt
 from layoutrand.build.artefact_layouts import (
     ArtefactTask,
     artefact_layouts,
-    linked_instead,
     permuting_of,
     refuse_immovable,
+    remarks_on_writing,
 )
 from layoutrand.build.binaries import as_failure
 from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
@@ -240,9 +240,13 @@ def _layouts(
         gc.freeze()  # a capture's sections live as long as the process: no search for garbage among them at each link
         rows = {}
         for task, (found, damaged_layouts) in zip(tasks, known, strict=True):
-            notes += [BinaryMadeAgain(name, task.link.artefact, layout, "linked") for layout in damaged_layouts]
-            rows[task.link.artefact] = artefact_layouts(task, wanted, found)
-            notes += linked_instead(task, rows[task.link.artefact])
+            rows[task.link.artefact] = row = artefact_layouts(task, wanted, found)
+            written = {each.layout for each in row if isinstance(each, Binary) and each.engine == "permute"}
+            notes += [
+                BinaryMadeAgain(name, task.link.artefact, layout, "written" if layout in written else "linked")
+                for layout in damaged_layouts
+            ]
+            notes += remarks_on_writing(task, row)
             notes += [RecordedWarning(name, task.link.artefact, text) for text in task.link.warnings]
         for row in refuse_twins(refuse_immovable(tasks, rows)).values():
             results += row

@@ -46,8 +46,25 @@ class NotPermutedButLinked(AnyWarning):
     linked: int
 
     def __str__(self) -> str:
-        layouts = "layout was" if self.linked == 1 else "layouts were"
-        return f"{self.system}: {self.linked} {layouts} linked of {self.artefact}, and not written: {self.reason}"
+        layouts = f"layout of {self.artefact} was" if self.linked == 1 else f"layouts of {self.artefact} were"
+        return (
+            f"{self.system}: {self.linked} {layouts} linked, and not written without the linker "
+            f'(layout.engine = "permute"): {self.reason}'
+        )
+
+
+@dataclass(frozen=True)
+class LearnedAgain(AnyWarning):
+    """An artefact of which it was known how its layouts are written without the linker, damaged in the cache."""
+
+    system: str
+    artefact: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.system}: what was learned of {self.artefact}, to write its layouts without the linker, was damaged "
+            "in the cache; learned again"
+        )
 
 
 @dataclass(frozen=True)
@@ -114,12 +131,12 @@ class ReferenceBuiltAgain(AnyWarning):
 
 @dataclass(frozen=True)
 class BinaryMadeAgain(AnyWarning):
-    """A binary that was in the cache, ``made`` anew by a link, or by a build in rebuild mode."""
+    """A binary that was in the cache, ``made`` anew: by a link, without one, or by a build in rebuild mode."""
 
     system: str
     artefact: str
     layout: LayoutName
-    made: Literal["linked", "built"]
+    made: Literal["linked", "written", "built"]
 
     def __str__(self) -> str:
         return (

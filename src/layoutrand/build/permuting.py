@@ -20,7 +20,7 @@ from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.store import Cache
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.config.toolchain import version_number
-from layoutrand.errors import BuildError, FeatureUnsupported, LayoutNotApplied, NotPermuted
+from layoutrand.errors import LayoutNotApplied, LayoutrandError, NotPermuted, ToolNotFound
 from layoutrand.layout.keyed import keyed_uniform
 from layoutrand.layout.order import PADDING, TEXT_OFFSET
 from layoutrand.link.codecheck import placed_addresses
@@ -71,6 +71,8 @@ class Permuting:
         self._compared = False
         self.refused = self._refusal()
         """Why layouts are linked; "" where they are written."""
+        self.lost = False
+        """Whether what was learned earlier was damaged in the cache."""
 
     @property
     def link(self) -> CapturedLink:
@@ -88,8 +90,8 @@ class Permuting:
         begin = time.perf_counter()
         try:
             data = written(self._table, layout.order, layout.gaps)
-        except NotPermuted as error:
-            self._refuse(str(error))
+        except (NotPermuted, ToolNotFound) as error:
+            self._refuse(error)
             return None
         assert isinstance(layout.name, int)
         again |= is_linked_again(layout.name, self.link.artefact)
@@ -100,14 +102,22 @@ class Permuting:
         if made.data == linked.data:
             return
         where = first_difference(made.data, linked)
-        self._refuse(f"a file that was written so differed from the linker's {where}")
-        raise LayoutNotApplied(f'what layout.engine = "permute" wrote differs from the linker\'s file {where}')
+        self._refuse(NotPermuted(f"a file that was written so differed from the linker's {where}"))
+        raise LayoutNotApplied(
+            f'what layout.engine = "permute" wrote differs from the linker\'s file {where}. That is a fault of '
+            'layoutrand. The next call links this layout; with layout.engine = "link" and another LAYOUTRAND_CACHE all '
+            "are linked that were written before, too"
+        )
 
-    def _refuse(self, reason: str) -> None:
-        """From now on layouts of this capture are linked."""
+    def _refuse(self, error: LayoutrandError) -> None:
+        """From now on layouts are linked: of this capture for good, if the reason lies in the program."""
         with self._lock:
-            self.refused = reason
-        self._cache.remember(self._key(), {"refused": reason})
+            self.refused = str(error)
+        self._remember_refusal(error)
+
+    def _remember_refusal(self, error: LayoutrandError) -> None:
+        if isinstance(error, NotPermuted):  # a link that failed may succeed another time, and a package be installed
+            self._cache.remember(self._key(), {"refused": str(error)})
 
     def _refusal(self) -> str:
         """What can be told before anything is linked."""
@@ -120,7 +130,7 @@ class Permuting:
         if policy.by_address:
             return 'layouts are reconciled (layout.couple = "address")'
         if others := sorted(set(policy.drawn) - allowed):
-            return f"factors {', '.join(others)} take the linker ({link.linker})"
+            return f"of layout.factors, {', '.join(others)} cannot be written where {self._ld.path.name} links"
         if link.users_script:
             return "the build has a linker script of its own"
         if any(not is_code(section.kind) for section in link.sections):
@@ -133,20 +143,23 @@ class Permuting:
     def _know(self, link_it: LinkIt, scratch: Path) -> None:
         """Read what was learned of the program, or learn it."""
         self._known = True
-        record = self._cache.recall(self._key()) or {}
-        if reason := record.get("refused"):
+        record, state = self._cache.look_up(self._key())
+        if reason := (record or {}).get("refused"):
             self.refused = str(reason)
             return
         path = self._cache.capture_path(self._capture.id) / str(self._number) / _TABLE
-        self._table = _stored(path, record)
+        try:
+            self._table = _stored(path, record or {})
+        except NotPermuted:
+            self.lost = True
         if self._table is not None:
             return
+        self.lost |= state not in ("whole", "none")
         try:
             self._table = self._learn(link_it, scratch)
-        except (NotPermuted, FeatureUnsupported, BuildError) as error:
+        except LayoutrandError as error:  # whatever it is, the linker does without
             self.refused = str(error)
-            if isinstance(error, NotPermuted):  # a link that failed may succeed another time
-                self._cache.remember(self._key(), {"refused": self.refused})
+            self._remember_refusal(error)
             return
         with cache_errors("write", path):
             data = self._table.stored()
@@ -203,16 +216,15 @@ def _marks(binary: elf.Elf) -> tuple[Any, Any, Any, Any]:
 
 
 def _stored(path: Path, record: Mapping[str, Any]) -> LearnedTable | None:
-    """What was learned before; None where that is not there, or not what was written."""
+    """What was learned before; None where that is not there.  Raises `NotPermuted` for what is not what was written."""
     if "sha256" not in record:
         return None
     try:
         data = content_of_regular(path, largest=PROGRAM)
-    except OSError:
+    except FileNotFoundError:  # the capture was made again since
         return None
+    except OSError as error:
+        raise NotPermuted(f"what was learned of it is damaged ({error})") from error
     if sha256_bytes(data) != record["sha256"]:
-        return None
-    try:
-        return LearnedTable.of_stored(data)
-    except NotPermuted:  # of a layoutrand that checked less
-        return None
+        raise NotPermuted("what was learned of it is damaged")
+    return LearnedTable.of_stored(data)

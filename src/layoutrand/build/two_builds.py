@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from layoutrand.build.binaries import as_failure, cached_binary, store_stock
 from layoutrand.build.build_setup import BuildSetup
@@ -22,6 +24,8 @@ from layoutrand.model import STOCK, Binary, BuildFailure
 from layoutrand.platform.disk import cache_errors
 from layoutrand.suites.expand import build_tools
 from layoutrand.warning import AnyWarning
+
+_Taken = TypeVar("_Taken")
 
 
 @dataclass(frozen=True)
@@ -89,28 +93,40 @@ def captured_system(setup: BuildSetup, name: str) -> CapturedSystem:
     """The system's capture, from the cache or made now."""
     notes: list[AnyWarning] = []
     cache = setup.cache
-    again = None
+    is_built = False
     try:
         order = find_order(setup, name, "capture")
         with cache.lock(f"capture-{order.key[:32]}"), cache_errors("use", cache.root):
             made, recorded = recall_capture(cache, order)
             cached = made is not None
             if made is None:
-                setup.failed.refuse(setup.config, name)
-                again = TellsWhy(setup, order)
-                say = setup.progress.say
-                try:
-                    with setup.turns.taken(setup.jobs):
-                        made = capture(order, cache, setup.runner, jobs=setup.jobs, say=say, building=again)
-                finally:
+
+                def note(built: bool) -> None:
+                    nonlocal is_built
+                    is_built = built
                     if recorded != "none":
-                        notes.append(CaptureBuiltAgain(name, record=recorded, is_built=again.is_built))
+                        notes.append(CaptureBuiltAgain(name, record=recorded, is_built=built))
+
+                made = _made(setup, order, capture, note)
             remember_build(setup, order)
-        is_built = again is not None and again.is_built
         return CapturedSystem(made, order.toolbox.tools["ld"], order, cached, None, tuple(notes), is_built)
     except LayoutrandError as error:
         setup.failed.note(setup.config, name, error)
         return CapturedSystem(None, None, None, False, error, tuple(notes))
+
+
+def _made(setup: BuildSetup, order: BuildOrder, take: Callable[..., _Taken], note: Callable[[bool], None]) -> _Taken:
+    """What ``take`` takes of the build, made when it is its turn, or kept since earlier.
+
+    ``note`` is told whether a build was made, of one that failed, too.
+    """
+    setup.failed.refuse(setup.config, order.recipe.system)
+    again = TellsWhy(setup, order)
+    try:
+        with setup.turns.taken(setup.jobs):
+            return take(order, setup.cache, setup.runner, jobs=setup.jobs, say=setup.progress.say, building=again)
+    finally:
+        note(again.is_built)
 
 
 def stock_binaries(setup: BuildSetup, name: str) -> StockBinaries:
@@ -133,16 +149,13 @@ def _found_stock(setup: BuildSetup, name: str) -> StockBinaries:
             if all(found):
                 remember_build(setup, order)
                 return StockBinaries([binary for binary in found if binary], notes)
-            setup.failed.refuse(setup.config, name)
-            again = TellsWhy(setup, order)
-            say = setup.progress.say
-            try:
-                with setup.turns.taken(setup.jobs):
-                    made = build_stock(order, cache, setup.runner, jobs=setup.jobs, say=say, building=again)
-            finally:
-                absent = [key for key, binary in zip(keys.values(), found, strict=True) if binary is None]
+            absent = [key for key, binary in zip(keys.values(), found, strict=True) if binary is None]
+
+            def note(built: bool) -> None:
                 if any(map(cache.has_entry, absent)):
-                    notes.append(StockBuiltAgain(name, is_built=again.is_built))
+                    notes.append(StockBuiltAgain(name, is_built=built))
+
+            made = _made(setup, order, build_stock, note)
             stored = [store_stock(cache, name, artefact, keys[artefact], data) for artefact, data in made.items()]
             remember_build(setup, order)
             return StockBinaries(list(stored), notes)

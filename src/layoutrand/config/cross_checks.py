@@ -63,9 +63,16 @@ def _coupled(table: Mapping[str, Any]) -> Iterator[str]:
 
 def _engine(table: Mapping[str, Any]) -> Iterator[str]:
     """Layouts are written from a capture alone."""
-    asked = table_at(table, "layout").get("engine") == "permute"
-    if asked and table_at(table, "build").get("mode") == "rebuild":
+    if table_at(table, "layout").get("engine") != "permute":
+        return
+    if table_at(table, "build").get("mode") == "rebuild":
         yield 'layout.engine: "permute" needs captures, so it cannot go with build.mode = "rebuild"'
+    factors, systems = table_at(table, "layout").get("factors"), table_at(table, "systems").values()
+    asked = factors_of_a_jdk(factors) if isinstance(factors, list) else ()
+    if asked:
+        yield f'layout.engine: "permute" writes what a linker would, and {asked[0]} takes no linker: leave it out'
+    elif systems and all(isinstance(system, dict) and "prebuilt" in system for system in systems):
+        yield 'layout.engine: "permute" needs captures, and prebuilt systems have none: leave it out'
 
 
 def _labels(table: Mapping[str, Any]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from typing import Final
 
 from layoutrand.layout.order import draw, identity_bytes
 from layoutrand.model import Layout, LayoutName, Section
+from layoutrand.objects import elf
 from layoutrand.objects.fillers import filler
 from layoutrand.objects.kinds import PLAIN, is_code
 
@@ -128,7 +129,7 @@ def rooms(sides: Sequence[Side], pairs: Pairs, padding: int) -> dict[str, Room]:
     found = {}
     for of in dict.fromkeys(of for mine in items for of in mine):
         align = max(align for mine in items for _, _, align in mine.get(of, []))
-        found[of] = Room(_up(max(_most(mine.get(of, [])) for mine in items), align), align)
+        found[of] = Room(elf.rounded(max(_most(mine.get(of, [])) for mine in items), align), align)
     return found
 
 
@@ -157,7 +158,7 @@ def requested(
         end = 0
         for number, offset in stretches[of]:
             section = side.sections[number]
-            if _up(end, section.align) != offset:
+            if elf.rounded(end, section.align) != offset:
                 fill(of, offset - end)
             order.append(number)
             end = offset + section.size
@@ -213,7 +214,7 @@ def _put(side: Side, number: int, lowest: int, stretches: dict[str, Stretch], en
     """The section at the first offset from ``lowest`` on that its alignment allows."""
     section = side.sections[number]
     of = stretch_of(section.kind)
-    offset = _up(lowest, section.align)
+    offset = elf.rounded(lowest, section.align)
     stretches.setdefault(of, []).append((number, offset))
     ends[of] = offset + section.size
 
@@ -228,7 +229,7 @@ def _put_pair(
     """The sections of a row at one offset on all sides: behind the side that has come farthest."""
     own = [side.sections[n] for side, n in zip(sides, row, strict=True)]
     of = stretch_of(own[0].kind)
-    begin = _up(max(end.get(of, 0) for end in ends) + gap, max(section.align for section in own))
+    begin = elf.rounded(max(end.get(of, 0) for end in ends) + gap, max(section.align for section in own))
     for side, n, stretch, end in zip(sides, row, stretches, ends, strict=True):
         _put(side, n, begin, stretch, end)
 
@@ -241,14 +242,12 @@ def _most(items: Sequence[tuple[int, int, int]]) -> int:
     sums is taken.
     """
     powers = [1 << bit for bit in range(max((align for _, _, align in items), default=1).bit_length())]
-    return min(sum(_up(gap, a) + _up(size, a) + max(0, align - a) for gap, size, align in items) for a in powers)
+    return min(
+        sum(elf.rounded(gap, a) + elf.rounded(size, a) + max(0, align - a) for gap, size, align in items)
+        for a in powers
+    )
 
 
 def stretch_of(kind: str) -> str:
     """The stretch that sections of the kind are in, as the kind of its fillers."""
     return PLAIN if is_code(kind) else kind
-
-
-def _up(value: int, align: int) -> int:
-    step = max(1, align)
-    return -(-value // step) * step

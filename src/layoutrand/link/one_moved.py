@@ -97,9 +97,9 @@ def make_hole(base: elf.Elf, link: CapturedLink, code: Code, section: int, perio
     same = where.output == where.output[section]
     behind = where.address[same & (where.address >= begin + size) & (np.arange(len(code.size)) != section)]
     following = int(behind.min()) if len(behind) else begin + size
-    window = _up(begin + 1, period)  # neither filler is ever empty: a linker might leave it out
+    window = elf.rounded(begin + 1, period)  # neither filler is ever empty: a linker might leave it out
     page = max([PAGE, *(each.align for each in link.sections)])
-    shift = _up(window + period + size + 1 - following, page)
+    shift = elf.rounded(window + period + size + 1 - following, page)
     return Hole(section, period, begin, window, following + shift, shift)
 
 
@@ -238,10 +238,6 @@ def _place(binary: elf.Elf, section: int, count: int) -> int:
     if len(found) != 1:
         raise LayoutNotApplied(f"{binary.name}: the function that is moved is not in it")
     return int(found[0])
-
-
-def _up(value: int, step: int) -> int:
-    return -(-value // step) * step
 
 
 def movable(section: Section, period: int) -> str:

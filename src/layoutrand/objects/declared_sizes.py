@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from layoutrand.errors import FeatureUnsupported
 
-_COMPRESSED: Final = 0x800  # SHF_COMPRESSED: an Elf64_Chdr stands before the data, its size at byte 8
+SHF_COMPRESSED: Final = 0x800  # an Elf64_Chdr stands before the data, its size at byte 8
 _ALLOC: Final = 2
 _PROGBITS: Final = 1
 _OLD_WAY: Final = b"ZLIB"  # .zdebug_*: this, and 8 bytes with the size, the highest first
@@ -37,7 +37,7 @@ def refuse_giants(data: bytes, stored: NDArray[np.void], *, name: str) -> None:
     unpacked = 0
     for row in stored[(stored["type"] == _PROGBITS) & (stored["flags"] & np.uint64(_ALLOC) == 0)]:
         offset, size = int(row["offset"]), int(row["size"])
-        if int(row["flags"]) & _COMPRESSED and size >= _HEADER_SIZE:
+        if int(row["flags"]) & SHF_COMPRESSED and size >= _HEADER_SIZE:
             unpacked += int.from_bytes(data[offset + 8 : offset + 16], "little")
         elif data[offset : offset + 4] == _OLD_WAY and size >= _HEADER_SIZE // 2:
             unpacked += int.from_bytes(data[offset + 4 : offset + 12], "big")

@@ -16,10 +16,8 @@ import numpy as np
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.objects import elf
 
-_SHT_DYNAMIC: Final = 6
 _DT_NEEDED: Final = 1
 _DT_SONAME: Final = 14
-_ENTRY = np.dtype([("tag", "<i8"), ("value", "<u8")])
 
 
 @dataclass(frozen=True)
@@ -36,10 +34,10 @@ def read(data: bytes) -> Dynamic:
         return Dynamic()
     try:
         source = elf.read(data, name="")
-        found = np.flatnonzero(source.sections["type"] == _SHT_DYNAMIC)
+        found = np.flatnonzero(source.sections["type"] == elf.SHT_DYNAMIC)
         if not len(found):
             return Dynamic()
-        entries = source.entries(int(found[0]), _ENTRY)
+        entries = source.entries(int(found[0]), elf.DYNAMIC)
         strings = int(source.sections[found[0]]["link"])
         names = {
             tag: source.strings(strings, entries["value"][entries["tag"] == tag].astype(np.uint32))

@@ -23,10 +23,13 @@ SHT_NULL: Final = 0
 SHT_SYMTAB: Final = 2
 SHT_STRTAB: Final = 3
 SHT_RELA: Final = 4
+SHT_DYNAMIC: Final = 6
 SHT_NOBITS: Final = 8
 SHT_REL: Final = 9
+SHT_DYNSYM: Final = 11
 SHT_GROUP: Final = 17
 SHT_SYMTAB_SHNDX: Final = 18
+SHT_RELR: Final = 19
 SHT_LLVM_ADDRSIG: Final = 0x6FFF4C03
 SHT_LLVM_CALL_GRAPH_PROFILE: Final = 0x6FFF4C09
 SHF_WRITE: Final = 1
@@ -48,6 +51,7 @@ STT_OBJECT: Final = 1
 STT_FUNC: Final = 2
 STT_SECTION: Final = 3
 STT_FILE: Final = 4
+STT_TLS: Final = 6
 
 SECTION = np.dtype(
     [
@@ -68,6 +72,7 @@ SYMBOL = np.dtype(
 )
 REL = np.dtype([("offset", "<u8"), ("info", "<u8")])
 RELA = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
+DYNAMIC = np.dtype([("tag", "<i8"), ("value", "<u8")])
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _ELF64_LITTLE_ENDIAN = b"\x02\x01"
@@ -268,6 +273,11 @@ def relocation_types(relocations: Table) -> NDArray[np.int64]:
 def relocation_symbols(relocations: Table) -> NDArray[np.int64]:
     """The number of the symbol of each entry of a table of relocations."""
     return (relocations["info"] >> np.uint64(32)).astype(np.int64)
+
+
+def rounded(value: int, step: int) -> int:
+    """An address rounded up to a multiple of an alignment, of which 0 and 1 are none."""
+    return -(-value // step) * step if step > 1 else value
 
 
 def is_elf(data: bytes) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
-from layoutrand.errors import NotPermuted
+from layoutrand.errors import NotPermuted, ToolNotFound
 from layoutrand.objects import elf
 from layoutrand.permute.skeleton import SEGMENT, Skeleton
 
@@ -26,7 +26,10 @@ _PLACES: Final = slice(32, 48)
 
 
 def kind_of(skeleton: Skeleton, version: tuple[int, ...]) -> str:
-    """How the build id is made; "" where there is none.  Raises `NotPermuted` for one that is made otherwise."""
+    """How the build id is made; "" where there is none.
+
+    Raises `NotPermuted` for one that is made otherwise, and `ToolNotFound` where a Python package is not there.
+    """
     if NOTE not in skeleton.names:
         return ""
     size = int(skeleton.sections["size"][skeleton.names.index(NOTE)]) - _BEFORE
@@ -106,7 +109,7 @@ def _package(kind: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise NotPermuted(
+        raise ToolNotFound(
             f"its build id is a hash of kind {kind}, and the Python package {name} is not installed "
             "(pip install 'layoutrand[permute]'; or link with --build-id=none)"
         ) from error

@@ -14,6 +14,7 @@ import numpy as np
 
 from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
+from layoutrand.objects.declared_sizes import SHF_COMPRESSED
 from layoutrand.permute import build_id, frames, linker_made, relocations, skeleton, symbols
 from layoutrand.permute.anchors import Geometry, Pieces, Probed
 from layoutrand.permute.fields import DISTANCE, Candidates, Fields, candidates, settle, together
@@ -30,7 +31,12 @@ _TO_FRAMES: Final = 4
 
 _FRAMES: Final = ".eh_frame"
 _FRAMES_HEADER: Final = ".eh_frame_hdr"
-_REFUSED: Final = (".gdb_index", ".relr.dyn", ".debug_names")
+_REFUSED: Final = {
+    ".gdb_index": "--gdb-index",
+    ".relr.dyn": "--pack-dyn-relocs=relr (or -z pack-relative-relocs)",
+    ".debug_names": "--debug-names and -gpubnames",
+}
+"""Sections that are not understood, and what has linkers make them."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,7 @@ def _learned(
         image=identity.binary.data,
         code=program.code,
         linker=program.linker,
-        tail=_tail(program, [identity, *probes]),
+        tails=_tails(program, [identity, *probes]),
         build_id=build_id.kind_of(geometries[0].skeleton, program.version),
         pieces=pieces,
         fields=_all([words, *values]),
@@ -129,12 +135,9 @@ def _refuse_unknown(binary: elf.Elf) -> None:
         raise NotPermuted("it is no program for x86-64")
     for number, name in enumerate(binary.section_names):
         if name in _REFUSED:
-            raise NotPermuted(f"it has {name}")
-        if int(binary.sections["flags"][number]) & _COMPRESSED:
-            raise NotPermuted(f"{name} is compressed")
-
-
-_COMPRESSED: Final = 0x800
+            raise NotPermuted(f"it has {name}; linked without {_REFUSED[name]} it has none")
+        if int(binary.sections["flags"][number]) & SHF_COMPRESSED:
+            raise NotPermuted(f"{name} is compressed; linked with --compress-debug-sections=none it is not")
 
 
 def _geometry(program: LearnedProgram, link: LearnedLink) -> Geometry:
@@ -180,7 +183,7 @@ def _symbol_values(
 ) -> list[Fields]:
     binary = identity.binary
     found = []
-    for section in np.flatnonzero(np.isin(binary.sections["type"], (elf.SHT_SYMTAB, linker_made.SHT_DYNSYM))).tolist():
+    for section in np.flatnonzero(np.isin(binary.sections["type"], (elf.SHT_SYMTAB, elf.SHT_DYNSYM))).tolist():
         count = len(binary.entries(section, elf.SYMBOL))
         of_all = groups is not None and section == binary.symbol_table
         rows = [
@@ -198,16 +201,17 @@ def _all(parts: Sequence[Fields]) -> Fields:
     return Fields(*(getattr(whole, each.name)[order] for each in fields(Fields)))
 
 
-def _tail(program: LearnedProgram, links: Sequence[LearnedLink]) -> int:
-    """What the end of the code is aligned to: pieces without content may stand behind the last."""
+def _tails(program: LearnedProgram, links: Sequence[LearnedLink]) -> tuple[int, ...]:
+    """What the end of the code may be aligned to: pieces without content may stand behind the last.
+
+    There are several where pieces are aligned to nothing, so that their end is the same in any order.
+    """
     possible = set(ALIGNMENTS)
     for link in links:
         row = link.binary.sections[program.code]
         last = int((link.address + program.size).max())
         end = int(row["addr"]) + int(row["size"])
-        possible = {step for step in possible if skeleton.rounded(last, step) == end}
+        possible = {step for step in possible if elf.rounded(last, step) == end}
     if not possible:
         raise NotPermuted("something follows the last piece of its code")
-    if len(possible) > 1:
-        raise NotPermuted("what the end of its code is aligned to cannot be told")
-    return min(possible)
+    return tuple(sorted(possible))

@@ -22,7 +22,9 @@ from layoutrand.permute.frames import SortedHeader
 from layoutrand.permute.skeleton import Skeleton
 from layoutrand.permute.symbols import Names, SymbolGroups
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+"""Another one also where a program that was refused would be understood: what was refused is remembered by it."""
+
 _PARTS: Final[dict[str, type]] = {
     "pieces": Pieces,
     "fields": Fields,
@@ -40,14 +42,14 @@ _DAMAGED: Final = (
 class LearnedTable:
     """One program: identity's file as ``image``, and what is changed in it for another order.
 
-    ``code`` is the number of the section with the code, which ends at a multiple of ``tail``.  ``groups`` and ``names``
-    are of symbol tables that follow the code, else None; ``build_id`` says how that is made.
+    ``code`` is the number of the section with the code, whose end is aligned to one of ``tails``.  ``groups`` and
+    ``names`` are of symbol tables that follow the code, else None; ``build_id`` says how that is made.
     """
 
     image: bytes
     code: int
     linker: str
-    tail: int
+    tails: tuple[int, ...]
     build_id: str
     pieces: Pieces
     fields: Fields
@@ -72,7 +74,7 @@ class LearnedTable:
 
     def stored(self) -> bytes:
         """What is kept of it: an .npz file."""
-        single = {"code": self.code, "linker": self.linker, "tail": self.tail, "build_id": self.build_id}
+        single = {"code": self.code, "linker": self.linker, "tails": self.tails, "build_id": self.build_id}
         arrays: dict[str, Any] = {"image": np.frombuffer(self.image, np.uint8)}
         scalars: dict[str, int] = {}
         for part, kind in _PARTS.items():
@@ -104,7 +106,7 @@ class LearnedTable:
                 image=image,
                 code=int(about["code"]),
                 linker=str(about["linker"]),
-                tail=int(about["tail"]),
+                tails=tuple(int(step) for step in about["tails"]),
                 build_id=str(about["build_id"]),
                 **parts,
             )
@@ -165,7 +167,12 @@ def _check(table: LearnedTable) -> None:
             or (len(values) and not least <= int(values.min()) <= int(values.max()) <= most)
         ):
             raise ValueError("other arrays than were written")
-    if not 0 <= table.code < len(sections) or not 0 < table.tail <= 1 << 20 or table.linker not in ("gnu", "lld"):
+    if (
+        not 0 <= table.code < len(sections)
+        or not table.tails
+        or not 0 < min(table.tails) <= max(table.tails) <= 1 << 20
+        or table.linker not in ("gnu", "lld")
+    ):
         raise ValueError("other values than were written")
     begin = table.pieces.address - int(sections["addr"][table.code])
     if (begin < 0).any() or (begin + table.pieces.size > int(table.skeleton.stored[table.code])).any():

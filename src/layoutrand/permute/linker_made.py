@@ -9,12 +9,9 @@ import numpy as np
 from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
 from layoutrand.permute.anchors import Probed
-from layoutrand.permute.fields import ADDRESS, Candidates, Form, candidates
+from layoutrand.permute.fields import ADDRESS, WORD, Candidates, Form, candidates
 from layoutrand.permute.skeleton import Numbers
 
-_SHT_DYNAMIC: Final = 6
-SHT_DYNSYM: Final = 11
-_TAG: Final = np.dtype([("tag", "<i8"), ("value", "<u8")])
 _ADDRESSES: Final = (3, 4, 5, 6, 7, 12, 13, 23, 25, 26, 32, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE)
 """Tags whose value is an address: DT_PLTGOT, HASH, STRTAB, SYMTAB, RELA, INIT, FINI, JMPREL, INIT_ARRAY, ..."""
 
@@ -23,9 +20,6 @@ _WITH_ADDRESS: Final = (8, 37)
 
 _GOT: Final = (".got", ".got.plt", ".igot", ".igot.plt")
 _STUBS: Final = (".plt", ".plt.got", ".plt.sec", ".iplt")
-_RELOCATION: Final = 24
-_ADDEND: Final = 16
-_WORD: Final = 8
 
 # What stubs consist of: bytes, and where in them a field of 32 bits is that leads from behind itself.
 _FORMS: Final[tuple[tuple[bytes, int], ...]] = (
@@ -58,25 +52,22 @@ def of_linker(binary: elf.Elf, probed: Probed) -> list[Candidates]:
         if not int(row["flags"]) & elf.SHF_ALLOC or not int(row["size"]):
             continue
         kind = int(row["type"])
-        if kind == _SHT_DYNAMIC:
-            table = binary.entries(number, _TAG)
+        if kind == elf.SHT_DYNAMIC:
+            table = binary.entries(number, elf.DYNAMIC)
             which = np.flatnonzero(np.isin(table["tag"], _ADDRESSES)).astype(np.int64)
-            found.append(candidates(probed, number, which * _TAG.itemsize + _WORD, ADDRESS))
+            found.append(candidates(probed, number, which * elf.DYNAMIC.itemsize + WORD, ADDRESS))
         elif kind == elf.SHT_RELA:
             found += _of_dynamic_relocations(binary, number, probed)
         elif name in _GOT and kind != elf.SHT_NOBITS:
-            count = int(row["size"]) // _WORD
-            found.append(candidates(probed, number, np.arange(count) * _WORD, ADDRESS))
+            count = int(row["size"]) // WORD
+            found.append(candidates(probed, number, np.arange(count) * WORD, ADDRESS))
         elif name in _STUBS:
             found.append(
                 candidates(probed, number, _of_stubs(binary, number), Form(wide=False, relative=True, behind=4))
             )
-        elif kind in (elf.SHT_REL, _SHT_RELR):
+        elif kind in (elf.SHT_REL, elf.SHT_RELR):
             raise NotPermuted(f"{name} has packed relocations")
     return found
-
-
-_SHT_RELR: Final = 19
 
 
 def _of_dynamic_relocations(binary: elf.Elf, number: int, probed: Probed) -> list[Candidates]:
@@ -86,12 +77,12 @@ def _of_dynamic_relocations(binary: elf.Elf, number: int, probed: Probed) -> lis
     begin, end = int(row["addr"]), int(row["addr"]) + int(row["size"])
     if ((table["offset"] >= begin) & (table["offset"] < end)).any():
         raise NotPermuted("the dynamic linker changes its code")
-    at = np.arange(len(table), dtype=np.int64) * _RELOCATION
+    at = np.arange(len(table), dtype=np.int64) * elf.RELA.itemsize
     types = elf.relocation_types(table)
     targets = np.isin(types, _WITH_ADDRESS)
     return [
         candidates(probed, number, at[table["offset"] != 0], ADDRESS),
-        candidates(probed, number, at[targets] + _ADDEND, ADDRESS),
+        candidates(probed, number, at[targets] + elf.RELA.itemsize - WORD, ADDRESS),
     ]
 
 

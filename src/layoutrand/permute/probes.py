@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from layoutrand.errors import NotPermuted
-from layoutrand.permute.skeleton import rounded
+from layoutrand.objects import elf
 
 ALIGNMENTS: Final = tuple(1 << power for power in range(7))
 """What the end of code may be aligned to by pieces without content that stand there."""
@@ -21,7 +21,7 @@ def placed(size: Sequence[int], align: Sequence[int], order: Sequence[int], begi
     address = [0] * (len(size) + 1)
     dot = begin
     for number in order:
-        address[number] = at = rounded(dot, align[number])
+        address[number] = at = elf.rounded(dot, align[number])
         dot = at + size[number]
     address[-1] = dot
     return address
@@ -56,7 +56,9 @@ def telling(
 
 def _told(end: int) -> set[tuple[int, int]]:
     """Which alignments, in pairs, an end of pieces tells from each other: they would bring it to different places."""
-    return {(one, other) for one in ALIGNMENTS for other in ALIGNMENTS if rounded(end, one) < rounded(end, other)}
+    return {
+        (one, other) for one in ALIGNMENTS for other in ALIGNMENTS if elf.rounded(end, one) < elf.rounded(end, other)
+    }
 
 
 def _all_apart(moved: Sequence[Sequence[int]], movable: Sequence[bool]) -> bool:

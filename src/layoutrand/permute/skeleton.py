@@ -46,11 +46,6 @@ _COMMON_PAGE: Final = 4096
 _WORD: Final = 8
 
 
-def rounded(value: int, step: int) -> int:
-    """The value rounded up to a multiple."""
-    return -(-value // step) * step if step > 1 else value
-
-
 @dataclass(frozen=True)
 class Skeleton:
     """The tables of one file: its ``header``, ``segments`` and ``sections``, and the number of the one with the code.
@@ -183,17 +178,17 @@ class _Moved:
         dot = int(code["addr"]) + int(code["size"])
         inside = [number for number in self._behind() if number in old.covered[row]]
         for number in inside:
-            at = rounded(dot, int(sections["align"][number]))
+            at = elf.rounded(dot, int(sections["align"][number]))
             sections["addr"][number] = at
             sections["offset"][number] = int(code["offset"]) + at - int(code["addr"])
             dot = at + int(sections["size"][number])
         old_end = int(old.ends[inside[-1] if inside else old.code])
         following = [number for number in self._behind() if number not in inside]
         first = next((number for number in following if old.loaded[number]), None)
-        own_pages = first is None or int(old.sections["addr"][first]) == rounded(old_end, page)
+        own_pages = first is None or int(old.sections["addr"][first]) == elf.rounded(old_end, page)
         if not own_pages and dot != old_end:
             raise NotPermuted("what follows its code lies in the same pages (-z noseparate-code)")
-        shift = rounded(dot, page) - rounded(old_end, page) if own_pages else 0
+        shift = elf.rounded(dot, page) - elf.rounded(old_end, page) if own_pages else 0
         for number in following:
             sections["offset"][number] += np.uint64(shift)
             if old.loaded[number]:
@@ -211,29 +206,29 @@ class _Moved:
             row = sections[number]
             align, stored = int(row["align"]), int(row["type"]) != elf.SHT_NOBITS
             if not old.loaded[number]:
-                place = rounded(place, align)
+                place = elf.rounded(place, align)
                 sections["offset"][number] = place
                 place += int(row["size"]) if stored else 0
                 continue
             begun = begins.get(number)
             if begun is not None:
                 page = int(old.segments[begun]["align"])
-                at = rounded(rounded(dot, page) + dot % page, align)
+                at = elf.rounded(elf.rounded(dot, page) + dot % page, align)
                 place += (at - place) % page
                 first = number
             else:
-                at = rounded(dot, align)
+                at = elf.rounded(dot, align)
                 if stored:
                     place = int(sections["offset"][first]) + at - int(sections["addr"][first])
             sections["addr"][number] = at
             sections["offset"][number] = place
             if old.names[number] == _PADDING:  # what follows has the next page's address at the same place of the page
-                sections["size"][number] = rounded(at, _COMMON_PAGE) - at
+                sections["size"][number] = elf.rounded(at, _COMMON_PAGE) - at
                 continue
             if not (int(row["flags"]) & elf.SHF_TLS and not stored):
                 dot = at + int(sections["size"][number])
             place += int(row["size"]) if stored else 0
-        return rounded(place, _WORD)
+        return elf.rounded(place, _WORD)
 
 
 def _stretch(old: Skeleton, new: Skeleton) -> None:
@@ -254,7 +249,7 @@ def _stretch(old: Skeleton, new: Skeleton) -> None:
         rest = int(row["memsz"]) - (int(old.ends[last]) - int(row["vaddr"]))
         if int(row["type"]) == PT_GNU_RELRO and rest and old.linker == "lld":
             end = int(new.segments["vaddr"][number]) + _extent(new, covered)[0]
-            new.segments["memsz"][number] = rounded(end, _COMMON_PAGE) - int(new.segments["vaddr"][number])
+            new.segments["memsz"][number] = elf.rounded(end, _COMMON_PAGE) - int(new.segments["vaddr"][number])
 
 
 def _extent(of: Skeleton, covered: list[int]) -> tuple[int, int]:

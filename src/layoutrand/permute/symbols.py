@@ -19,7 +19,6 @@ from layoutrand.permute.anchors import FIXED, NOBODY, Probed
 from layoutrand.permute.fields import Fields
 from layoutrand.permute.skeleton import Numbers
 
-_STT_TLS: Final = 6
 _VALUE: Final = 8
 """Where in an entry the value is."""
 
@@ -177,7 +176,7 @@ def values_of(
         raise NotPermuted("it has more sections than symbols can name")
     address = table["value"].astype(np.int64)
     # What a library defines has an address where it is compared with others: that of its stub.
-    defined = (home < elf.SHN_LORESERVE) & (address != 0) & (table["info"] & 0xF != _STT_TLS)
+    defined = (home < elf.SHN_LORESERVE) & (address != 0) & (table["info"] & 0xF != elf.STT_TLS)
     moved = np.zeros((len(table), len(probes)), np.int64)
     for column, (probe, where) in enumerate(zip(probes, rows, strict=True)):
         other = probe.entries(section, elf.SYMBOL)

@@ -14,7 +14,7 @@ from layoutrand.permute import build_id
 from layoutrand.permute.anchors import Geometry
 from layoutrand.permute.fields import apply, words
 from layoutrand.permute.learned import LearnedTable
-from layoutrand.permute.skeleton import SECTIONS_AT, Numbers, Skeleton, rounded
+from layoutrand.permute.skeleton import SECTIONS_AT, Numbers, Skeleton
 
 _MORE: Final = 1 << 26
 """Bytes: what a file may grow beside its code."""
@@ -90,7 +90,10 @@ def _code_places(
         fill.append((gap, at - dot - gap))
         address[number] = at
         dot = at + size[number]
-    return np.array(address, np.int64), rounded(dot, table.tail), fill
+    ends = {elf.rounded(dot, step) for step in table.tails}
+    if len(ends) > 1:
+        raise NotPermuted("what the end of its code is aligned to cannot be told")
+    return np.array(address, np.int64), ends.pop(), fill
 
 
 def _put_sections(table: LearnedTable, new: Skeleton, image: bytearray, out: bytearray) -> None:
