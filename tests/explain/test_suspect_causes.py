@@ -12,7 +12,7 @@ from layoutrand.explain import suspect_cause as judging
 from layoutrand.explain.caches import CodeCaches
 from layoutrand.explain.features import Feature, design, features
 from layoutrand.explain.hotness import HotFunction, Hotness
-from layoutrand.explain.mechanisms import MECHANISMS, counts_in_layouts, levels_in_layouts
+from layoutrand.explain.mechanisms import MECHANISMS, counts_in_layouts, together
 from layoutrand.explain.suspect_cause import suspect_cause
 from layoutrand.explain.suspects import suspects_of, with_causes
 from layoutrand.objects.branches import Branch
@@ -35,7 +35,7 @@ def truth(kind: str, hotness: Hotness, starts: np.ndarray, rng: np.random.Genera
         return np.cos(2 * np.pi * (first / 4096 + rng.random()))
     if kind == "distance":
         return np.log2(np.abs(second - first))
-    return np.array([each[kind] for each in counts_in_layouts(hotness, [0], starts)])
+    return counts_in_layouts(hotness, starts)[0][kind]
 
 
 def told(kind: str, rng: np.random.Generator, count: int, noise: float, level: float = 0.05) -> str:
@@ -80,15 +80,15 @@ def test_what_lies_together_in_layouts_by_hand():
     g = HotFunction(1, "g", 0.2, 64, (0,), (0,), ((0, 5.0),), (Branch(0, 2, 0),))
     hotness = Hotness((f, g), caches=CodeCaches(jcc=True))
     starts = np.array([[0x1000, 0x9000], [0x1020, 0x9000], [0x1008, 0x5030], [0x1016, 0x9000]])
-    met = levels_in_layouts(hotness, [0], starts)
+    met, of_g = counts_in_layouts(hotness, starts)
 
-    assert met["line"] == (1, 2, 1, 1)
-    assert met["jcc"] == (1, 1, 0, 1)  # 24 to 42; 56 to 74; 32 to 50; 46 to 64, which ends there
-    assert met["aliasing"] == (0, 0, 1, 0)
-    both = levels_in_layouts(hotness, [0, 1], starts)
-    assert both["line"] == (2, 3, 2, 2)
-    assert both["aliasing"] == (0, 0, 2, 0)
-    assert "jcc" not in levels_in_layouts(Hotness((f, g)), [0], starts)
+    assert met["line"].tolist() == [1, 2, 1, 1]
+    assert met["jcc"].tolist() == [1, 1, 0, 1]  # 24 to 42; 56 to 74; 32 to 50; 46 to 64, which ends there
+    assert met["aliasing"].tolist() == [0, 0, 1, 0]
+    both = together([met, of_g])
+    assert both["line"].tolist() == [2, 3, 2, 2]
+    assert both["aliasing"].tolist() == [0, 0, 2, 0]
+    assert "jcc" not in counts_in_layouts(Hotness((f, g)), starts)[0]
 
 
 def own(values: np.ndarray) -> Feature:
