@@ -10,11 +10,11 @@ import pytest
 from layoutrand.errors import AnalysisError
 from layoutrand.explain import suspect_cause as judging
 from layoutrand.explain.caches import CodeCaches
-from layoutrand.explain.features import Feature, design, features
+from layoutrand.explain.features import Feature, all_features, design, features
 from layoutrand.explain.hotness import HotFunction, Hotness
 from layoutrand.explain.mechanisms import MECHANISMS, counts_in_layouts, together
 from layoutrand.explain.suspect_cause import suspect_cause
-from layoutrand.explain.suspects import suspects_of, with_causes
+from layoutrand.explain.suspects import Suspect, suspects_of, with_causes
 from layoutrand.objects.branches import Branch
 from layoutrand.stats import left_in_classes, screen_features
 from programkit import layouts, program
@@ -129,6 +129,29 @@ def test_what_explains_less_than_the_suspect_is_not_told():
     assert found.mechanism is None
     assert found.candidates[0].out == ""
     assert found.candidates[0].share < 0.8 * found.whole
+
+
+def test_what_goes_with_them_by_chance_alone_is_not_told():
+    """The suspect explains nothing that chance does not, and no more does what is left."""
+    line = np.tile([1.0, 1.0, 2.0, 2.0], 10)
+    response = np.tile([0.0, 1.0, 1.0, 0.0], 10) + 0.001 * line
+    found = suspect_cause({"line": line}, response, own(np.repeat([0.0, 1.0], 20)), [], "wall", level=0.05)
+    assert found.mechanism is None
+    assert [each.out for each in found.candidates] == ["it goes with them by no more than chance"]
+
+
+def test_a_suspect_is_judged_without_what_those_of_other_functions_explain():
+    rng = np.random.default_rng(9)
+    hotness = Hotness(program(rng))
+    starts = 4 * rng.integers(0, 9999, (60, len(hotness.functions)))
+    loops = [each for each in all_features(hotness, starts) if each.name in ("loop:f0", "loop:f1")]
+    response = loops[0].values + loops[1].values + rng.normal(0, 0.01, 60)
+    both = [Suspect(each, 0.001, 0.5, None, None, 30, 30, ()) for each in loops]
+    found = [each.cause for each in with_causes(both, hotness, starts, response, "wall", 0.05)]
+    assert all(each.beside and each.whole > 0.9 for each in found)
+    (alone,) = with_causes(both[:1], hotness, starts, response, "wall", 0.05)
+    assert not alone.cause.beside
+    assert alone.cause.whole < 0.9
 
 
 def test_nothing_within_classes_is_found_in_its_share_of_cases():

@@ -300,6 +300,10 @@ def test_a_planted_offset_is_found_said_and_drawn(layoutrand, tmp_path: Path) ->
     assert [row["offset"] for row in document["offsets"]] == list(OFFSETS)
     assert all(row["address"] % 64 == row["offset"] and len(row["values"]) == 5 for row in document["offsets"])
     assert len({row["sha256"] for row in document["offsets"]}) == 4
+    # Rounds are of offsets that were executed together: at no other time.
+    assert "10 executions now, 0 were there already" in (
+        layoutrand("sweep", "warm", "--rounds", "5", "--offset", "0..31").stderr
+    )
     # No other command sees these executions.
     assert "there are no results" in layoutrand("analyse", status=2).stderr
 

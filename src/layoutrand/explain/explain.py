@@ -101,8 +101,10 @@ def _explain(
         readable=setup.profiling.readable,
     )
     benchmark, case = executed(sample.benchmark, setup.config)
-    # A sweep measures whole benchmarks, and executes here.
-    return found if case or setup.config.remote is not None else with_sweeps(found, benchmark.name)
+    # A sweep measures whole benchmarks, and executes here: of layouts that were executed elsewhere it says nothing.
+    if case or setup.config.remote is not None or not experiments.is_of_here(selection.experiment, setup.config):
+        return found
+    return with_sweeps(found, benchmark.name, setup.project)
 
 
 def examined(

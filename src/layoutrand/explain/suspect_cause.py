@@ -15,7 +15,7 @@ else, says more.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -47,14 +47,15 @@ class SuspectedMechanism:
 class SuspectCause:
     """The mechanism, None where that cannot be told, and all that were looked at.
 
-    ``whole`` is the share of the response that the suspect's own feature explains; ``unseen`` are mechanisms that the
-    metric cannot show.
+    ``whole`` is the share of the response that the suspect's own feature explains; ``beside`` says whether the response
+    is without what suspects of other functions explain, and ``unseen`` are mechanisms that the metric cannot show.
     """
 
     mechanism: str | None
     candidates: tuple[SuspectedMechanism, ...]
     whole: float
     unseen: tuple[str, ...]
+    beside: bool = False
 
 
 def suspect_cause(
@@ -65,11 +66,12 @@ def suspect_cause(
     instrument: str,
     *,
     level: float,
+    beside: bool = False,
 ) -> SuspectCause:
     """Which mechanism the suspect, whose feature is ``own``, goes by.
 
-    ``met`` is what its code meets in each layout, ``response`` (large is worse) what was measured there without what
-    other suspects explain; ``others`` are further features of its functions.
+    ``met`` is what its code meets in each layout, ``response`` (large is worse) what was measured there, ``beside``
+    other suspects without what they explain; ``others`` are further features of its functions.
     """
     seen = [name for name in MECHANISMS if name in met and shown_by(instrument, name)]
     table = {name: np.array(met[name], np.float64) for name in seen}
@@ -80,18 +82,22 @@ def suspect_cause(
     candidates = tuple(_candidate(name, table[name], response, rivals, level) for name in seen)
     left = [each for each in candidates if not each.out]
     told = left[0] if len(left) == 1 and left[0].share >= ENOUGH * whole else None
-    if told is not None:
-        nothing = np.zeros(len(response))
-        alone = left_in_classes(
-            response, nothing, designs=[table[told.mechanism][:, None]], n_permutations=PERMUTATIONS
-        )
-        told = told if alone.p_value <= level else None
+    if told is not None and _by_chance(table[told.mechanism], response) > level:
+        out = replace(told, out="it goes with them by no more than chance")
+        candidates, told = tuple(out if each is told else each for each in candidates), None
     return SuspectCause(
         mechanism=None if told is None else told.mechanism,
         candidates=candidates,
         whole=whole,
         unseen=tuple(name for name in MECHANISMS if name in met and name not in seen),
+        beside=beside,
     )
+
+
+def _by_chance(met: NDArray[np.float64], response: NDArray[np.float64]) -> float:
+    """How often a mechanism goes with the response as much where nothing does."""
+    one_class = np.zeros(len(response))
+    return left_in_classes(response, one_class, designs=[met[:, None]], n_permutations=PERMUTATIONS).p_value
 
 
 def _candidate(

@@ -326,7 +326,7 @@ def with_causes(
         others = [
             f for f in everything if f.functions and own.issuperset(f.functions) and f.name != suspect.feature.name
         ]
-        found = suspect_cause(met, beyond, suspect.feature, others, instrument, level=level)
+        found = suspect_cause(met, beyond, suspect.feature, others, instrument, level=level, beside=bool(apart))
         made.append(replace(suspect, cause=found))
     return tuple(made)
 

@@ -270,7 +270,8 @@ def _request(
     choices = replace(setup.choices, benchmarks=[order.benchmark], seeds=[])
     request = make_request(config, setup.project, [built], choices)
     (earlier,) = request.built.captures.values()
-    own = keys.swept_key(earlier, function.facts)
+    # Values are compared within rounds: what was executed at other offsets, at another time, is of no round of these.
+    own = keys.swept_key(earlier, {**function.facts, "offsets": [binary.layout for binary in made.binaries]})
     return replace(
         request,
         slots=slots_of(order, config, [binary.layout for binary in made.binaries]),
