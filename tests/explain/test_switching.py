@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from layoutrand.cli.sweeping import show_sweep
+from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
 from layoutrand.explain.caches import CodeCaches
 from layoutrand.explain.mechanisms import HotCode, levels
@@ -92,7 +95,27 @@ def test_what_it_does_in_words():
     assert "whether others like these two do the same was not seen" in said(alone, (noise + 0.1 * has)[:, :2])
     exact = said(switch, np.zeros((3, 4)) + 0.1 * has)
     assert "10.52 % slower with more of it" in exact
+    tiny = said(switch, np.zeros((3, 4)) + 2e-6 * has)
+    assert "0.00020 % slower with more of it" in tiny
+    assert "switched alone it changes nothing of wall_s of f, to the digit (2" in said(switch, np.zeros((3, 4)))
     assert what_it_does(judged(np.exp(noise), switch.offsets, 1, period=128)) == ""
+
+
+def test_a_verdict_that_needs_more_rounds_does_not_stand_beside_the_answer(capsys):
+    """Of two offsets four rounds tell what the mechanism does, and not which offset stands out of all."""
+    switch = Switch("line", (0,), (32,))
+    logs = np.random.default_rng(4).normal(0, 0.001, (4, 2)) + 0.1 * np.array([0, 1])
+    sweep = judged(np.exp(logs), switch.offsets, 1)
+    still = SimpleNamespace(symbols=1, sections=1, as_in_base=1, pages_on=0)
+    sweep = replace(sweep, binaries=SimpleNamespace(stillness=still))
+    show_sweep(sweep, Terminal(json=False, quiet=False))
+    assert "cannot tell: 4 complete rounds of 2 offsets are too few" in capsys.readouterr().out
+    show_sweep(
+        replace(sweep, switched=switched(logs, switch, confidence=0.95, seed=1)), Terminal(json=False, quiet=False)
+    )
+    shown = capsys.readouterr().out
+    assert "switched alone: f is 10" in shown
+    assert "cannot tell" not in shown
 
 
 def study(kind: str, truth: str, n: int, rounds: int = 8) -> Counter[str]:

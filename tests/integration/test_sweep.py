@@ -340,6 +340,9 @@ def test_failed_executions_are_told_and_their_rounds_left_out(layoutrand, tmp_pa
 def test_what_makes_no_sense_is_one_clear_error(layoutrand, tmp_path: Path) -> None:
     for words, said in (
         (("cold",), "no function that can be placed is called 'cold'"),
+        (("warm", "--offset", ""), "write the first and the last offset"),
+        (("warm", "--switch", "l*"), "no mechanism called 'l*'"),
+        (("warm", "--switch", "line", "--metric", "speed"), "no metric called 'speed'"),
         (("warm", "--offset", "5"), "write the first and the last offset"),
         (("warm", "--step", "8"), "aligned to 16 bytes"),
         (("warm", "--base", "stock"), "it is identity, or a seed"),

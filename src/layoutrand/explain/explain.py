@@ -129,13 +129,14 @@ def examined(
     if built.capture is None or IDENTITY not in binaries:
         reasons = dict.fromkeys(failure.error for failure in built.failures)
         raise BuildFailed(f"{artefact} cannot be built: {'; '.join(reasons)}")
+    link = built.capture.link(artefact)
     subject = Subject(
         sample=sample,
         artefact=artefact,
-        link=built.capture.link(artefact),
+        link=link,
         identity=binaries[IDENTITY],
         binaries=_measured(sample, selection, binaries),
-        caches=caches_of(selection.host_facts, sample.instrument),
+        caches=caches_of(selection.host_facts, sample.instrument, link.machine),
     )
     check(subject)
     profiled = _of_one_case(config, benchmark, case) if case else config
