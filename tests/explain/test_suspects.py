@@ -397,6 +397,7 @@ def test_the_command_that_says_more(planted, tmp_path):
     assert offered(judged(LINE_LEFT, ("sets", 0.1, 0.9, ""))) == plain + "--offset 0..4095 --step 256 --cause"
     assert offered(judged(("aliasing", 0.1, 0.9, ""))) == plain + "--switch aliasing"
     assert offered(judged(LINE_LEFT, ("aliasing", 0.1, 0.9, ""))) == plain + "--offset 0..16383 --step 256 --cause"
+    assert offered(judged(WINDOW_OUT)) == plain + "--cause"  # within a line, as the suspect is
     assert offered(judged(LINE_LEFT), kind="go") == ""
     assert offered(judged(LINE_LEFT), is_primary=False) == plain + "--metric wall_s --cause"
     assert offered(judged(("aliasing", 0.1, 0.9, "")), project="l q") == plain + "-C 'l q' --switch aliasing"

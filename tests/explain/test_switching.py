@@ -13,11 +13,11 @@ import pytest
 from layoutrand.cli.sweeping import show_sweep
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
-from layoutrand.explain.caches import CodeCaches
+from layoutrand.explain.caches import USUAL, CodeCaches
 from layoutrand.explain.mechanisms import HotCode, levels
 from layoutrand.explain.offsets import Offsets
 from layoutrand.explain.sweep_words import what_it_does
-from layoutrand.explain.switching import FOUR_LINES, RANGES, Switch, candidates, choose_switch, switched
+from layoutrand.explain.switching import Switch, candidates, choose_switch, range_of, switched
 from layoutrand.objects.branches import Branch
 from sweepkit import judged
 
@@ -33,7 +33,7 @@ LOOP = HotCode(
 
 
 def chosen(mechanism: str, step: int = 1) -> Switch:
-    offsets = candidates(RANGES.get(mechanism, FOUR_LINES), step)
+    offsets = candidates(range_of(mechanism, USUAL, None), step)
     return choose_switch(mechanism, levels(LOOP, [BASE + each for each in offsets]), offsets, "f")
 
 
@@ -56,6 +56,8 @@ def test_what_cannot_be_switched_alone_is_refused_with_the_reason():
     same = {"line": [1.0, 1, 1, 1], "window": [1.0, 2, 1, 1]}
     with pytest.raises(UsageError, match=r"f meets as much of it at all 4 offsets .* a larger --offset"):
         choose_switch("line", same, offsets, "f")
+    with pytest.raises(UsageError, match="its alignment allows no others"):
+        choose_switch("line", same, offsets, "f", every=True)
     along = {"line": [1.0, 2, 1, 1], "window": [1.0, 2, 1, 1], "page": [1.0, 1, 1, 1]}
     with pytest.raises(UsageError, match="it meets another amount of window, too"):
         choose_switch("line", along, offsets, "f")
@@ -69,6 +71,15 @@ def test_offsets_that_are_looked_at():
     assert candidates(Offsets(8, 63, None), 16) == (16, 32, 48)
     assert candidates(Offsets(0, 63, 32), 16) == (0, 32)
     assert len(candidates(Offsets(0, 16383, None), 1)) == 1024
+    arm = CodeCaches(128, 16384, 256, 4)
+    assert [range_of(each, USUAL, None).last for each in ("fetch", "line", "page", "sets", "aliasing")] == [
+        255,
+        255,
+        4095,
+        4095,
+        16383,
+    ]
+    assert [range_of(each, arm, 8).last for each in ("line", "page", "sets")] == [255, 16383, 32767]
 
 
 def said(switch: Switch, logs: np.ndarray, seed: int = 1) -> str:

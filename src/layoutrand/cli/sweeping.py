@@ -36,7 +36,7 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         typer.Option(
             metavar="FIRST..LAST",
             help="Bytes that it begins at, modulo 64, or modulo the next power of two above LAST; default: 0..63, with "
-            "--switch 0..255, 0..4095 or 0..16383.",
+            "--switch as far as the mechanism repeats.",
         ),
     ] = None,
     step: Annotated[
@@ -128,17 +128,17 @@ def _the_one(kind: str, names: Sequence[str]) -> str:
 
 def _offsets(asked: str | None, step: int | None, switch: str | None) -> Offsets:
     """The range; raises `UsageError`, also for a mechanism that is none."""
-    from dataclasses import replace
-
     from layoutrand.config.config import choose
+    from layoutrand.explain.caches import caches_of
     from layoutrand.explain.mechanisms import MECHANISMS
     from layoutrand.explain.offsets import parse_offsets
-    from layoutrand.explain.switching import FOUR_LINES, RANGES
+    from layoutrand.explain.switching import range_of
+    from layoutrand.host.facts import host_facts
 
     if switch is not None:
         choose("mechanism", [switch], list(MECHANISMS))
         if asked is None:
-            return replace(RANGES.get(switch, FOUR_LINES), step=step)
+            return range_of(switch, caches_of(host_facts(), "", ""), step)
     return parse_offsets("0..63" if asked is None else asked, step)
 
 

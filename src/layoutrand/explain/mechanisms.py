@@ -60,6 +60,19 @@ class HotCode:
     other_branches: tuple[int, ...] = ()
 
 
+def repeats_within(mechanism: str, caches: CodeCaches) -> int:
+    """Bytes: code that is moved by so many meets as much of the mechanism as it did, all else in its place."""
+    return {
+        "line": caches.line,
+        "window": WINDOW,
+        "jcc": WINDOW,
+        "fetch": BLOCK,
+        "page": caches.page,
+        "sets": caches.sets * caches.line,
+        "aliasing": STRIDE,
+    }[mechanism]
+
+
 def levels(code: HotCode, starts: Sequence[int]) -> dict[str, tuple[float, ...]]:
     """Of each mechanism how much the function meets of it where it begins at each of these addresses.
 

@@ -6,13 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from layoutrand.explain.mechanisms import STRIDE
+from layoutrand.explain.mechanisms import STRIDE, repeats_within
 from layoutrand.explain.offsets import LINE
 from layoutrand.explain.suspects import Explanation, Suspect
 from layoutrand.linkers.known import linker
-
-_WITHIN: Final = {"page": 4096, "sets": 4096, "aliasing": STRIDE}
-"""Bytes within which such a mechanism repeats, where that is more than a line."""
 
 _STEPS: Final = 16
 """So many offsets of more than a line."""
@@ -42,7 +39,8 @@ def _sweep(found: Explanation, suspect: Suspect, benchmark: str, project: Path) 
     words = _words(found, hot.name, benchmark, project)
     if left == ["aliasing"]:  # of equally far offsets hardly one may meet any
         return (*words, "--switch", "aliasing")
-    within = max([LINE, *(_WITHIN.get(name, LINE) for name in left or (suspect.feature.kind,)), 2 * align])
+    periods = [repeats_within(name, found.hotness.caches) for name in left] or [suspect.feature.period]
+    within = max(LINE, *periods, 2 * align)
     if within > LINE:
         step = max(within // (_MANY if within == STRIDE else _STEPS), align)
         words += ("--offset", f"0..{within - 1}", "--step", str(step))

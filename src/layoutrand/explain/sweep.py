@@ -39,7 +39,7 @@ from layoutrand.explain.hot_branches import branches_at, with_branches
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
 from layoutrand.explain.hotness import OFTEN, hot_functions
 from layoutrand.explain.mechanism_words import unseen
-from layoutrand.explain.mechanisms import HotCode, hot_branches, hot_code, levels
+from layoutrand.explain.mechanisms import HotCode, hot_branches, hot_code, levels, repeats_within
 from layoutrand.explain.offsets import Offsets, checked_offsets
 from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.suspects import addresses
@@ -196,9 +196,13 @@ def _switch(order: SweepOrder, setup: SweepSetup, config: Config, function: Swep
     if not shown_by(instrument, order.switch):
         raise UsageError(f"--switch {order.switch}: {unseen(metric, [order.switch])}")
     hole = swept_hole(setup.setup, function, name=name)
-    code = _code(order, setup, config, function, hole, caches_of(host_facts(), instrument, function.link.machine))
-    offsets = candidates(order.offsets, function.link.sections[function.section].align)
-    return choose_switch(order.switch, levels(code, [hole.window + each for each in offsets]), offsets, name)
+    caches = caches_of(host_facts(), instrument, function.link.machine)
+    code = _code(order, setup, config, function, hole, caches)
+    align = max(1, function.link.sections[function.section].align)
+    offsets = candidates(order.offsets, align)
+    every = len(offsets) * align >= repeats_within(order.switch, caches)
+    met = levels(code, [hole.window + each for each in offsets])
+    return choose_switch(order.switch, met, offsets, name, every=every)
 
 
 def _code(
