@@ -38,6 +38,13 @@ def test_every_end_0_and_the_threshold_have_a_place(ends):
     assert len(text(axis.scale())) <= 30
 
 
+def test_the_ends_of_a_short_axis_are_told_apart_from_0():
+    said = text(PercentAxis.of([-0.0003, 0.0002], 0.0, 60).scale())
+    assert said.startswith("−0.0003 %")
+    assert said.endswith("+0.0002 %")
+    assert "0.000 %" in text(PercentAxis.of([0.0], 0.0, 60).scale())
+
+
 def test_nothing_is_drawn_below_no_time_at_all():
     axis = PercentAxis.of([-99.0, 743.0], 1.0, 60)
     assert axis.low == -100

@@ -28,7 +28,7 @@ ARM = {"page_bytes": 16384, "l1i": {"line_bytes": 128, "sets": 256, "ways": 4}}
     ],
 )
 def test_what_is_told_is_taken_and_what_is_not_is_usual(facts, instrument, expected):
-    assert caches_of(facts, instrument) == expected
+    assert caches_of(facts, instrument, "EM_X86_64") == expected
 
 
 def hot(caches):

@@ -204,7 +204,7 @@ def test_planted_mechanisms_are_told_and_none_is_told_wrong():
 )
 def test_mechanisms_are_told_at_their_rate(true, offsets):
     """The table of docs/guides/explain.md."""
-    n = 300
+    n = 100
     told = study(true, offsets, n)
     wrong = sum(told[name] for name in MECHANISMS if name != true)
     print(

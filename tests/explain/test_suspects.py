@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -330,8 +331,8 @@ def test_where_nothing_was_measured_there_is_nothing_to_explain(tmp_path):
         list(explain_selection(selected(config, tmp_path), None, setup, most_functions=9, level=0.05))
 
 
-def judged(*rows, mechanism=None, whole=0.8, unseen=()):
-    return SuspectCause(mechanism, tuple(SuspectedMechanism(*row) for row in rows), whole, unseen)
+def judged(*rows, mechanism=None, whole=0.8, unseen=(), beside=False):
+    return SuspectCause(mechanism, tuple(SuspectedMechanism(*row) for row in rows), whole, unseen, beside)
 
 
 LINE_LEFT = ("line", 0.76, 0.4, "")
@@ -346,6 +347,10 @@ SAME = ("fetch", 0.0, None, "it is the same in all layouts")
             judged(LINE_LEFT, WINDOW_OUT, mechanism="line"),
             "f: instruction line straddle (64-byte lines under its hottest instructions), which explains 76 % of what "
             "layouts do; no other mechanism that was looked at is left",
+        ),
+        (
+            judged(LINE_LEFT, mechanism="line", beside=True),
+            r"which explains 76 % of what layouts do beside suspects of other functions; no other",
         ),
         (
             judged(LINE_LEFT, WINDOW_OUT, whole=0.99),
@@ -379,11 +384,12 @@ def test_what_a_simulated_metric_does_not_show_is_said_once(planted, tmp_path):
 def test_the_command_that_says_more(planted, tmp_path):
     """Within a line, or as far as what is left repeats; no finer than the function's alignment."""
 
-    def offered(cause, align=16, kind="gnu"):
+    def offered(cause, align=16, kind="gnu", project="", **of_sample):
         link = SimpleNamespace(linker=kind, sections=[SimpleNamespace(align=align)])
         found = explanation(tmp_path, [replace(planted, cause=cause)])
-        found = replace(found, subject=replace(found.subject, link=link))
-        return next_step(with_sweeps(found, "b 1").suspects[0])
+        measured = replace(found.subject.sample, **of_sample)
+        found = replace(found, subject=replace(found.subject, link=link, sample=measured))
+        return next_step(with_sweeps(found, "b 1", Path(project)).suspects[0])
 
     plain = "Next: layoutrand sweep f --system O2 --benchmark 'b 1' "
     assert offered(judged(LINE_LEFT)) == plain + "--cause"
@@ -391,7 +397,10 @@ def test_the_command_that_says_more(planted, tmp_path):
     assert offered(judged(LINE_LEFT, ("sets", 0.1, 0.9, ""))) == plain + "--offset 0..4095 --step 256 --cause"
     assert offered(judged(("aliasing", 0.1, 0.9, ""))) == plain + "--switch aliasing"
     assert offered(judged(LINE_LEFT, ("aliasing", 0.1, 0.9, ""))) == plain + "--offset 0..16383 --step 256 --cause"
+    assert offered(judged(WINDOW_OUT)) == plain + "--cause"  # within a line, as the suspect is
     assert offered(judged(LINE_LEFT), kind="go") == ""
+    assert offered(judged(LINE_LEFT), is_primary=False) == plain + "--metric wall_s --cause"
+    assert offered(judged(("aliasing", 0.1, 0.9, "")), project="l q") == plain + "-C 'l q' --switch aliasing"
     assert next_step(planted) == ""
     document = explain_document(
         [explanation(tmp_path, [replace(planted, cause=judged(LINE_LEFT, mechanism="line"))])], {}, {}, 0.95, EXPERIMENT

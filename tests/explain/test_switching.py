@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from layoutrand.cli.sweeping import show_sweep
+from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
-from layoutrand.explain.caches import CodeCaches
+from layoutrand.explain.caches import USUAL, CodeCaches
 from layoutrand.explain.mechanisms import HotCode, levels
 from layoutrand.explain.offsets import Offsets
 from layoutrand.explain.sweep_words import what_it_does
-from layoutrand.explain.switching import FOUR_LINES, RANGES, Switch, candidates, choose_switch, switched
+from layoutrand.explain.switching import Switch, candidates, choose_switch, range_of, switched
 from layoutrand.objects.branches import Branch
 from sweepkit import judged
 
@@ -30,7 +33,7 @@ LOOP = HotCode(
 
 
 def chosen(mechanism: str, step: int = 1) -> Switch:
-    offsets = candidates(RANGES.get(mechanism, FOUR_LINES), step)
+    offsets = candidates(range_of(mechanism, USUAL, None), step)
     return choose_switch(mechanism, levels(LOOP, [BASE + each for each in offsets]), offsets, "f")
 
 
@@ -53,6 +56,8 @@ def test_what_cannot_be_switched_alone_is_refused_with_the_reason():
     same = {"line": [1.0, 1, 1, 1], "window": [1.0, 2, 1, 1]}
     with pytest.raises(UsageError, match=r"f meets as much of it at all 4 offsets .* a larger --offset"):
         choose_switch("line", same, offsets, "f")
+    with pytest.raises(UsageError, match="its alignment allows no others"):
+        choose_switch("line", same, offsets, "f", every=True)
     along = {"line": [1.0, 2, 1, 1], "window": [1.0, 2, 1, 1], "page": [1.0, 1, 1, 1]}
     with pytest.raises(UsageError, match="it meets another amount of window, too"):
         choose_switch("line", along, offsets, "f")
@@ -66,6 +71,15 @@ def test_offsets_that_are_looked_at():
     assert candidates(Offsets(8, 63, None), 16) == (16, 32, 48)
     assert candidates(Offsets(0, 63, 32), 16) == (0, 32)
     assert len(candidates(Offsets(0, 16383, None), 1)) == 1024
+    arm = CodeCaches(128, 16384, 256, 4)
+    assert [range_of(each, USUAL, None).last for each in ("fetch", "line", "page", "sets", "aliasing")] == [
+        255,
+        255,
+        4095,
+        4095,
+        16383,
+    ]
+    assert [range_of(each, arm, 8).last for each in ("line", "page", "sets")] == [255, 16383, 32767]
 
 
 def said(switch: Switch, logs: np.ndarray, seed: int = 1) -> str:
@@ -92,7 +106,27 @@ def test_what_it_does_in_words():
     assert "whether others like these two do the same was not seen" in said(alone, (noise + 0.1 * has)[:, :2])
     exact = said(switch, np.zeros((3, 4)) + 0.1 * has)
     assert "10.52 % slower with more of it" in exact
+    tiny = said(switch, np.zeros((3, 4)) + 2e-6 * has)
+    assert "0.00020 % slower with more of it" in tiny
+    assert "switched alone it changes nothing of wall_s of f, to the digit (2" in said(switch, np.zeros((3, 4)))
     assert what_it_does(judged(np.exp(noise), switch.offsets, 1, period=128)) == ""
+
+
+def test_a_verdict_that_needs_more_rounds_does_not_stand_beside_the_answer(capsys):
+    """Of two offsets four rounds tell what the mechanism does, and not which offset stands out of all."""
+    switch = Switch("line", (0,), (32,))
+    logs = np.random.default_rng(4).normal(0, 0.001, (4, 2)) + 0.1 * np.array([0, 1])
+    sweep = judged(np.exp(logs), switch.offsets, 1)
+    still = SimpleNamespace(symbols=1, sections=1, as_in_base=1, pages_on=0)
+    sweep = replace(sweep, binaries=SimpleNamespace(stillness=still))
+    show_sweep(sweep, Terminal(json=False, quiet=False))
+    assert "cannot tell: 4 complete rounds of 2 offsets are too few" in capsys.readouterr().out
+    show_sweep(
+        replace(sweep, switched=switched(logs, switch, confidence=0.95, seed=1)), Terminal(json=False, quiet=False)
+    )
+    shown = capsys.readouterr().out
+    assert "switched alone: f is 10" in shown
+    assert "cannot tell" not in shown
 
 
 def study(kind: str, truth: str, n: int, rounds: int = 8) -> Counter[str]:

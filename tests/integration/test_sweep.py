@@ -300,6 +300,10 @@ def test_a_planted_offset_is_found_said_and_drawn(layoutrand, tmp_path: Path) ->
     assert [row["offset"] for row in document["offsets"]] == list(OFFSETS)
     assert all(row["address"] % 64 == row["offset"] and len(row["values"]) == 5 for row in document["offsets"])
     assert len({row["sha256"] for row in document["offsets"]}) == 4
+    # Rounds are of offsets that were executed together: at no other time.
+    assert "10 executions now, 0 were there already" in (
+        layoutrand("sweep", "warm", "--rounds", "5", "--offset", "0..31").stderr
+    )
     # No other command sees these executions.
     assert "there are no results" in layoutrand("analyse", status=2).stderr
 
@@ -336,6 +340,9 @@ def test_failed_executions_are_told_and_their_rounds_left_out(layoutrand, tmp_pa
 def test_what_makes_no_sense_is_one_clear_error(layoutrand, tmp_path: Path) -> None:
     for words, said in (
         (("cold",), "no function that can be placed is called 'cold'"),
+        (("warm", "--offset", ""), "write the first and the last offset"),
+        (("warm", "--switch", "l*"), "no mechanism called 'l*'"),
+        (("warm", "--switch", "line", "--metric", "speed"), "no metric called 'speed'"),
         (("warm", "--offset", "5"), "write the first and the last offset"),
         (("warm", "--step", "8"), "aligned to 16 bytes"),
         (("warm", "--base", "stock"), "it is identity, or a seed"),

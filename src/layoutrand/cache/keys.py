@@ -54,7 +54,7 @@ def coupled_with(origin: str, others: Sequence[str]) -> str:
 
 
 def swept_key(origin: str, swept: Mapping[str, Any]) -> str:
-    """Of the binaries of that origin in which one function alone is moved, all offsets together."""
+    """Of the executions of binaries of that origin in which one function alone is moved, to all of its offsets."""
     return _digest({"origin": origin, "swept": swept})
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from layoutrand.text.quantities import MINUS, signed
+from layoutrand.text.quantities import MINUS, digits_of, signed
 
 Span = tuple[str, str]
 Line = list[Span]
@@ -27,6 +27,11 @@ ELSEWHERE: Final = 80
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _FEWEST_COLUMNS: Final = 20
+_FINEST: Final = 9
+"""Digits after the point at the ends of an axis, at most."""
+
+_NOTHING: Final = 1e-5
+"""Percent: an axis of no more has no end that anything reaches."""
 
 _PLAIN: Final = {
     "◄": "<",
@@ -123,7 +128,8 @@ class PercentAxis:
 
     def scale(self) -> Line:
         """The ends and 0 in figures."""
-        digits = 0 if self.high - self.low >= 10 else 1 if self.high - self.low >= 1 else 3
+        span = self.high - self.low
+        digits = 0 if span >= 10 else 1 if span >= 1 else max(3, digits_of(span, _FINEST)) if span > _NOTHING else 3
         cells = [" "] * self.columns
         said = [(self.place(0), "0")]
         for value, at_end in ((self.low, False), (self.high, True)):

@@ -219,10 +219,10 @@ def under_names(found: _Found, names: DisplayNames) -> _Found:
 def refuse_another_machine(config: Config, selection: Selection, terminal: Terminal, executes: str | None) -> None:
     """Say that profiles are of this machine; raises `UsageError` where new layouts would be executed on it, too."""
     from layoutrand.errors import UsageError
-    from layoutrand.execute.experiment import current_experiment, is_pool
+    from layoutrand.execute.experiment import is_of_here, is_pool
 
     experiment = selection.experiment
-    if not is_pool(experiment) and experiment.host == current_experiment(config).host:
+    if is_of_here(experiment, config):
         return
     whose = "the nodes" if is_pool(experiment) else experiment.hostname
     if executes is not None:

@@ -36,7 +36,7 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         typer.Option(
             metavar="FIRST..LAST",
             help="Bytes that it begins at, modulo 64, or modulo the next power of two above LAST; default: 0..63, with "
-            "--switch 0..255, 0..4095 or 0..16383.",
+            "--switch as far as the mechanism repeats.",
         ),
     ] = None,
     step: Annotated[
@@ -128,18 +128,18 @@ def _the_one(kind: str, names: Sequence[str]) -> str:
 
 def _offsets(asked: str | None, step: int | None, switch: str | None) -> Offsets:
     """The range; raises `UsageError`, also for a mechanism that is none."""
-    from dataclasses import replace
-
     from layoutrand.config.config import choose
+    from layoutrand.explain.caches import caches_of
     from layoutrand.explain.mechanisms import MECHANISMS
     from layoutrand.explain.offsets import parse_offsets
-    from layoutrand.explain.switching import FOUR_LINES, RANGES
+    from layoutrand.explain.switching import range_of
+    from layoutrand.host.facts import host_facts
 
     if switch is not None:
         choose("mechanism", [switch], list(MECHANISMS))
         if asked is None:
-            return replace(RANGES.get(switch, FOUR_LINES), step=step)
-    return parse_offsets(asked or "0..63", step)
+            return range_of(switch, caches_of(host_facts(), "", ""), step)
+    return parse_offsets("0..63" if asked is None else asked, step)
 
 
 def _benchmarks(config: Config, names: Sequence[str]) -> list[str]:
@@ -232,7 +232,8 @@ def show_sweep(found: Sweep, page: Terminal) -> None:
 
     if found.switched is not None:
         page.line(words.what_it_does(found))
-    page.line(words.verdict(found))
+    if found.switched is None or found.response.can_tell:  # two kinds of offsets need fewer rounds than each of many
+        page.line(words.verdict(found))
     for line in (words.why(found), words.not_seen(found)):
         if line:
             page.line(line)
@@ -249,12 +250,18 @@ def show_sweep(found: Sweep, page: Terminal) -> None:
 def dose_lines(found: Sweep, width: int) -> Iterator[Line]:
     """A line for each offset: its mean, and how much it differs from the others, with the interval."""
     from layoutrand.cli.charts import PercentAxis
+    from layoutrand.explain import sweep_words as words
     from layoutrand.text.quantities import digits_of, number, signed
 
     ends = [[100 * math.expm1(end) for end in _ends(run.difference)] for run in found.response.single]
     means = found.means.mean(axis=0).tolist()
     half = max((high - low) / 2 for low, _, high in ends)  # what is told is no finer than the intervals
-    digits = (min(2, digits_of(half)), digits_of(half / 100 * max(means)))
+    fine = (
+        min(2, digits_of(half))
+        if half
+        else words.exact_digits(*(run.difference.centre for run in found.response.single))
+    )
+    digits = (fine, digits_of(half / 100 * max(means)))
     left = [
         (str(offset), f"{mean:,.{digits[1]}f}" if half else number(mean), f"{signed(centre, digits[0])} %")
         for offset, mean, (_, centre, _) in zip(found.offsets, means, ends, strict=True)

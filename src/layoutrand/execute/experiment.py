@@ -72,6 +72,11 @@ def is_pool(experiment: Experiment) -> bool:
     return experiment.host.startswith(_POOL)
 
 
+def is_of_here(experiment: Experiment, config: Config) -> bool:
+    """Whether it was executed on this machine."""
+    return not is_pool(experiment) and experiment.host == current_experiment(config).host
+
+
 def same_question(one: Experiment, other: Experiment) -> bool:
     """Whether two experiments differ in their machine alone."""
     return replace(one, host="", hostname="") == replace(other, host="", hostname="")

@@ -29,8 +29,11 @@ class CodeCaches:
 USUAL: Final = CodeCaches()
 
 
-def caches_of(host_facts: Mapping[str, Any], instrument: str) -> CodeCaches:
-    """Those of the machine with these facts, or of the simulated processor; what is no such size counts as not told."""
+def caches_of(host_facts: Mapping[str, Any], instrument: str, machine: str) -> CodeCaches:
+    """Those of the machine with these facts, or of the simulated processor; what is no such size counts as not told.
+
+    ``machine`` is the program's (as `CapturedLink.machine`): an emulator executes no branch where the program has it.
+    """
     if instrument in simulated():
         return USUAL
     told = host_facts.get("l1i")
@@ -40,7 +43,7 @@ def caches_of(host_facts: Mapping[str, Any], instrument: str) -> CodeCaches:
         page=_power(host_facts.get("page_bytes"), USUAL.page),
         sets=_power(sizes.get("sets"), USUAL.sets),
         ways=_size(sizes.get("ways"), USUAL.ways),
-        jcc=has_jcc_erratum(host_facts),
+        jcc=machine == "EM_X86_64" and has_jcc_erratum(host_facts),
     )
 
 

@@ -101,8 +101,10 @@ def _explain(
         readable=setup.profiling.readable,
     )
     benchmark, case = executed(sample.benchmark, setup.config)
-    # A sweep measures whole benchmarks, and executes here.
-    return found if case or setup.config.remote is not None else with_sweeps(found, benchmark.name)
+    # A sweep measures whole benchmarks, and executes here: of layouts that were executed elsewhere it says nothing.
+    if case or setup.config.remote is not None or not experiments.is_of_here(selection.experiment, setup.config):
+        return found
+    return with_sweeps(found, benchmark.name, setup.project)
 
 
 def examined(
@@ -127,13 +129,14 @@ def examined(
     if built.capture is None or IDENTITY not in binaries:
         reasons = dict.fromkeys(failure.error for failure in built.failures)
         raise BuildFailed(f"{artefact} cannot be built: {'; '.join(reasons)}")
+    link = built.capture.link(artefact)
     subject = Subject(
         sample=sample,
         artefact=artefact,
-        link=built.capture.link(artefact),
+        link=link,
         identity=binaries[IDENTITY],
         binaries=_measured(sample, selection, binaries),
-        caches=caches_of(selection.host_facts, sample.instrument),
+        caches=caches_of(selection.host_facts, sample.instrument, link.machine),
     )
     check(subject)
     profiled = _of_one_case(config, benchmark, case) if case else config

@@ -7,7 +7,7 @@ Of each hot function:
 - *stride*: its start modulo 16 KiB, as tables of branch predictors are indexed by low bits of addresses;
 - *loop*: how many lines its hottest instructions lie on, as a rule an inner loop: a small one is faster on one line;
 - *pages*: how many pages its hot part lies on;
-- *jcc*, *fetch*, *branches*: what `layoutrand.explain.mechanisms` counts, where the function's branches are known.
+- *jcc*, *fetch*, *aliasing*: what `layoutrand.explain.mechanisms` counts, where the function's branches are known.
 
 Of each hot function with its hottest callees, and of the hottest functions with each other:
 
@@ -122,6 +122,7 @@ def all_features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
     on_pages = [[np.unique(of_one * line // page) for of_one in row] for row in lines]
     in_sets = [[np.unique(of_one % hotness.caches.sets) for of_one in row] for row in lines]
     found = []
+    counted = counts_in_layouts(hotness, starts) if any(each.branches for each in hotness.functions) else ()
     for f, name in enumerate(names):
         start = starts[:, f]
         found += [
@@ -132,11 +133,9 @@ def all_features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
             Feature("pages", (name,), "number", 0, np.array([float(len(row[f])) for row in on_pages])),
         ]
         if hotness.functions[f].branches:
-            counted = counts_in_layouts(hotness, [f], starts)
+            met = counted[f]
             found += [
-                Feature(kind, (name,), "number", 0, np.array([each[kind] for each in counted]))
-                for kind in ("jcc", "fetch", "aliasing")
-                if kind in counted[0]
+                Feature(kind, (name,), "number", 0, met[kind]) for kind in ("jcc", "fetch", "aliasing") if kind in met
             ]
     for f, g in pairs(hotness):
         both = (names[f], names[g])

@@ -6,10 +6,10 @@ Each is a number that is counted from addresses and from which instructions are 
   16-byte blocks (in which it is fetched and decoded) the function's hottest instructions lie on;
 - *jcc*: how many of its hottest branches, with the comparisons that they are one operation with, cross or end at a
   multiple of 32 bytes; looked at where the processor has that erratum (`layoutrand.host.errata`);
-- *page*: how many pages they lie on;
+- *page*: how many pages the hottest instructions lie on;
 - *sets*: how many of its hot lines lie in sets of the first-level instruction cache that hold more hot lines than they
   have ways;
-- *branches*: how many of its hot branches lie, modulo 16 KiB, in 16 bytes that hold a hot branch of another function,
+- *aliasing*: how many of its hot branches lie, modulo 16 KiB, in 16 bytes that hold a hot branch of another function,
   as predictors find a branch by low bits of its address.  Makers do not tell which bits these are.
 """
 
@@ -42,6 +42,8 @@ MECHANISMS: Final = ("line", "window", "jcc", "fetch", "page", "sets", "aliasing
 IN_COMMON: Final = frozenset({"sets", "aliasing"})
 """What functions do to each other: counts are many, and each by itself would be a class that nothing speaks against."""
 
+Counts = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class HotCode:
@@ -58,86 +60,72 @@ class HotCode:
     other_branches: tuple[int, ...] = ()
 
 
+def repeats_within(mechanism: str, caches: CodeCaches) -> int:
+    """Bytes: code that is moved by so many meets as much of the mechanism as it did, all else in its place."""
+    return {
+        "line": caches.line,
+        "window": WINDOW,
+        "jcc": WINDOW,
+        "fetch": BLOCK,
+        "page": caches.page,
+        "sets": caches.sets * caches.line,
+        "aliasing": STRIDE,
+    }[mechanism]
+
+
 def levels(code: HotCode, starts: Sequence[int]) -> dict[str, tuple[float, ...]]:
     """Of each mechanism how much the function meets of it where it begins at each of these addresses.
 
-    What the processor does not have is left out.
+    What the processor does not have is left out; of what functions do to each other there is none, some, and many.
     """
-    return in_classes([counts(code, at) for at in starts])
-
-
-def in_classes(counted: Sequence[dict[str, float]]) -> dict[str, tuple[float, ...]]:
-    """By mechanism, of `counts` at several places; of what functions have in common none, some and many."""
-    found = {name: np.array([each[name] for each in counted]) for name in (counted[0] if counted else ())}
-    for name in found.keys() & IN_COMMON:
+    at = np.array(starts, np.int64)
+    places = _Places(code.executed, code.branches, code.caches)
+    others = np.unique(np.array(code.others, np.int64))
+    taken = np.zeros(STRIDE // BLOCK, bool)
+    taken[_entries(np.array(code.other_branches, np.int64))] = True
+    found = places.alone(at)
+    found["sets"] = np.array([float(places.conflicts(each, others)) for each in at.tolist()])
+    found["aliasing"] = np.array([float(taken[_entries(each + places.jumps)].sum()) for each in at.tolist()])
+    for name in IN_COMMON:
         most = found[name].max(initial=0.0)
         found[name] = np.ceil(2 * found[name] / most) if most else found[name]
-    return {name: tuple(values.tolist()) for name, values in found.items()}
+    return {name: tuple(found[name].tolist()) for name in MECHANISMS if name in found}
 
 
-def counts(code: HotCode, at: int) -> dict[str, float]:
-    """Of each mechanism how much the function meets of it where it begins at this address."""
-    hottest = _bytes(code.executed, MOST_OFTEN)
-    line, page = code.caches.line, code.caches.page
-    found = {
-        name: len(np.unique((at + hottest) // unit))
-        for name, unit in (("line", line), ("window", WINDOW), ("fetch", BLOCK), ("page", page))
-    }
-    if code.caches.jcc:
-        hottest_ones = hot_branches(code.executed, code.branches, MOST_OFTEN)
-        found["jcc"] = sum((at + each.begin) // WINDOW != (at + each.end) // WINDOW for each in hottest_ones)
-    others = np.unique(np.array(code.others, np.int64))
-    found["sets"] = _conflicts(np.unique((at + _bytes(code.executed, OFTEN)) // line), others, code.caches)
-    taken = {other % STRIDE // BLOCK for other in code.other_branches}
-    hot_ones = hot_branches(code.executed, code.branches, OFTEN)
-    found["aliasing"] = sum((at + each.at) % STRIDE // BLOCK in taken for each in hot_ones)
-    return {name: float(found[name]) for name in MECHANISMS if name in found}
+def counts_in_layouts(hotness: Hotness, starts: NDArray[np.int64]) -> tuple[dict[str, Counts], ...]:
+    """Of each hot function, by mechanism how much it meets in each layout, shape (layouts,).
+
+    ``starts`` has the address of each hot function in each layout, shape (layouts, functions).
+    """
+    caches = hotness.caches
+    places = [_Places(each.executed, each.branches, caches) for each in hotness.functions]
+    found = [of_one.alone(starts[:, number]) for number, of_one in enumerate(places)]
+    for each in found:
+        each["sets"], each["aliasing"] = np.zeros(len(starts)), np.zeros(len(starts))
+    hot = [np.array(each.hot, np.int64) for each in hotness.functions]
+    for layout, row in enumerate(starts.tolist()):
+        lines = [np.unique((at + offsets) // caches.line) for at, offsets in zip(row, hot, strict=True)]
+        entries = [_entries(at + of_one.jumps) for at, of_one in zip(row, places, strict=True)]
+        held = np.zeros(STRIDE // BLOCK, np.int64)
+        for of_one in entries:
+            held[np.unique(of_one)] += 1
+        for number, each in enumerate(found):
+            others = np.unique(np.concatenate([np.empty(0, np.int64), *lines[:number], *lines[number + 1 :]]))
+            each["sets"][layout] = places[number].conflicts(row[number], others)
+            each["aliasing"][layout] = (held[entries[number]] > 1).sum()
+    return tuple({name: each[name] for name in MECHANISMS if name in each} for each in found)
+
+
+def together(counted: Sequence[dict[str, Counts]]) -> dict[str, Counts]:
+    """What several functions meet of each mechanism, by what each of them does."""
+    return {name: np.sum([each[name] for each in counted], axis=0) for name in (counted[0] if counted else ())}
 
 
 def hot_branches(executed: Sequence[tuple[int, float]], branches: Sequence[Branch], part: float) -> list[Branch]:
     """Those that are executed at least this often, by the most frequent instruction."""
-    limit = part * max(count for _, count in executed)
+    limit = part * max((count for _, count in executed), default=0.0)
     often = {offset for offset, count in executed if count >= limit}
     return [each for each in branches if each.at in often or each.begin in often]
-
-
-def levels_in_layouts(
-    hotness: Hotness, functions: Sequence[int], starts: NDArray[np.int64]
-) -> dict[str, tuple[float, ...]]:
-    """Of each mechanism how much hot functions (by their positions) meet together in each layout.
-
-    ``starts`` has the address of each hot function in each layout, shape (layouts, functions).
-    """
-    counted = counts_in_layouts(hotness, functions, starts)
-    return {name: tuple(each[name] for each in counted) for name in (counted[0] if counted else ())}
-
-
-def counts_in_layouts(hotness: Hotness, functions: Sequence[int], starts: NDArray[np.int64]) -> list[dict[str, float]]:
-    """As `counts`, of these functions together in each layout; see `levels_in_layouts`."""
-    line = hotness.caches.line
-    hot = [np.array(each.hot, np.int64) for each in hotness.functions]
-    jumps = [
-        np.array([one.at for one in hot_branches(each.executed, each.branches, OFTEN)], np.int64)
-        for each in hotness.functions
-    ]
-    counted: list[dict[str, float]] = []
-    for row in starts.tolist():
-        together: dict[str, float] = {}
-        lines = [np.unique((at + offsets) // line).tolist() for at, offsets in zip(row, hot, strict=True)]
-        places = [(at + offsets).tolist() for at, offsets in zip(row, jumps, strict=True)]
-        for own in functions:
-            function = hotness.functions[own]
-            code = HotCode(
-                function.executed,
-                tuple(each for number, of_one in enumerate(lines) if number != own for each in of_one),
-                hotness.caches,
-                function.branches,
-                tuple(each for number, of_one in enumerate(places) if number != own for each in of_one),
-            )
-            for name, count in counts(code, row[own]).items():
-                together[name] = together.get(name, 0.0) + count
-        counted.append(together)
-    return counted
 
 
 def hot_code(
@@ -149,20 +137,59 @@ def hot_code(
     return HotCode(tuple(sorted(executed)), tuple(others), caches)
 
 
-def _bytes(executed: Sequence[tuple[int, float]], part: float) -> NDArray[np.int64]:
-    """Offsets of all bytes of instructions that are executed at least this often, by the most frequent one."""
-    limit = part * max(count for _, count in executed)
-    places = [offset for offset, _ in executed]
-    found: list[int] = []
+class _Places:
+    """What of a function mechanisms count, as offsets from its begin."""
+
+    def __init__(self, executed: Sequence[tuple[int, float]], branches: Sequence[Branch], caches: CodeCaches) -> None:
+        self.caches = caches
+        self.hottest = _stretches(executed, MOST_OFTEN)
+        self.hot = np.concatenate(
+            [np.empty(0, np.int64), *(np.arange(begin, end) for begin, end in _stretches(executed, OFTEN).tolist())]
+        )
+        self.jumps = np.array([each.at for each in hot_branches(executed, branches, OFTEN)], np.int64)
+        hottest = hot_branches(executed, branches, MOST_OFTEN)
+        self.operations = np.array([(each.begin, each.end) for each in hottest], np.int64).reshape(-1, 2)
+
+    def alone(self, at: NDArray[np.int64]) -> dict[str, Counts]:
+        """What it meets whatever lies around it, where it begins at each of these addresses."""
+        caches = self.caches
+        units = (("line", caches.line), ("window", WINDOW), ("fetch", BLOCK), ("page", caches.page))
+        found = {name: self._units(at, unit) for name, unit in units}
+        if caches.jcc:
+            begin, end = ((at[:, None] + self.operations[:, side]) // WINDOW for side in (0, 1))
+            found["jcc"] = (begin != end).sum(axis=1).astype(float)
+        return found
+
+    def _units(self, at: NDArray[np.int64], size: int) -> Counts:
+        """How many blocks of so many bytes the hottest stretches lie on; two of them may share one."""
+        first = (at[:, None] + self.hottest[:, 0]) // size
+        last = (at[:, None] + self.hottest[:, 1] - 1) // size
+        shared = first[:, 1:] == last[:, :-1]
+        return np.asarray((last - first + 1).sum(axis=1) - shared.sum(axis=1), np.float64)
+
+    def conflicts(self, at: int, others: NDArray[np.int64]) -> int:
+        """How many of its hot lines lie in sets that hold more hot lines than they have ways."""
+        lines = np.unique((at + self.hot) // self.caches.line)
+        held = np.bincount(np.union1d(lines, others) % self.caches.sets, minlength=self.caches.sets)
+        return int((held[lines % self.caches.sets] > self.caches.ways).sum())
+
+
+def _entries(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The 16-byte blocks modulo 16 KiB of these addresses."""
+    return places % STRIDE // BLOCK
+
+
+def _stretches(executed: Sequence[tuple[int, float]], part: float) -> NDArray[np.int64]:
+    """Begin and end of what is executed at least this often, by the most frequent instruction, shape (stretches, 2)."""
+    limit = part * max((count for _, count in executed), default=0.0)
+    found: list[list[int]] = []
     for number, (offset, count) in enumerate(executed):
-        if count >= limit:
-            size = places[number + 1] - offset if number + 1 < len(places) else _JUMP
-            found += range(offset, offset + (size if size <= _LONGEST else _JUMP))
-    return np.array(found, np.int64)
-
-
-def _conflicts(lines: NDArray[np.int64], others: NDArray[np.int64], caches: CodeCaches) -> int:
-    """How many of the lines lie in sets that hold more hot lines than they have ways."""
-    everything = np.union1d(lines, others)
-    held = np.bincount(everything % caches.sets, minlength=caches.sets)
-    return int((held[lines % caches.sets] > caches.ways).sum())
+        if count < limit:
+            continue
+        size = executed[number + 1][0] - offset if number + 1 < len(executed) else _JUMP
+        end = offset + (size if size <= _LONGEST else _JUMP)
+        if found and found[-1][1] == offset:
+            found[-1][1] = end
+        else:
+            found.append([offset, end])
+    return np.array(found, np.int64).reshape(-1, 2)

@@ -15,7 +15,7 @@ else, says more.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from layoutrand.explain.causes import ENOUGH, shown_by
 from layoutrand.explain.features import Feature, design
 from layoutrand.explain.mechanisms import IN_COMMON, MECHANISMS
-from layoutrand.stats import left_in_classes
+from layoutrand.stats import explained_share, left_in_classes
 
 PERMUTATIONS: Final = 1999
 
@@ -47,51 +47,55 @@ class SuspectedMechanism:
 class SuspectCause:
     """The mechanism, None where that cannot be told, and all that were looked at.
 
-    ``whole`` is the share of the response that the suspect's own feature explains; ``unseen`` are mechanisms that the
-    metric cannot show.
+    ``whole`` is the share of the response that the suspect's own feature explains; ``beside`` says whether the response
+    is without what suspects of other functions explain, and ``unseen`` are mechanisms that the metric cannot show.
     """
 
     mechanism: str | None
     candidates: tuple[SuspectedMechanism, ...]
     whole: float
     unseen: tuple[str, ...]
+    beside: bool = False
 
 
 def suspect_cause(
-    met: Mapping[str, Sequence[float]],
+    met: Mapping[str, NDArray[np.float64]],
     response: NDArray[np.float64],
     own: Feature,
     others: Sequence[Feature],
     instrument: str,
     *,
     level: float,
+    beside: bool = False,
 ) -> SuspectCause:
     """Which mechanism the suspect, whose feature is ``own``, goes by.
 
-    ``met`` is what its code meets in each layout, ``response`` (large is worse) what was measured there without what
-    other suspects explain; ``others`` are further features of its functions.
+    ``met`` is what its code meets in each layout, ``response`` (large is worse) what was measured there, ``beside``
+    other suspects without what they explain; ``others`` are further features of its functions.
     """
     seen = [name for name in MECHANISMS if name in met and shown_by(instrument, name)]
-    table = {name: np.array(met[name], np.float64) for name in seen}
-    differing = [name for name in seen if len(set(met[name])) > 1]
     features = [design(each) for each in (own, *others)]
-    rivals = [*(table[name][:, None] for name in differing), *features]
-    whole = _share(features[0], response)
-    candidates = tuple(_candidate(name, table[name], response, rivals, level) for name in seen)
+    rivals = [*(met[name][:, None] for name in seen if len(np.unique(met[name])) > 1), *features]
+    whole = explained_share(features[0], response, adjusted=True)
+    candidates = tuple(_candidate(name, met[name], response, rivals, level) for name in seen)
     left = [each for each in candidates if not each.out]
     told = left[0] if len(left) == 1 and left[0].share >= ENOUGH * whole else None
-    if told is not None:
-        nothing = np.zeros(len(response))
-        alone = left_in_classes(
-            response, nothing, designs=[table[told.mechanism][:, None]], n_permutations=PERMUTATIONS
-        )
-        told = told if alone.p_value <= level else None
+    if told is not None and _by_chance(met[told.mechanism], response) > level:
+        out = replace(told, out="it goes with them by no more than chance")
+        candidates, told = tuple(out if each is told else each for each in candidates), None
     return SuspectCause(
         mechanism=None if told is None else told.mechanism,
         candidates=candidates,
         whole=whole,
         unseen=tuple(name for name in MECHANISMS if name in met and name not in seen),
+        beside=beside,
     )
+
+
+def _by_chance(met: NDArray[np.float64], response: NDArray[np.float64]) -> float:
+    """How often a mechanism goes with the response as much where nothing does."""
+    one_class = np.zeros(len(response))
+    return left_in_classes(response, one_class, designs=[met[:, None]], n_permutations=PERMUTATIONS).p_value
 
 
 def _candidate(
@@ -103,21 +107,9 @@ def _candidate(
 ) -> SuspectedMechanism:
     if len(np.unique(met)) < 2:
         return SuspectedMechanism(name, 0.0, None, "it is the same in all layouts")
-    share = _share(met[:, None], response)
+    share = explained_share(met[:, None], response, adjusted=True)
     if float((met - met.mean()) @ response) <= 0:
         return SuspectedMechanism(name, share, None, "more of it is not worse")
     rest = left_in_classes(response, met, designs=rivals, straight=name in IN_COMMON, n_permutations=PERMUTATIONS)
     out = "layouts that meet as much of it differ by something else" if rest.p_value <= level else ""
     return SuspectedMechanism(name, share, rest.p_value, out)
-
-
-def _share(columns: NDArray[np.float64], response: NDArray[np.float64]) -> float:
-    """The part of the variance that is explained, adjusted for the columns; never below 0."""
-    table = np.column_stack([np.ones(len(response)), columns])
-    fit, _, rank, _ = np.linalg.lstsq(table, response, rcond=None)
-    whole = float(((response - response.mean()) ** 2).sum())
-    degrees = len(response) - int(rank)
-    if whole <= 0 or degrees < 1:
-        return 0.0
-    rest = float(((response - table @ fit) ** 2).sum())
-    return max(0.0, 1 - rest / degrees * (len(response) - 1) / whole)

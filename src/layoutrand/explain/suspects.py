@@ -30,7 +30,7 @@ from layoutrand.explain.explain_warnings import CostOutside, FewLayouts, NoCalls
 from layoutrand.explain.features import Feature, all_features, design, features
 from layoutrand.explain.hot_branches import with_branches
 from layoutrand.explain.hotness import Hotness, function_names, hot_functions, mangled, renamed
-from layoutrand.explain.mechanisms import levels_in_layouts
+from layoutrand.explain.mechanisms import counts_in_layouts, together
 from layoutrand.explain.suspect_cause import SuspectCause, suspect_cause
 from layoutrand.instruments.profile import Profile
 from layoutrand.link import codecheck
@@ -314,17 +314,19 @@ def with_causes(
 ) -> tuple[Suspect, ...]:
     """The suspects with what may be wrong with their places; ``response`` is as for `suspects_of`."""
     names = [function.name for function in hotness.functions]
-    everything = all_features(hotness, starts) if suspects else []
+    if not suspects:
+        return ()
+    everything, counted = all_features(hotness, starts), counts_in_layouts(hotness, starts)
     made = []
     for suspect in suspects:
         own = set(suspect.feature.functions)
         apart = [design(s.feature) for s in suspects if own.isdisjoint(s.feature.functions) and s is not suspect]
         beyond = response - fitted_values(np.concatenate(apart, axis=1), response) if apart else response
-        met = levels_in_layouts(hotness, [names.index(name) for name in own] or range(len(names)), starts)
+        met = together([each for name, each in zip(names, counted, strict=True) if name in own or not own])
         others = [
             f for f in everything if f.functions and own.issuperset(f.functions) and f.name != suspect.feature.name
         ]
-        found = suspect_cause(met, beyond, suspect.feature, others, instrument, level=level)
+        found = suspect_cause(met, beyond, suspect.feature, others, instrument, level=level, beside=bool(apart))
         made.append(replace(suspect, cause=found))
     return tuple(made)
 

@@ -39,13 +39,13 @@ from layoutrand.explain.hot_branches import branches_at, with_branches
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
 from layoutrand.explain.hotness import OFTEN, hot_functions
 from layoutrand.explain.mechanism_words import unseen
-from layoutrand.explain.mechanisms import HotCode, hot_branches, hot_code, levels
+from layoutrand.explain.mechanisms import HotCode, hot_branches, hot_code, levels, repeats_within
 from layoutrand.explain.offsets import Offsets, checked_offsets
 from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.suspects import addresses
 from layoutrand.explain.switching import Switch, Switched, candidates, choose_switch, switched
 from layoutrand.host.facts import host_facts
-from layoutrand.instruments.asked_for import primary_metric
+from layoutrand.instruments.asked_for import measured_by, primary_metric
 from layoutrand.layout.keyed import keyed_order
 from layoutrand.link.one_moved import Hole
 from layoutrand.model import IDENTITY, LayoutName
@@ -158,7 +158,7 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
     response = dose_response(
         np.log(means), offsets, period=order.offsets.period, confidence=order.confidence, seed=config.run.schedule_seed
     )
-    found, caches = None, caches_of(host_facts(), sample.instrument)
+    found, caches = None, caches_of(host_facts(), sample.instrument, function.link.machine)
     sign = 1 if sample.better == "less" else -1
     seed = config.run.schedule_seed
     if switch is None and setup.profiling is not None and response.matters:
@@ -192,13 +192,17 @@ def _switch(order: SweepOrder, setup: SweepSetup, config: Config, function: Swep
     """The offsets at which the mechanism alone differs; raises `UsageError` where there are none."""
     assert order.switch is not None
     benchmark = next(b for b in config.benchmarks if b.name == order.benchmark)
-    instrument, metric = primary_metric(benchmark)
-    if order.metric is None and not shown_by(instrument, order.switch):
+    instrument, metric = primary_metric(benchmark) if order.metric is None else measured_by(benchmark, order.metric)
+    if not shown_by(instrument, order.switch):
         raise UsageError(f"--switch {order.switch}: {unseen(metric, [order.switch])}")
     hole = swept_hole(setup.setup, function, name=name)
-    code = _code(order, setup, config, function, hole, caches_of(host_facts(), instrument))
-    offsets = candidates(order.offsets, function.link.sections[function.section].align)
-    return choose_switch(order.switch, levels(code, [hole.window + each for each in offsets]), offsets, name)
+    caches = caches_of(host_facts(), instrument, function.link.machine)
+    code = _code(order, setup, config, function, hole, caches)
+    align = max(1, function.link.sections[function.section].align)
+    offsets = candidates(order.offsets, align)
+    every = len(offsets) * align >= repeats_within(order.switch, caches)
+    met = levels(code, [hole.window + each for each in offsets])
+    return choose_switch(order.switch, met, offsets, name, every=every)
 
 
 def _code(
@@ -270,7 +274,8 @@ def _request(
     choices = replace(setup.choices, benchmarks=[order.benchmark], seeds=[])
     request = make_request(config, setup.project, [built], choices)
     (earlier,) = request.built.captures.values()
-    own = keys.swept_key(earlier, function.facts)
+    # Values are compared within rounds: what was executed at other offsets, at another time, is of no round of these.
+    own = keys.swept_key(earlier, {**function.facts, "offsets": [binary.layout for binary in made.binaries]})
     return replace(
         request,
         slots=slots_of(order, config, [binary.layout for binary in made.binaries]),

@@ -14,6 +14,9 @@ from layoutrand.text.quantities import SECONDS, digits_of, percent
 _LOOSE: Final = 5.0
 """Percent: where more is left open, it is said how less can be."""
 
+_FINEST: Final = 9
+"""Digits after the point of what repeats to the digit."""
+
 
 def _mechanism(name: str, found: Sweep) -> str:
     return mechanism(name, found.caches)
@@ -116,6 +119,11 @@ def what_it_does(found: Sweep) -> str:
             f"cannot tell what {words} does: offsets that meet as much of every mechanism that is looked at differ "
             f"among themselves, so something else does it, too ({places})"
         )
+    if difference.low == difference.high == 0:
+        return (
+            f"no effect of {words} shows: switched alone it changes nothing of {found.sample.metric} of {found.name}, "
+            f"to the digit ({same})"
+        )
     if not does.matters:
         bound = 100 * math.expm1(max(abs(difference.low), abs(difference.high)))
         digits = digits_of(bound)
@@ -130,7 +138,7 @@ def what_it_does(found: Sweep) -> str:
         for end in (difference.low, difference.high)
     )
     size = 100 * math.expm1(abs(difference.centre))
-    digits = digits_of((ends[1] - ends[0]) / 2) if ends[0] < ends[1] else 2
+    digits = digits_of((ends[1] - ends[0]) / 2) if ends[0] < ends[1] else exact_digits(difference.centre)
     sure = f"{percent(difference.confidence, 0)} interval {ends[0]:.{digits}f} … {ends[1]:.{digits}f}"
     interval = f" ({sure})" if ends[0] < ends[1] else ""
     more = _change(found, more=difference.centre > 0)
@@ -171,11 +179,17 @@ def _run(found: Sweep, run: DoseRun) -> str:
         inside, low, centre, high = others, -high, -centre, -low
     words = _change(found, more=more)
     sizes = sorted(abs(math.expm1(value)) for value in (low, high))
-    digits = digits_of(50 * (sizes[1] - sizes[0])) if low < high else 2
+    digits = digits_of(50 * (sizes[1] - sizes[0])) if low < high else exact_digits(centre)
     where = offsets_in_words(inside, found.offsets, run.period, found.order.offsets.period)
     ends = " … ".join(percent(size, digits).removesuffix(" %") for size in sizes)
     interval = f" ({ends})" if low < high else ""
     return f"{where} of {found.name}: {percent(abs(math.expm1(centre)), digits)} {words}{interval} than the others"
+
+
+def exact_digits(*differences: float) -> int:
+    """Digits after the point of percents that nothing is left to chance in: 2, and more where all would be 0.00."""
+    size = 100 * max(abs(math.expm1(each)) for each in differences)
+    return max(2, digits_of(size, _FINEST)) if size else 2
 
 
 def _change(found: Sweep, *, more: bool) -> str:

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.errors import UsageError
-from layoutrand.explain.mechanisms import MECHANISMS
-from layoutrand.explain.offsets import Offsets
+from layoutrand.explain.caches import CodeCaches
+from layoutrand.explain.mechanisms import MECHANISMS, repeats_within
+from layoutrand.explain.offsets import LINE, Offsets
 from layoutrand.stats import DoseFit, Interval, dose_fit, mean_interval
 
 MOST: Final = 4
 """Offsets with the mechanism, and without it, at most."""
 
-FOUR_LINES: Final = Offsets(0, 255, None)
-RANGES: Final = {"page": Offsets(0, 4095, None), "sets": Offsets(0, 4095, None), "aliasing": Offsets(0, 16383, None)}
-"""Where such offsets are looked for; for the others in `FOUR_LINES`, so that there are several like each other."""
+_FOUR_LINES: Final = 4 * LINE
+"""Bytes: where offsets are looked for of what repeats sooner, so that there are several like each other."""
 
 _FINEST: Final = 1024
 """So many offsets are looked at at most."""
@@ -62,6 +62,11 @@ class Switched:
         return not self.difference.low <= 0 <= self.difference.high
 
 
+def range_of(mechanism: str, caches: CodeCaches, step: int | None) -> Offsets:
+    """Where its offsets are looked for."""
+    return Offsets(0, max(_FOUR_LINES, repeats_within(mechanism, caches)) - 1, step)
+
+
 def candidates(asked: Offsets, align: int) -> tuple[int, ...]:
     """All offsets of the range that the function's alignment allows; where they are many, in larger steps."""
     step = max(1, align) if asked.step is None else asked.step
@@ -70,29 +75,33 @@ def candidates(asked: Offsets, align: int) -> tuple[int, ...]:
     return tuple(range(-(-asked.first // step) * step, asked.last + 1, step))
 
 
-def choose_switch(mechanism: str, met: Mapping[str, Sequence[float]], offsets: Sequence[int], name: str) -> Switch:
+def choose_switch(
+    mechanism: str, met: Mapping[str, Sequence[float]], offsets: Sequence[int], name: str, *, every: bool = False
+) -> Switch:
     """The offsets for this mechanism, by how much of each is ``met`` at every one of the ``offsets``.
 
-    Raises `UsageError` where there are none, and says why; ``name`` is the function's.
+    Raises `UsageError` where there are none, and says why; ``name`` is the function's, and ``every`` says that others
+    are as these are.
     """
     if mechanism not in met:
         known = ", ".join(each for each in MECHANISMS if each in met)
         raise UsageError(f"--switch {mechanism}: this processor does not have it; there are {known}")
     if len(set(met[mechanism])) < 2:
+        others = "its alignment allows no others" if every else "a larger --offset or a smaller --step may have others"
         raise UsageError(
-            f"--switch {mechanism}: {name} meets as much of it at all {len(offsets)} offsets that were looked at; a "
-            "larger --offset or a smaller --step may have others"
+            f"--switch {mechanism}: {name} meets as much of it at all {len(offsets)} offsets that were looked at; "
+            f"{others}"
         )
     groups: dict[tuple[float, ...], dict[float, list[int]]] = {}
-    others = [each for each in met if each != mechanism]
+    rivals = [each for each in met if each != mechanism]
     for number, offset in enumerate(offsets):
-        key = tuple(met[each][number] for each in others)
+        key = tuple(met[each][number] for each in rivals)
         groups.setdefault(key, {}).setdefault(met[mechanism][number], []).append(offset)
     best = max(
         groups.values(), key=lambda levels: (len(levels) > 1, min(len(levels[min(levels)]), len(levels[max(levels)])))
     )
     if len(best) < 2:
-        along = [each for each in others if len(set(met[each])) > 1]
+        along = [each for each in rivals if len(set(met[each])) > 1]
         raise UsageError(
             f"--switch {mechanism}: wherever {name} meets more of it, it meets another amount of {' or '.join(along)}, "
             f"too ({len(offsets)} offsets): it cannot be switched alone"

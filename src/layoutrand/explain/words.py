@@ -80,12 +80,13 @@ def cause_of(found: Explanation, suspect: Suspect) -> str:
     caches, cause = found.hotness.caches, suspect.cause
     assert cause is not None, "who asks has one"
     whose = f"{' and '.join(suspect.feature.functions) or 'hot code'}: "
+    does = "what layouts do" + (" beside suspects of other functions" if cause.beside else "")
     left = [each for each in cause.candidates if not each.out]
     if cause.mechanism is not None:
         share = left[0].share
         return (
-            f"{whose}{mechanism(cause.mechanism, caches)}, which explains {percent(share, 0)} of what layouts do; no "
-            "other mechanism that was looked at is left"
+            f"{whose}{mechanism(cause.mechanism, caches)}, which explains {percent(share, 0)} of {does}; no other "
+            "mechanism that was looked at is left"
         )
     if not left:
         worse = [each for each in cause.candidates if each.p_value is not None]
@@ -94,13 +95,12 @@ def cause_of(found: Explanation, suspect: Suspect) -> str:
         closest = max(worse, key=lambda each: each.share)
         return (
             f"{whose}cannot tell which mechanism: none of those that were looked at is enough; closest is "
-            f"{mechanism(closest.mechanism, caches)} with {percent(closest.share, 0)} of what layouts do, but "
-            f"{closest.out}"
+            f"{mechanism(closest.mechanism, caches)} with {percent(closest.share, 0)} of {does}, but {closest.out}"
         )
     if len(left) == 1:
         return (
             f"{whose}cannot tell which mechanism: only {mechanism(left[0].mechanism, caches)} is left, and explains "
-            f"{percent(left[0].share, 0)} of what layouts do, where the suspect explains {percent(cause.whole, 0)}"
+            f"{percent(left[0].share, 0)} of {does}, where the suspect explains {percent(cause.whole, 0)}"
         )
     ranked = sorted(left, key=lambda each: -each.share)
     names = " or ".join(f"{mechanism(each.mechanism, caches)} ({percent(each.share, 0)})" for each in ranked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from layoutrand.config.config import Benchmark, Config
+from layoutrand.config.config import Benchmark, Config, choose
 from layoutrand.config.metric import Metric
 from layoutrand.config.problems import suggest
 from layoutrand.errors import ConfigError, FeatureUnsupported
@@ -27,6 +27,13 @@ def primary_metric(benchmark: Benchmark) -> tuple[str, str]:
         if metric.primary in each.metrics(metric):
             return each.name, metric.primary
     raise FeatureUnsupported(f"benchmark {benchmark.name!r}: primary = {metric.primary!r} is not measured")
+
+
+def measured_by(benchmark: Benchmark, name: str) -> tuple[str, str]:
+    """(Instrument, metric) of that name; raises `UsageError` where the benchmark has none."""
+    known = {metric: each.name for each in asked(benchmark.metric) for metric in each.metrics(benchmark.metric)}
+    choose("metric", [name], list(known))
+    return known[name], name
 
 
 def check_programs(config: Config, benchmarks: Sequence[str]) -> None:

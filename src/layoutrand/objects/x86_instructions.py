@@ -43,6 +43,9 @@ _OTHER_BRANCHES: Final = frozenset((0xC2, 0xC3, 0xCA, 0xCB, 0xE0, 0xE1, 0xE2, 0x
 _INDIRECT: Final = range(2, 6)
 """Of opcode FF: calls and jumps to where a register or memory says."""
 
+_ADD, _AND, _SUBTRACT, _COMPARE = 0, 4, 5, 7
+"""Of the eight operations that have opcodes below 40."""
+
 _ALL: Final = frozenset(range(16))
 _WITH_CARRY: Final = frozenset((2, 3, 4, 5, 6, 7, 12, 13, 14, 15))
 _WITHOUT_CARRY: Final = frozenset((4, 5, 12, 13, 14, 15))
@@ -172,13 +175,13 @@ def _fuses(opcode: int, modrm: int, form: str) -> frozenset[int]:
     if opcode in (0x84, 0x85, 0xA8, 0xA9) or (opcode in (0xF6, 0xF7) and operation < 2 and not memory):
         return _ALL  # TEST
     if opcode < 0x40 and form in "mbz":
-        kind, writes_memory = opcode >> 3, memory and opcode & 7 < 2
+        kind = opcode >> 3
+        unfit = memory and opcode & 7 < 2 and kind != _COMPARE  # what writes memory
     elif opcode in (0x80, 0x81, 0x83):
-        kind, writes_memory = operation, memory  # an immediate and memory are never fused
+        kind, unfit = operation, memory  # an immediate and memory
     else:
         one_more = opcode in (0xFE, 0xFF) and operation < 2 and not memory
         return _WITHOUT_CARRY if one_more else frozenset()
-    if kind == 7 or (kind in (0, 4, 5) and not writes_memory):
-        compared = kind == 7 and not (opcode in (0x80, 0x81, 0x83) and memory)
-        return (_ALL if kind == 4 else _WITH_CARRY) if compared or kind != 7 else frozenset()
-    return frozenset()
+    if unfit or kind not in (_ADD, _AND, _SUBTRACT, _COMPARE):
+        return frozenset()
+    return _ALL if kind == _AND else _WITH_CARRY

@@ -22,6 +22,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.stats.checks import check_confidence, check_count, check_seed
 from layoutrand.stats.interval import Interval
 from layoutrand.stats.levels import FloatArray, IntArray, flat_numbers, table_of_numbers
+from layoutrand.stats.projections import orders_within
 from layoutrand.stats.streams import Stream
 
 FEWEST_ROUNDS: Final = 3
@@ -367,18 +368,13 @@ def _left_within(centred: FloatArray, place: IntArray, within: float, count: int
     squares = float((centred**2).sum())
     if within <= _ROUNDING * squares:
         return 1.0
-    # A random order within each class: by class, then by chance; values go to the places of the class in order.
     slots = np.argsort(place, kind="stable")
     sums = np.array([centred[:, place == number].sum() / n_rounds for number in range(int(place.max()) + 1)])
     size = np.bincount(place)
     between = n_rounds * float((sums**2 / size).sum())
     reached = 0
-    at_once = max(1, _AT_ONCE // centred.size)
-    for done in range(0, count, at_once):
-        rows = min(at_once, count - done)
-        chance = stream.uniforms(rows * centred.size).reshape(rows, n_rounds, n_doses)
-        order = np.argsort(place + chance * 0.999, axis=2, kind="stable")
-        moved = np.empty((rows, n_doses))
+    for order in orders_within(place, (n_rounds, n_doses), count, stream):
+        moved = np.empty((len(order), n_doses))
         moved[:, slots] = np.take_along_axis(centred[None], order, axis=2).mean(axis=1)
         # Between classes nothing changes, and the sum of squares neither: more within is less that is left to chance.
         reached += int((n_rounds * (moved**2).sum(axis=1) - between >= within * (1 - 1e-9)).sum())

@@ -11,11 +11,10 @@ import numpy as np
 from layoutrand.errors import AnalysisError
 from layoutrand.stats.checks import check_count, check_seed
 from layoutrand.stats.levels import FloatArray, IntArray, flat_numbers
+from layoutrand.stats.projections import basis_beyond, basis_of, beyond, orders_within
 from layoutrand.stats.streams import Stream
 
 _ROUNDING: Final = 1e-12
-_AT_ONCE: Final = 4_000_000
-"""Numbers in the largest array while resampling; it decides about memory and nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,11 +82,11 @@ def left_in_classes(
     if not all(np.isfinite(each).all() for each in (target, level, *columns)):
         raise AnalysisError("response, classes and designs must be finite numbers")
     _, place = np.unique(np.zeros_like(level) if straight else level, return_inverse=True)
-    beside = _basis(
+    beside = basis_of(
         np.column_stack([np.ones(len(target)), level]) if straight else np.equal.outer(level, np.unique(level)) * 1.0
     )
-    rest = _without(target[:, None], beside)[:, 0]
-    bases = [_basis(_without(each, beside)) for each in columns]
+    rest = beyond(target[:, None], beside)[:, 0]
+    bases = [basis_beyond(each, beside) for each in columns]
     if float((rest**2).sum()) <= _ROUNDING * float(((target - target.mean()) ** 2).sum()) or not any(
         b.size for b in bases
     ):
@@ -97,18 +96,6 @@ def left_in_classes(
     largest = _permuted(rest, place, beside, bases, degrees, n_permutations, seed)
     reached = int((largest >= observed.max() * (1 - 1e-9)).sum())
     return ClassRest(p_value=(reached + 1) / (n_permutations + 1), index=int(np.argmax(observed)))
-
-
-def _without(values: FloatArray, beside: FloatArray) -> FloatArray:
-    """What is left of columns beside these; what is left of a column by rounding alone counts as nothing."""
-    left = values - beside @ (beside.T @ values)
-    return np.where((left**2).sum(axis=0) > _ROUNDING * (values**2).sum(axis=0), left, 0.0)
-
-
-def _basis(columns: FloatArray) -> FloatArray:
-    """Orthonormal columns of the same span, shape (observations, rank)."""
-    left, sizes, _ = np.linalg.svd(columns, full_matrices=False)
-    return np.asarray(left[:, sizes > 1e-9 * max(1.0, float(sizes.max(initial=0.0)))])
 
 
 def _ratios(rests: FloatArray, beside: FloatArray, bases: Sequence[FloatArray], degrees: int) -> FloatArray:
@@ -138,12 +125,8 @@ def _permuted(
     stream = Stream(seed, "rivals")
     slots = np.argsort(place, kind="stable")
     found = []
-    at_once = max(1, _AT_ONCE // len(rest))
-    for done in range(0, count, at_once):
-        rows = min(at_once, count - done)
-        chance = stream.uniforms(rows * len(rest)).reshape(rows, len(rest))
-        order = np.argsort(place + chance * 0.999, axis=1, kind="stable")
-        moved = np.empty((rows, len(rest)))
+    for order in orders_within(place, rest.shape, count, stream):
+        moved = np.empty(order.shape)
         moved[:, slots] = rest[order]
         found.append(_ratios(moved, beside, bases, degrees).max(axis=1))
     return np.concatenate(found)

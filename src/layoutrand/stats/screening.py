@@ -16,6 +16,7 @@ import numpy as np
 from layoutrand.errors import AnalysisError
 from layoutrand.stats.checks import check_count, check_fraction, check_seed
 from layoutrand.stats.levels import FloatArray, IntArray, flat_numbers
+from layoutrand.stats.projections import basis_beyond, basis_of, beyond
 from layoutrand.stats.quantiles import f_quantile, special
 from layoutrand.stats.streams import Stream
 
@@ -238,27 +239,36 @@ def fitted_values(design: FloatArray, response: FloatArray) -> FloatArray:
     return np.asarray(whole @ np.linalg.lstsq(whole, target, rcond=None)[0])
 
 
-def explained_share(design: FloatArray, response: FloatArray) -> float:
+def explained_share(design: FloatArray, response: FloatArray, *, adjusted: bool = False) -> float:
     """The part of the response's variance that a linear regression on one feature explains.
 
     Parameters
     ----------
     design, response
         As in `fitted_values`.
+    adjusted
+        Whether to leave out what so many columns explain by chance.
 
     Returns
     -------
     float
-        R^2 of that regression, a fraction; 0 for a response that does not vary.
+        R^2 of that regression, or adjusted R^2 where that is above 0, a fraction; 0 for a response that does not vary.
 
     Raises
     ------
     AnalysisError
         As `fitted_values`.
+
+    Notes
+    -----
+    Adjusted R^2 is that of Draper and Smith, Applied Regression Analysis, 3rd ed. 1998, section 5.2.
     """
     target = flat_numbers(response, name="response")
     whole = _squares(target - target.mean()) if target.size else 0.0
     left = _squares(target - fitted_values(design, target))
+    if adjusted:
+        degrees = target.size - int(np.linalg.matrix_rank(np.column_stack([np.ones(target.size), design])))
+        left = left / degrees * (target.size - 1) if degrees else whole
     return max(0.0, 1 - left / whole) if whole > 0 else 0.0
 
 
@@ -322,15 +332,12 @@ class _Step:
     """The partial F tests of all features beyond those that were taken."""
 
     def __init__(self, columns: Sequence[FloatArray], target: FloatArray, taken: FloatArray) -> None:
-        base = _basis(taken)
-        self._residual = _beyond(target[:, None], base)[:, 0]
+        base = basis_of(taken)
+        self._residual = beyond(target[:, None], base)[:, 0]
         self.total = _squares(self._residual)
         self._base = base
         # What the earlier features explain already counts as nothing left: its remains are rounding errors.
-        bases = [
-            _basis(_beyond(table, base), scale=_squares(_beyond(table, np.ones((len(table), 1)) / len(table) ** 0.5)))
-            for table in columns
-        ]
+        bases = [basis_beyond(table, base) for table in columns]
         self._ranks: IntArray = np.array([basis.shape[1] for basis in bases], np.int64)
         self._first = np.cumsum(self._ranks) - self._ranks
         self._all = np.concatenate([*bases, np.zeros((target.size, 1))], axis=1)
@@ -376,19 +383,6 @@ def _f_tail(share: FloatArray, ranks: IntArray, lower: int) -> FloatArray:
     rest = np.maximum(lower - ranks, 1)
     tail = special().betainc(rest / 2, np.maximum(ranks, 1) / 2, 1 - share)
     return np.asarray(np.where((ranks == 0) | (lower - ranks < 1), 1.0, np.maximum(tail, _SMALLEST)))
-
-
-def _basis(table: FloatArray, scale: float | None = None) -> FloatArray:
-    """Orthonormal columns that span those of the table, shape ``(observations, rank)``."""
-    if not table.shape[1]:
-        return np.asarray(table)
-    left, values, _ = np.linalg.svd(table, full_matrices=False)
-    size = np.sqrt(scale) if scale is not None else float(values.max(initial=0.0))
-    return np.asarray(left[:, values > 1e-8 * size]) if size > 0 else np.empty((len(table), 0))
-
-
-def _beyond(table: FloatArray, basis: FloatArray) -> FloatArray:
-    return np.asarray(table - basis @ (basis.T @ table))
 
 
 def _chunks(count: int) -> list[int]:
