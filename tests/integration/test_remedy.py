@@ -211,7 +211,7 @@ def test_nothing_is_tried_where_there_is_nothing_to_cure(planted) -> None:
 def test_a_flag_that_the_compiler_refuses_is_told_and_the_others_are_tried(
     planted, tmp_path: Path, monkeypatch
 ) -> None:
-    call = planted(32)
+    call = planted(32, files=2)
     own = tmp_path / "bin" / "gcc"
     own.parent.mkdir()
     own.write_text(

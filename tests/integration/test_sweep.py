@@ -24,6 +24,7 @@ from layoutrand.explain.offsets import Offsets, checked_offsets, parse_offsets
 from layoutrand.link.one_moved import proof
 from layoutrand.model import IDENTITY, LayoutName
 from layoutrand.objects import elf
+from placekit import counting
 from workshop import Workshop, kinds_of_programs, main_calling, many_functions, output, programs_of, require, symbols
 
 OFFSETS = (0, 16, 32, 48)
@@ -225,16 +226,12 @@ def test_offsets_are_what_an_alignment_allows() -> None:
 SOURCE = """
     #include <stdio.h>
     #include <stdlib.h>
-    #include <time.h>
     __attribute__((noinline)) int warm(int x) { return x * 3 + 1; }
     __attribute__((noinline)) int other(int x) { return x * 5 + 1; }
     int main(void) {
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        double chance = (now.tv_nsec / 1000 * 7919 % 1000) / 1e5;  /* 0 to 1 % */
         double slow = ((unsigned long) warm & 63) == 32 ? 1.33 : 1.0;
         if (getenv("BREAK") && ((unsigned long) warm & 63) == 48) return 1;
-        printf("cost %.6f\\nfixed %d\\nplace %.2f\\n", slow * (1 + chance), warm(1) + other(1), slow);
+        printf("cost %.6f\\nfixed %d\\nplace %.2f\\n", slow * (1 + 0.01 * drawn()), warm(1) + other(1), slow);
     }
 """
 """It says itself what it costs: a third more where one function begins at byte 32 of a line."""
@@ -265,7 +262,7 @@ def layoutrand(tmp_path: Path):
     require("gcc", "gcc")
     project = tmp_path / "project"
     (project / "src").mkdir(parents=True)
-    (project / "src" / "a.c").write_text(SOURCE)
+    (project / "src" / "a.c").write_text(counting(SOURCE, tmp_path))
     (project / "layoutrand.toml").write_text(CONFIG)
 
     def call(*arguments: object, status: int = 0, **environment: str):
@@ -357,18 +354,14 @@ def test_what_makes_no_sense_is_one_clear_error(layoutrand, tmp_path: Path) -> N
 
 LOOP = """
     #include <stdio.h>
-    #include <time.h>
     /* 20 bytes and a loop of 22, much as libquantum has one */
     __asm__(".section .text.looping,\\"ax\\",@progbits\\n.p2align 4\\n.globl looping\\n.type looping,@function\\nlooping:\\n"
             "mov $20000,%eax\\n.fill 15,1,0x90\\n1: .fill 18,1,0x90\\ndec %eax\\njnz 1b\\nret\\n.size looping,.-looping\\n.text\\n");
     void looping(void);
     int main(void) {
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
         looping();
         unsigned long begin = (unsigned long) looping + 20, end = begin + 21;
-        double chance = (now.tv_nsec / 1000 * 7919 % 1000) / 1e5;
-        printf("cost %.6f\\n", (1 + 0.3 * (end / UNIT - begin / UNIT)) * (1 + chance));
+        printf("cost %.6f\\n", (1 + 0.3 * (end / UNIT - begin / UNIT)) * (1 + 0.01 * drawn()));
     }
 """
 """It costs a third more for each boundary of UNIT bytes that its loop lies across."""
@@ -379,7 +372,7 @@ LOOP = """
 def test_the_cause_of_a_planted_loop_is_told(layoutrand, tmp_path: Path, unit: int, told: str) -> None:
     require("valgrind", "valgrind")
     project = tmp_path / "project"
-    (project / "src" / "a.c").write_text(LOOP)
+    (project / "src" / "a.c").write_text(counting(LOOP, tmp_path))
     (project / "layoutrand.toml").write_text(
         CONFIG.replace('cflags = "-O2"', f'cflags = "-O2 -DUNIT={unit}"').split('  { name = "fixed')[0] + "] }\n"
     )
@@ -400,7 +393,7 @@ def test_the_cause_of_a_planted_loop_is_told(layoutrand, tmp_path: Path, unit: i
 def test_one_mechanism_is_switched_alone(layoutrand, tmp_path: Path) -> None:
     require("valgrind", "valgrind")
     project = tmp_path / "project"
-    (project / "src" / "a.c").write_text(LOOP)
+    (project / "src" / "a.c").write_text(counting(LOOP, tmp_path))
     (project / "layoutrand.toml").write_text(
         CONFIG.replace('cflags = "-O2"', 'cflags = "-O2 -DUNIT=64"').split('  { name = "fixed')[0] + "] }\n"
     )
