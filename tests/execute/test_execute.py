@@ -560,6 +560,7 @@ def test_from_execution_to_analysis_and_comparison(project):
         "disturbed": [],
         "repeated": 0,
         "too_short": [],
+        "not_executed": [],
         "nodes": [],
         "waiting": 0,
         "refusals": [],

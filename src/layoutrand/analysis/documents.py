@@ -46,6 +46,17 @@ def run_document(summary: Summary) -> dict[str, Any]:
         "disturbed": [disturbed_json(row) for row in summary.disturbed],
         "repeated": summary.repeated,
         "too_short": [{"benchmark": each.benchmark, "seconds": each.seconds} for each in summary.too_short],
+        "not_executed": [
+            {
+                "system": each.system,
+                "benchmark": each.benchmark,
+                "instrument": each.instrument,
+                "executions": each.count,
+                "failed": each.failed,
+                "reason": each.reason,
+            }
+            for each in summary.not_executed
+        ],
         "nodes": list(summary.nodes),
         "waiting": summary.waiting,
         "refusals": list(summary.refusals),

@@ -24,7 +24,15 @@ _EXAMPLE: Final = "Example: "
 _OWN: Final = "Options"
 
 _GROUPS: Final[Mapping[str, Sequence[str]]] = {
-    "What to build and execute": ("--system", "--benchmark", "--controls", "--retry-failed", "--only", "--except"),
+    "What to build and execute": (
+        "--system",
+        "--benchmark",
+        "--controls",
+        "--retry-failed",
+        "--keep-going",
+        "--only",
+        "--except",
+    ),
     "How it is measured": (
         "--order",
         "--tune",

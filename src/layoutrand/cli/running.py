@@ -37,6 +37,10 @@ def run(  # noqa: PLR0913 - one parameter for each option
     benchmark: Benchmarks = None,
     controls: options.Controls = True,
     retry_failed: Annotated[bool, typer.Option(help="Execute again what failed; the failures stay recorded.")] = False,
+    keep_going: Annotated[
+        bool,
+        typer.Option("--keep-going", help="Execute all layouts where the first ones all fail alike, too."),
+    ] = False,
     mode: options.Mode = None,
     executor: options.Executor = None,
     order: options.Order = None,
@@ -102,6 +106,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
                 numbers,
                 controls=controls,
                 retry_failed=retry_failed,
+                give_up=not keep_going,
                 wait_s=wait,
                 share_machine=share_machine,
                 tune=tune,
@@ -344,9 +349,12 @@ def run_message(summary: Summary) -> str:
     unbuilt = f", {summary.unbuilt} have no binary" if summary.unbuilt else ""
     count = "1 node" if len(summary.nodes) == 1 else f"{len(summary.nodes)} nodes"
     nodes = f" on {count} ({', '.join(summary.nodes)})" if summary.nodes else ""
+    left_out = sum(each.count for each in summary.not_executed)
+    not_executed = f", {left_out} not executed" if left_out else ""
     waiting = f", {summary.waiting} no node could execute" if summary.waiting else ""
+    missing = f"{failed}{unbuilt}{not_executed}{waiting}"
     return (
-        f"{summary.executed} executions now{nodes}, {summary.already} were there already{failed}{unbuilt}{waiting}; "
+        f"{summary.executed} executions now{nodes}, {summary.already} were there already{missing}; "
         f"results in {summary.results}"
     )
 
@@ -372,5 +380,6 @@ def show_run(summary: Summary, page: Display, told: Failures | None = None) -> N
     if not summary.total:
         page.fail("nothing to execute: no layout has a binary")
     told.conclude(summary.failures, page)
+    warn_folded(told.names.given_each(summary.not_executed), page)
     if summary.failures:
         page.line("`layoutrand run --retry-failed` executes failed ones again")

@@ -1,8 +1,9 @@
 """`layoutrand run`: execute what the schedule asks for and the results do not have yet.
 
 Read `execute` from top to bottom: each step says what is true afterwards.  A failed execution is recorded like any
-other and never stops the schedule, is never repeated for having failed and never left out, because that would bias the
-sample.  A disturbed one is repeated where ``run.disturbance.repeat`` says so, whatever came of it.
+other, is never repeated for having failed and never left out, because that would bias the sample; it ends the schedule
+of its system and benchmark only where there is no sample (see `Fruitless`).  A disturbed one is repeated where
+``run.disturbance.repeat`` says so, whatever came of it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from layoutrand.execute.execution_setup import (
     programs_of,
     started_artefact,
 )
+from layoutrand.execute.fruitless import Fruitless
 from layoutrand.execute.judge import altered, in_its_words, judge, not_moved, of_the_program
 from layoutrand.execute.live import Live
 from layoutrand.execute.measure import Command, Executor, Outcome
@@ -96,6 +98,8 @@ def execute(
             say(cost(live, len(pending), len(plan.slots) - len(pending)))
         if alone := executed_alone(plan.slots, pending):
             say(alone)
+        fruitless = Fruitless(give_up=request.choices.give_up and request.slots is None)
+        fruitless.recorded(recorded)
         states = [execution.host_state for execution in recorded]
         observer = Observer(request.config.run.disturbance, states, watch or HostWatch())
         observe = functools.partial(_observe, observer, executor)
@@ -104,11 +108,21 @@ def execute(
         with _machine(request, pending, say), prepared, contextlib.ExitStack() as cleanup:
             cleanup.callback(workplace.clear)
             for done, slot in enumerate(pending, len(plan.slots) - len(pending) + 1):
+                if fruitless.leaves_out(slot):
+                    live.leave_out(slot)
+                    continue
                 history = before.attempts.get(plan.key(slot), Attempts())
-                recorded += _attempts(plan, slot, history, setup, observe, lambda e: store.record(ids, e))
+                attempts = list(_attempts(plan, slot, history, setup, observe, lambda e: store.record(ids, e)))
+                fruitless.note(attempts[-1:])
+                recorded += attempts
                 live.add(recorded[-1])
                 progress(RunProgress(done, len(plan.slots), recorded[-1], live))
-    return summarised(plan, store.path, before, recorded, pending=len(pending), executed=len(pending))
+    not_executed = fruitless.left_out()
+    executed = len(pending) - sum(each.count for each in not_executed)
+    n_pending = len(pending)
+    return summarised(
+        plan, store.path, before, recorded, pending=n_pending, executed=executed, not_executed=not_executed
+    )
 
 
 def _attempts(

@@ -106,6 +106,10 @@ class Live:
         self._last_end[execution.node] = execution.started_at + execution.wall_s
         self._keep(execution)
 
+    def leave_out(self, slot: Slot) -> None:
+        """One slot is not executed."""
+        self._waiting[slot.system, slot.benchmark, slot.instrument] -= 1
+
     def remaining_s(self) -> float | None:
         """Seconds until the schedule is done by as many nodes as do it now; None as long as nobody can tell.
 

@@ -44,7 +44,8 @@ class RunChoices:
     and take part in its round all the same. ``wait_s`` is how long to wait for another layoutrand that executes here
     or, unless ``share_machine``, that measures on this machine. ``controls``: stock and identity are built, too;
     ``tune``: the machine is set for measuring; ``twice``: each system is executed a second time, as another one;
-    ``by_capture``: systems are at commits, of which those of one program are executed as one.
+    ``give_up``: what fails from the first execution on is not executed to the end; ``by_capture``: systems are at
+    commits, of which those of one program are executed as one.
     """
 
     benchmarks: Sequence[str] = ()
@@ -56,6 +57,7 @@ class RunChoices:
     tune: bool = False
     twice: bool = False
     by_capture: bool = False
+    give_up: bool = False
 
 
 @dataclass(frozen=True)

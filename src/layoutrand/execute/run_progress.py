@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutrand.config.disturbance import Disturbed, summary
-from layoutrand.config.execution_warnings import TooShort, too_short
+from layoutrand.config.execution_warnings import NotExecuted, TooShort, too_short
 from layoutrand.config.schedule import Slot
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.iterations import read_now
@@ -72,7 +72,8 @@ class Summary:
     have none.  ``failures`` are all slots whose last attempt failed, whenever that was, and ``disturbed`` says of which
     benchmarks attempts that count were disturbed.  ``repeated`` further executions were made because of disturbances.
     ``nodes`` executed them where that was a cluster, which leaves ``waiting`` slots that no node could execute, because
-    of the ``refusals``.  ``too_short`` are benchmarks that are judged by times of processes as short as that.
+    of the ``refusals``.  ``not_executed`` is what was left out as it failed again and again.
+    ``too_short`` are benchmarks that are judged by times of processes as short as that.
     """
 
     total: int
@@ -88,6 +89,7 @@ class Summary:
     waiting: int = 0
     refusals: tuple[str, ...] = ()
     too_short: tuple[TooShort, ...] = ()
+    not_executed: tuple[NotExecuted, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ def summarised(  # noqa: PLR0913 - the parts of one record
     executed: int,
     waiting: int = 0,
     refusals: Sequence[str] = (),
+    not_executed: Sequence[NotExecuted] = (),
 ) -> Summary:
     """What a call did that found ``before`` and left ``recorded``; of ``pending`` slots ``executed`` are done."""
     counting = that_count(recorded, experiments.slot_key)
@@ -139,6 +142,7 @@ def summarised(  # noqa: PLR0913 - the parts of one record
         waiting=waiting,
         refusals=tuple(refusals),
         too_short=tuple(_too_short(plan, counting)),
+        not_executed=tuple(not_executed),
     )
 
 
