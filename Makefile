@@ -105,7 +105,7 @@ lint: .venv/lint.stamp
 test: .venv/test.stamp | needs
 	@.venv/bin/pytest -n $(WORKERS) --dist worksteal $(PYTEST)
 
-# What CI executes beside `make test`: slow tests, but for real programs, simulation studies, and four of five of many cases.
+# What CI executes beside `make test`: slow tests, but for real programs, simulation studies, and seven of eight of many cases.
 merge: .venv/test.stamp
 	@.venv/bin/pytest -n $(WORKERS) --dist worksteal -m "slow and not perf and not hour" $(PYTEST)
 

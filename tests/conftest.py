@@ -43,9 +43,9 @@ OF_CI = (
 )
 
 
-MANY_CASES = 3
-ONE_IN = 5
-"""Of a slow test with more cases than so many, CI takes each fifth."""
+MANY_CASES = 2
+ONE_IN = 8
+"""Of a slow test with more cases than so many, CI takes each eighth."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at marks
