@@ -12,7 +12,7 @@ import numpy as np
 
 from fuzz.target import Target
 from layoutrand.objects import elf
-from layoutrand.permute import rest
+from layoutrand.permute import relr, rest
 from layoutrand.permute.learn import learn
 from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.write import written
@@ -65,7 +65,12 @@ def _maps() -> tuple[bytes, ...]:
     return lld.encode(), f"{gnu} *fill* 0x{int(row['addr']) + 4:x} 0x4\n".encode()
 
 
+def _packed(data: bytes, _: Path) -> None:
+    relr.unpacked(np.frombuffer(data[: len(data) // 8 * 8], "<u8"))
+
+
 TARGETS = (
+    Target("packed relocations", _packed, lambda: (relr.packed(np.arange(0x1000, 0x9000, 88)),), "bytes"),
     Target("map of a linker", _map, _maps, "text"),
     Target("what was learned of a program", _table, tables, "bytes", cost=4),
     Target("program to learn", _linked, lambda: (program()[1].binary.data,), "bytes", cost=20),

@@ -12,6 +12,7 @@ from layoutrand.build.build_document import build_document
 from layoutrand.build.build_warnings import NotPermutedButLinked
 from layoutrand.errors import CacheError
 from layoutrand.model import Binary
+from layoutrand.objects import elf
 from layoutrand.permute import build_id, fields
 from workshop import Built, Workshop, main_calling, many_functions
 
@@ -156,6 +157,19 @@ def test_orders_of_data(shop: Workshop, flags: str) -> None:
     linked = " ".join(flag for flag in flags.split() if flag.startswith(("-no-pie", "-static")))
     system = {"cflags": f"-O2 {compiled}", "ldflags": f"{linked} {without_id(shop)}"}
     written(shop, COMMANDS, 10, system=system, layout={"factors": ["function-order", "data-order"]})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factors", [["function-order"], ["function-order", "data-order"]])
+def test_packed_relocations(shop: Workshop, factors: list[str]) -> None:
+    """The places that they stand for move with what has them."""
+    units = [f"u{k}" for k in range(3)]
+    shop.write_named({f"{unit}.c": variables(unit, 20) for unit in units} | {"more.c": many_functions(12)})
+    shop.write_named({"main.c": main_calling(*(f"{unit}_data" for unit in units))})
+    how = "-Wl,-z,pack-relative-relocs" if shop.linker == "gnu" else "-Wl,--pack-dyn-relocs=relr"
+    made = written(shop, COMMANDS, 10, system={"ldflags": f"{how} {without_id(shop)}"}, layout={"factors": factors})
+    names = [elf.read(binary.path.read_bytes(), name="prog").section_names for binary in made.by_layout.values()]
+    assert all(".relr.dyn" in each for each in names)
 
 
 @pytest.mark.slow

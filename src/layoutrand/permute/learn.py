@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
 from layoutrand.objects.declared_sizes import SHF_COMPRESSED
-from layoutrand.permute import build_id, frames, linker_made, relocations, skeleton, symbols
+from layoutrand.permute import build_id, frames, linker_made, relocations, relr, skeleton, symbols
 from layoutrand.permute.anchors import CONSTANT, NOBODY, Geometry, Pieces, Probed
 from layoutrand.permute.fields import DISTANCE, Candidates, Fields, candidates, settle, together
 from layoutrand.permute.frames import SortedHeader
 from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.probes import ALIGNMENTS
+from layoutrand.permute.relr import Packed
 from layoutrand.permute.rest import Rest, alignments
 from layoutrand.permute.skeleton import Numbers
 from layoutrand.permute.symbols import Names, SymbolGroups
@@ -38,7 +39,6 @@ _FRAMES: Final = ".eh_frame"
 _FRAMES_HEADER: Final = ".eh_frame_hdr"
 _REFUSED: Final = {
     ".gdb_index": "--gdb-index",
-    ".relr.dyn": "--pack-dyn-relocs=relr (or -z pack-relative-relocs)",
     ".debug_names": "--debug-names and -gpubnames",
 }
 """Sections that are not understood, and what has linkers make them."""
@@ -129,6 +129,7 @@ def _learned(
         unwinding=unwinding,
         groups=groups,
         names=names,
+        packed=_packed(identity.binary, probed),
         by_place=by_place,
     )
     for link in (identity, *probes):
@@ -206,6 +207,13 @@ def _by_place(program: LearnedProgram, links: Sequence[LearnedLink]) -> tuple[in
         for number, rows in zip(found.tolist(), tables, strict=True)
         if all((linker_made.by_place(each, program.linker) == np.arange(len(each))).all() for each in rows)
     )
+
+
+def _packed(binary: elf.Elf, probed: Probed) -> Packed | None:
+    found = np.flatnonzero(binary.sections["type"] == elf.SHT_RELR).tolist()
+    if len(found) > 1:
+        raise NotPermuted("it has several tables of packed relocations")
+    return relr.of_file(binary, found[0], probed) if found else None
 
 
 def _as_identity(

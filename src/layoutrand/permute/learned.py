@@ -20,6 +20,7 @@ from layoutrand.permute.anchors import FIXED, STEPS, Geometry, Pieces
 from layoutrand.permute.fields import HALF, WORD, Fields, Ready
 from layoutrand.permute.fields import ready as fields_ready
 from layoutrand.permute.frames import SortedHeader
+from layoutrand.permute.relr import Packed
 from layoutrand.permute.skeleton import Numbers, Skeleton
 from layoutrand.permute.symbols import Names, SymbolGroups
 
@@ -33,6 +34,7 @@ _PARTS: Final[dict[str, type]] = {
     "unwinding": SortedHeader,
     "groups": SymbolGroups,
     "names": Names,
+    "packed": Packed,
 }
 _DAMAGED: Final = (
     *(OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError, MemoryError, SyntaxError, TokenError),
@@ -47,7 +49,7 @@ class LearnedTable:
     ``code`` is the number of the section with the code, ``homes`` of all that pieces are placed in, whose ends are each
     aligned to one of its ``tails``; the first ``placed`` of the pieces an order places.  ``groups`` and ``names`` are
     of symbol tables that follow the code, else None; ``build_id`` says how that is made.  ``by_place`` are the tables
-    of the dynamic linker's relocations that stand in the order of places.
+    of the dynamic linker's relocations that stand in the order of places, ``packed`` the table of packed ones.
     """
 
     image: bytes
@@ -63,6 +65,7 @@ class LearnedTable:
     unwinding: SortedHeader | None
     groups: SymbolGroups | None
     names: Names | None
+    packed: Packed | None
 
     @cached_property
     def binary(self) -> elf.Elf:
@@ -218,6 +221,11 @@ def _check(table: LearnedTable) -> None:
         wanted += [(names.string, "<i8", -1, many - 1), (names.exact, "<i8", -1, many - 1)]
         if len(names.string) != symbols or len(names.exact) != symbols:
             raise ValueError("names of other symbols")
+    packed = table.packed
+    if packed is not None:
+        wanted += [(packed.home, "<i4", 0, anchors - 1), (packed.address, "<i8", 0, 1 << 47)]
+        if not 0 <= packed.section < len(sections) or len(packed.home) != len(packed.address):
+            raise ValueError("other packed relocations than were written")
     for values, kind, least, most in wanted:
         if (
             values.dtype.str != kind

@@ -12,7 +12,7 @@ from layoutrand.permute.anchors import Probed
 from layoutrand.permute.fields import ADDRESS, WORD, Candidates, Form, candidates
 from layoutrand.permute.skeleton import Numbers
 
-_ADDRESSES: Final = (3, 4, 5, 6, 7, 12, 13, 23, 25, 26, 32, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE)
+_ADDRESSES: Final = (3, 4, 5, 6, 7, 12, 13, 23, 25, 26, 32, 36, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE)
 """Tags whose value is an address: DT_PLTGOT, HASH, STRTAB, SYMTAB, RELA, INIT, FINI, JMPREL, INIT_ARRAY, ..."""
 
 _RELATIVE: Final = 8
@@ -70,8 +70,8 @@ def of_linker(binary: elf.Elf, probed: Probed) -> list[Candidates]:
             found.append(
                 candidates(probed, number, _of_stubs(binary, number), Form(wide=False, relative=True, behind=4))
             )
-        elif kind in (elf.SHT_REL, elf.SHT_RELR):
-            raise NotPermuted(f"{name} has packed relocations")
+        elif kind == elf.SHT_REL:
+            raise NotPermuted(f"{name} has relocations of another form")
     return found
 
 

@@ -83,6 +83,9 @@ def _written(table: LearnedTable, order: Sequence[int], gaps: Sequence[int]) -> 
     apply(out, table.ready, shift, layout.places(table.pieces.section) - table.geometry.places(table.pieces.section))
     _put_symbols(table, new, out, order)
     _put_relocations(table, new, out)
+    if table.packed is not None:
+        at, size = (int(new.sections[name][table.packed.section]) for name in ("offset", "size"))
+        out[at : at + size] = table.packed.written(shift, size)
     _put_unwinding(table, new, out)
     _put_tables(new, out)
     build_id.put(table.build_id, out, new)
