@@ -63,7 +63,16 @@ def learnable(folder, text=SOURCE, flags=FLAGS):
 
     first = link(identity)
     home = first.section_names.index(".text")
-    program = LearnedProgram(np.array(size), np.array(align), ("a.o",) * len(code), "gnu", (2, 40), home)
+    program = LearnedProgram(
+        section=np.full(len(code), home),
+        size=np.array(size),
+        align=np.array(align),
+        free=np.ones(len(code), bool),
+        owners=("a.o",) * len(code),
+        linker="gnu",
+        version=(2, 40),
+        code=home,
+    )
     draw = np.random.default_rng(1)
     drawn = (draw.permutation(len(code)).tolist() for _ in range(50))
     orders = telling(size, align, [True] * len(code), identity, drawn, int(first.sections["addr"][home]))

@@ -12,6 +12,7 @@ from layoutrand.build.build_document import build_document
 from layoutrand.build.build_warnings import NotPermutedButLinked
 from layoutrand.errors import CacheError
 from layoutrand.model import Binary
+from layoutrand.objects import elf
 from layoutrand.permute import build_id, fields
 from workshop import Built, Workshop, main_calling, many_functions
 
@@ -119,6 +120,56 @@ def test_gaps_of_gnu_ld(gnu: Workshop, factor: str) -> None:
     """Gaps move what follows by pages."""
     sources(gnu)
     written(gnu, COMMANDS, 20, layout={"factors": ["function-order", factor]})
+
+
+DATA = """
+    #include <stdio.h>
+    {variables}
+    extern char *{unit}_texts[];
+    static int sum(const int *from, const int *to) {{ int all = 0; while (from < to) all += *from++; return all; }}
+    int {unit}_data(int x) {{
+        puts({unit}_texts[1]);
+        return x + {use};
+    }}
+    char *{unit}_texts[] = {{"some text of {unit}", "another text of {unit}", "text of {unit}"}};
+"""
+
+
+def variables(unit: str, count: int) -> str:
+    """A unit with data of every kind, sizes and alignments, and loops up to the end of a table."""
+    kinds = ["static const int {0}[{1}] = {{1, {2}}};", "int {0}[{1}] = {{2, {2}}};", "static int {0}[{1}];"]
+    kinds += ['static const char *const {0}[{1}] = {{"{0}"}};', 'const char *{0}[{1}] = {{"{0}"}};']
+    names = [f"{unit}_d{k}" for k in range(count)]
+    lines = [kinds[k % 5].format(name, 1 + k * 7 % 13, k) for k, name in enumerate(names)]
+    use = [f"sum({name}, {name} + {1 + k * 7 % 13})" for k, name in enumerate(names) if k % 5 < 3]
+    use += [f"{name}[0][0]" for k, name in enumerate(names) if k % 5 > 2]
+    return DATA.format(variables="\n".join(lines), unit=unit, use=" + ".join(use))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flags", ["", "-fno-pie -no-pie", "-fno-pie -static", "-g"])
+def test_orders_of_data(shop: Workshop, flags: str) -> None:
+    """Data moves what follows it, and the relocations of the dynamic linker are in the order of places."""
+    units = [f"u{k}" for k in range(4)]
+    shop.write_named({f"{unit}.c": variables(unit, 10 + 7 * number) for number, unit in enumerate(units)})
+    shop.write_named({"main.c": main_calling(*(f"{unit}_data" for unit in units))})
+    compiled = " ".join(flag for flag in flags.split() if not flag.startswith(("-no-pie", "-static")))
+    linked = " ".join(flag for flag in flags.split() if flag.startswith(("-no-pie", "-static")))
+    system = {"cflags": f"-O2 {compiled}", "ldflags": f"{linked} {without_id(shop)}"}
+    written(shop, COMMANDS, 10, system=system, layout={"factors": ["function-order", "data-order"]})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factors", [["function-order"], ["function-order", "data-order"]])
+def test_packed_relocations(shop: Workshop, factors: list[str]) -> None:
+    """The places that they stand for move with what has them."""
+    units = [f"u{k}" for k in range(3)]
+    shop.write_named({f"{unit}.c": variables(unit, 20) for unit in units} | {"more.c": many_functions(12)})
+    shop.write_named({"main.c": main_calling(*(f"{unit}_data" for unit in units))})
+    how = "-Wl,-z,pack-relative-relocs" if shop.linker == "gnu" else "-Wl,--pack-dyn-relocs=relr"
+    made = written(shop, COMMANDS, 10, system={"ldflags": f"{how} {without_id(shop)}"}, layout={"factors": factors})
+    names = [elf.read(binary.path.read_bytes(), name="prog").section_names for binary in made.by_layout.values()]
+    assert all(".relr.dyn" in each for each in names)
 
 
 @pytest.mark.slow
@@ -242,9 +293,10 @@ def test_a_wrong_distance_is_found(gnu: Workshop, monkeypatch: pytest.MonkeyPatc
     gnu.built(COMMANDS, seeds=[1], controls=False, layout=ENGINE)
     plain = fields.apply
 
-    def wrong(image: bytearray, found: fields.Fields, shift: fields.Numbers) -> None:
-        plain(image, found, shift)
-        image[int(found.place[len(found.place) // 2])] ^= 1
+    def wrong(out: bytearray, found: tuple[fields.Ready, ...], shift: fields.Numbers, moved: fields.Numbers) -> None:
+        plain(out, found, shift, moved)
+        some = found[-1]
+        out[int(some.place[-1] + moved[some.within[-1]])] ^= 1
 
     monkeypatch.setattr("layoutrand.permute.write.apply", wrong)
     result = gnu.build(COMMANDS, seeds=[2, 3, 4], controls=False, layout=ENGINE, jobs=1)
@@ -276,7 +328,6 @@ def test_one_in_fifty_is_linked_too(gnu: Workshop, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("layout", "reason"),
     [
-        ({"factors": ["data-order"]}, "of layout.factors, data-order cannot be written where ld.bfd links"),
         ({"factors": ["link-order"]}, "of layout.factors, link-order cannot be written where ld.bfd links"),
     ],
 )

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from layoutrand.build.section_alignments import SectionAlignments
 from layoutrand.cache import keys
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.store import Cache
@@ -22,7 +23,7 @@ from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.config.toolchain import version_number
 from layoutrand.errors import LayoutNotApplied, LayoutrandError, NotPermuted, ToolNotFound
 from layoutrand.layout.keyed import keyed_uniform
-from layoutrand.layout.order import PADDING, TEXT_OFFSET
+from layoutrand.layout.order import DATA_ORDER, PADDING, TEXT_OFFSET
 from layoutrand.link.codecheck import placed_addresses
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Layout
@@ -31,13 +32,14 @@ from layoutrand.objects.edit import SYMBOL_PREFIX
 from layoutrand.objects.kinds import is_code
 from layoutrand.permute.learn import LearnedLink, LearnedProgram, first_difference, learn
 from layoutrand.permute.learned import FORMAT, LearnedTable
-from layoutrand.permute.probes import telling
+from layoutrand.permute.probes import PROBES, separating, telling
+from layoutrand.permute.rest import of_map
 from layoutrand.permute.write import written
 from layoutrand.platform.disk import cache_errors, sha256_bytes, write_atomically
 from layoutrand.platform.regular_file import PROGRAM, content_of_regular
 
 _LINKERS: Final = ("gnu", "lld")
-_ORDERS: Final = frozenset({"function-order", "module-order", "function-order-in-module", "block-order"})
+_ORDERS: Final = frozenset({"function-order", "module-order", "function-order-in-module", "block-order", DATA_ORDER})
 _GAPS: Final = frozenset({PADDING, TEXT_OFFSET})
 _PROBES: Final = range(2**64 - 32, 2**64 - 1)
 """Seeds of the orders that a program may be learned from."""
@@ -133,8 +135,6 @@ class Permuting:
             return f"of layout.factors, {', '.join(others)} cannot be written where {self._ld.path.name} links"
         if link.users_script:
             return "the build has a linker script of its own"
-        if any(not is_code(section.kind) for section in link.sections):
-            return "data is placed, too"
         return ""
 
     def _key(self) -> str:
@@ -168,21 +168,43 @@ class Permuting:
 
     def _learn(self, link_it: LinkIt, scratch: Path) -> LearnedTable:
         link = self.link
-        plain = self._policy.model_copy(update={"factors": ["function-order"], "held": [], "classes": "mix"})
+        data = any(not is_code(section.kind) for section in link.sections)
+        factors = ["function-order", DATA_ORDER] if data else ["function-order"]
+        plain = self._policy.model_copy(update={"factors": factors, "held": [], "classes": "mix"})
         identity = self._policy.draw(link.sections, link.identity, IDENTITY)
-        first = self._linked(link_it, link, identity, scratch)
+        first = self._linked(link_it, link, identity, scratch, mapped=data)
         emitting = replace(link, argv=(*link.argv, "--emit-relocs"))
         emitted = self._linked(link_it, emitting, identity, scratch).binary
         size, align = ([getattr(section, name) for section in link.sections] for name in ("size", "align"))
-        movable = [not section.pinned for section in link.sections]
-        code = int(_marks(first.binary)[2][0])
-        begin = int(first.binary.sections["addr"][code])
-        drawn = (plain.draw(link.sections, link.identity, seed).order for seed in _PROBES)
-        orders = telling(size, align, movable, link.identity, drawn, begin)
-        probes = [self._linked(link_it, link, replace(identity, order=tuple(order)), scratch) for order in orders]
+        movable = [is_code(section.kind) and not section.pinned for section in link.sections]
+        number, _address, home, _row = _marks(first.binary)
+        section = home[np.argsort(number)]
+        code = int(section[next(each.index for each in link.sections if is_code(each.kind))])
+        drawn = [plain.draw(link.sections, link.identity, seed).order for seed in _PROBES]
+        orders = [list(link.identity) for _ in range(PROBES)]
+        for where in sorted(set(section.tolist())):
+            slots = [slot for slot, piece in enumerate(link.identity) if section[piece] == where]
+            parts = [[order[slot] for slot in slots] for order in (link.identity, *drawn)]
+            begin = int(first.binary.sections["addr"][where])
+            chosen = (
+                telling(size, align, movable, parts[0], parts[1:], begin)
+                if where == code
+                else separating(size, align, parts[0], parts[1:], begin)
+            )
+            for order, part in zip(orders, chosen, strict=True):
+                for slot, piece in zip(slots, part, strict=True):
+                    order[slot] = piece
+        probes = [
+            self._linked(link_it, link, replace(identity, order=tuple(order)), scratch, mapped=data) for order in orders
+        ]
+        free = np.zeros(len(link.sections), bool)
+        for each in drawn:
+            free[np.array(each)[np.array(each) != np.array(link.identity)]] = True
         program = LearnedProgram(
+            section=section,
             size=np.array(size, np.int64),
             align=np.array(align, np.int64),
+            free=free,
             owners=tuple(section.object for section in link.sections),
             linker=link.linker,
             version=version_number(self._ld.version),
@@ -190,13 +212,25 @@ class Permuting:
         )
         return learn(program, first, emitted, probes)
 
-    def _linked(self, link_it: LinkIt, link: CapturedLink, layout: Layout, scratch: Path) -> LearnedLink:
-        binary = link_it(link, layout, scratch)[0]
-        number, address, _home, row = _marks(binary)
+    def _linked(
+        self, link_it: LinkIt, link: CapturedLink, layout: Layout, scratch: Path, *, mapped: bool = False
+    ) -> LearnedLink:
+        """One link; ``mapped`` with what else its sections of data have, by the linker's map."""
+        path = scratch / "map"
+        wanted = replace(link, argv=(*link.argv, f"-Map={path}")) if mapped else link
+        binary = link_it(wanted, layout, scratch)[0]
+        number, address, home, row = _marks(binary)
         if not np.array_equal(np.sort(number), np.arange(len(link.sections))):
             raise NotPermuted("not all pieces of its code are marked in the file")
         back = np.argsort(number)
-        return LearnedLink(binary, layout.order, address[back], row[back])
+        if not mapped:
+            return LearnedLink(binary, layout.order, address[back], row[back])
+        size = np.array([section.size for section in link.sections], np.int64)
+        text = path.read_text("utf-8", "surrogateescape")
+        code = {int(where) for where, piece in zip(home, number, strict=True) if is_code(link.sections[piece].kind)}
+        homes = sorted(set(home.tolist()) - code)
+        rest = of_map(text, link.linker, binary, homes, (address[back], size), SectionAlignments())
+        return LearnedLink(binary, layout.order, address[back], row[back], rest)
 
 
 def is_linked_again(seed: int, artefact: str) -> bool:

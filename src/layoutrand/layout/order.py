@@ -36,6 +36,7 @@ from layoutrand.objects.kinds import PLAIN, family, is_code
 PADDING: Final = "padding"
 TEXT_OFFSET: Final = "text-offset"
 LINKER_SHUFFLE: Final = "linker-shuffle"
+DATA_ORDER: Final = "data-order"
 LINK_ORDER: Final = "link-order"
 BLOCK_ORDER: Final = "block-order"
 _MODULE_ORDER: Final = "module-order"
@@ -127,7 +128,7 @@ def may_differ(
 
 def places_data(factors: Sequence[str]) -> bool:
     """Whether data moves too, so that a capture must know where each piece of it goes."""
-    return not {"data-order", LINKER_SHUFFLE}.isdisjoint(factors)
+    return not {DATA_ORDER, LINKER_SHUFFLE}.isdisjoint(factors)
 
 
 def linker_seed(seed: int, stream: str) -> int:
@@ -196,7 +197,7 @@ def _by_kind_of_data(_keep: bool) -> _Group:
 
 _GROUPS: Final[Mapping[str, Callable[[bool], _Group]]] = {
     BLOCK_ORDER: _by_function_and_class,
-    "data-order": _by_kind_of_data,
+    DATA_ORDER: _by_kind_of_data,
     "function-order": _by_class,
     "function-order-in-module": _by_object_and_class,
 }

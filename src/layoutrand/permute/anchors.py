@@ -1,4 +1,4 @@
-"""What moves in a file, by number: its pieces of code, its sections, and where its code ends.
+"""What moves in a file, by number: its pieces, its sections, and where those end that pieces are placed in.
 
 `FIXED` moves never.  Which of them an address belongs to is told by where it lies, and by how it moves: two more links,
 in orders that have nothing in common with the first (`Probed`), show that of each address.  So what stands right at
@@ -18,16 +18,28 @@ from layoutrand.permute.skeleton import Numbers, Skeleton
 
 FIXED: Final = 0
 NOBODY: Final = -1
+STEPS: Final = tuple(1 << power for power in range(7))
+"""What sections are aligned to, as far as that is looked for."""
+
+CONSTANT: Final = 4
+"""Bytes of the longest constant behind an address in an instruction."""
+
 _BEHIND: Final = 64
 """Bytes: how far behind a section, before the next, its end is still meant."""
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces of code by their numbers: size, alignment, and the address in identity; all shape (n,)."""
+    """The pieces by their numbers: section, size, alignment, and the address in identity; all shape (n,).
 
+    The last ones are what stands behind those that an order places, in the same sections; ``most`` is the largest
+    alignment that a piece may have, as far as that can be told.
+    """
+
+    section: Numbers
     size: Numbers
     align: Numbers
+    most: Numbers
     address: Numbers
 
     def __len__(self) -> int:
@@ -36,7 +48,7 @@ class Pieces:
 
 
 def piece(number: int) -> int:
-    """The anchor of a piece of code."""
+    """The anchor of a piece."""
     return 1 + number
 
 
@@ -51,25 +63,30 @@ class Geometry:
         """The anchor of a section."""
         return 1 + len(self.pieces) + number
 
-    @property
-    def code_end(self) -> int:
-        """The anchor of the end of the code."""
-        return 1 + len(self.pieces) + len(self.skeleton.sections)
+    def end(self, which: int, step: int = 1) -> int:
+        """The anchor of the end of one of the homes, rounded up to a ``step`` of `STEPS`.
+
+        There lies what had a section of its own behind it, which GNU ld left out because it is empty.
+        """
+        return 1 + len(self.pieces) + len(self.skeleton.sections) + which * len(STEPS) + STEPS.index(step)
+
+    @cached_property
+    def _ends(self) -> Numbers:
+        ends = self.skeleton.ends[list(self.skeleton.homes)]
+        return np.asarray(np.stack([-(-ends // step) * step for step in STEPS], axis=1).ravel(), np.int64)
 
     @cached_property
     def addresses(self) -> Numbers:
         """The address of each anchor."""
         sections = self.skeleton.sections["addr"].astype(np.int64)
-        return np.concatenate([[0], self.pieces, sections, [self.skeleton.ends[self.skeleton.code]]])
+        return np.concatenate([[0], self.pieces, sections, self._ends])
 
-    @cached_property
-    def places(self) -> Numbers:
-        """The place in the file of each anchor."""
-        skeleton = self.skeleton
-        offsets = skeleton.sections["offset"].astype(np.int64)
-        code = int(offsets[skeleton.code]) - int(skeleton.sections["addr"][skeleton.code])
-        end = int(skeleton.ends[skeleton.code]) + code
-        return np.concatenate([[0], self.pieces + code, offsets, [end]])
+    def places(self, section: Numbers) -> Numbers:
+        """The place in the file of each anchor; ``section`` has that of each piece."""
+        offsets = self.skeleton.sections["offset"].astype(np.int64)
+        ahead = offsets - self.skeleton.sections["addr"].astype(np.int64)
+        of_ends = np.repeat(ahead[list(self.skeleton.homes)], len(STEPS))
+        return np.concatenate([[0], self.pieces + ahead[section], offsets, self._ends + of_ends])
 
 
 @dataclass(frozen=True)
@@ -89,30 +106,50 @@ class Probed:
     def _by_address(self) -> NDArray[np.intp]:
         return np.argsort(self.identity.pieces, kind="stable")
 
-    def home(self, address: Numbers) -> Numbers:
-        """The anchor of the piece that each address in the code lies in; of the code's section before the first."""
+    def home(self, address: Numbers, section: int) -> Numbers:
+        """The anchor of the piece that each address in one of the homes lies in; of that section before the first."""
+        slot, there = self._piece_of(address, section)
+        return np.where(there, 1 + self._by_address[slot], self.identity.section(section))
+
+    def holder(self, address: Numbers) -> Numbers:
+        """The anchor of the piece or section that has each address, or `NOBODY`."""
+        found = self._section_of(address)
+        for home in self.identity.skeleton.homes:
+            inside = self._inside(address, home)
+            found = np.where(inside & (found == NOBODY), self.home(address, home), found)
+        return found
+
+    def _piece_of(self, address: Numbers, section: Numbers | int) -> tuple[Numbers, NDArray[np.bool_]]:
+        """Which piece by address is the last that begins there or ahead, and whether it is one of the section."""
         slot = np.searchsorted(self.identity.pieces[self._by_address], address, side="right") - 1
-        code = self.identity.section(self.identity.skeleton.code)
-        return np.where(slot < 0, code, 1 + self._by_address[np.maximum(slot, 0)])
+        there = (slot >= 0) & (self.pieces.section[self._by_address[np.maximum(slot, 0)]] == section)
+        return np.maximum(slot, 0), np.asarray(there, np.bool_)
 
     def settle(self, address: Numbers, moved: Numbers, hint: Numbers) -> Numbers:
         """The anchor of each address, which is ``moved`` so far in each probe, shape (m, probes); or `NOBODY`.
 
-        ``hint`` is the anchor of a section that it is known to be of, or `NOBODY`.
+        ``hint`` is the anchor of what it is known to be of, or of the section where that has pieces, or `NOBODY`.  The
+        address that a field says is a few bytes ahead of what is meant where the instruction has a constant behind it.
         """
-        identity = self.identity
+        identity, homes = self.identity, self.identity.skeleton.homes
         ordered = self._by_address
-        slot = np.searchsorted(identity.pieces[ordered], address, side="right") - 1
-        in_code = self._in_code(address)
-        candidates = [
-            np.where(in_code & (slot >= 0), 1 + ordered[np.maximum(slot, 0)], NOBODY),
-            np.where(in_code & (slot >= 1), 1 + ordered[np.maximum(slot - 1, 0)], NOBODY),
-            hint,
-            self._section_of(address),
-            self._section_of(address, behind=_BEHIND),
-            np.where(in_code, identity.code_end, NOBODY),
-            np.where(in_code, identity.section(identity.skeleton.code), NOBODY),
-        ]
+        of_home = np.isin(hint, [identity.section(home) for home in homes])
+        candidates, ends = [np.where(of_home, NOBODY, hint)], []
+        placed = np.zeros(len(address), bool)
+        for which, home in enumerate(homes):
+            inside = self._inside(address, home) & (~of_home | (hint == identity.section(home)))
+            placed |= inside
+            slot, there = self._piece_of(address, home)
+            before, first = np.maximum(slot - 1, 0), self._piece_of(address + CONSTANT, home)
+            ahead = (slot >= 1) & (self.pieces.section[ordered[before]] == home)
+            candidates += [np.where(inside & there, 1 + ordered[slot], NOBODY)]
+            candidates += [np.where(inside & there & ahead, 1 + ordered[before], NOBODY)]
+            candidates += [np.where(inside & first[1], 1 + ordered[first[0]], NOBODY)]
+            ends += [np.where(inside, identity.end(which), NOBODY), np.where(inside, identity.section(home), NOBODY)]
+            for step in STEPS[1:]:
+                end = identity.end(which, step)
+                ends.append(np.where(address == identity.addresses[end], end, NOBODY))
+        candidates += [self._section_of(address), self._section_of(address, behind=_BEHIND), *ends]
         found = np.full(len(address), NOBODY, np.int64)
         for candidate in candidates:
             fits = (found == NOBODY) & (candidate != NOBODY)
@@ -120,20 +157,20 @@ class Probed:
             found[fits] = candidate[fits]
         for row in np.flatnonzero((found == NOBODY) & (moved != 0).any(axis=1)).tolist():
             found[row] = self._like(int(address[row]), moved[row])
-        somewhere = in_code | (self._section_of(address, behind=_BEHIND) != NOBODY)
+        somewhere = placed | (self._section_of(address, behind=_BEHIND) != NOBODY)
         nowhere = (found == NOBODY) & ~somewhere & (moved == 0).all(axis=1)
         return np.where(nowhere, FIXED, found)
 
-    def _in_code(self, address: Numbers) -> NDArray[np.bool_]:
+    def _inside(self, address: Numbers, home: int) -> NDArray[np.bool_]:
         skeleton = self.identity.skeleton
-        begin = int(skeleton.sections["addr"][skeleton.code])
-        return np.asarray((address >= begin) & (address <= int(skeleton.ends[skeleton.code])), np.bool_)
+        begin = int(skeleton.sections["addr"][home])
+        return np.asarray((address >= begin - CONSTANT) & (address <= int(skeleton.ends[home])), np.bool_)
 
     def _section_of(self, address: Numbers, behind: int = 0) -> Numbers:
-        """The anchor of the section that has the address, or ends so many bytes ahead, or `NOBODY`; not the code's."""
+        """The anchor of the section that has the address, or ends so many bytes ahead, or `NOBODY`; no home."""
         skeleton = self.identity.skeleton
         which = np.flatnonzero(skeleton.loaded & (skeleton.sections["size"] > 0))
-        which = which[(which != skeleton.code) & ~skeleton.beside[which]]
+        which = which[~np.isin(which, skeleton.homes) & ~skeleton.beside[which]]
         begins, ends = skeleton.sections["addr"][which].astype(np.int64), skeleton.ends[which]
         order = np.argsort(begins, kind="stable")
         if not len(order):

@@ -40,7 +40,8 @@ class Candidates:
 
     ``place`` in the file, ``address`` where it is loaded, ``home`` the anchor that it is moved with, whether it is
     ``wide`` and ``relative``, the address that it leads to is ``behind`` so many bytes of what it says; ``hint`` is the
-    anchor of a section that it is known to lead to, or `NOBODY`.  What is ``loose`` may as well hold a constant.
+    anchor of what it is known to lead to, or of the section of that, or `NOBODY`.  What is ``loose`` may as well hold a
+    constant.
     """
 
     place: Numbers
@@ -79,7 +80,8 @@ def candidates(probed: Probed, section: int, offset: Numbers, form: Form, hint: 
     begin = int(skeleton.sections["addr"][section])
     address = begin + offset
     count = len(offset)
-    home = probed.home(address) if section == skeleton.code else np.full(count, identity.section(section), np.int64)
+    placed = section in skeleton.homes
+    home = probed.home(address, section) if placed else np.full(count, identity.section(section), np.int64)
     return Candidates(
         place=int(skeleton.sections["offset"][section]) + offset,
         address=address,
@@ -112,8 +114,9 @@ def settle(probed: Probed, found: Candidates, images: Sequence[bytes], names: Se
     homes = np.where(found.relative, found.home, FIXED)
     raw = np.empty((len(found.place), len(images)), np.int64)
     layouts = (probed.identity, *probed.probes)
+    at_first = probed.identity.places(probed.pieces.section)
     for column, (image, geometry) in enumerate(zip(images, layouts, strict=True)):
-        place = found.place + (geometry.places - probed.identity.places)[found.home]
+        place = found.place + (geometry.places(probed.pieces.section) - at_first)[found.home]
         for wide in (False, True):
             which = found.wide == wide
             raw[which, column] = words(image, place[which], wide=wide)
@@ -147,24 +150,42 @@ def place_words(identity: Geometry, place: int, names: Sequence[str]) -> str:
     return f"byte {place - int(begin[inside[0]])} of {names[int(inside[0])]}"
 
 
-def apply(image: bytearray, found: Fields, shift: Numbers) -> None:
-    """Change the fields of identity's ``image`` for a layout that moves each anchor so far.
+@dataclass(frozen=True)
+class Ready:
+    """The fields of one width: what identity has there is ``old``, and ``within`` what each one's place moves with."""
+
+    place: Numbers
+    within: NDArray[np.int32]
+    home: NDArray[np.int32]
+    target: NDArray[np.int32]
+    old: Numbers
+    wide: bool
+
+
+def ready(found: Fields, image: bytes, within: NDArray[np.int32]) -> tuple[Ready, ...]:
+    """The fields of identity's ``image``, by width; ``within`` is the anchor that each one's place moves with."""
+    parts = []
+    for wide in (True, False):
+        which = found.wide == wide
+        place = found.place[which]
+        if len(place):
+            old = words(image, place, wide=wide)
+            parts.append(Ready(place, within[which], found.home[which], found.target[which], old, wide))
+    return tuple(parts)
+
+
+def apply(out: bytearray, found: Sequence[Ready], shift: Numbers, moved: Numbers) -> None:
+    """Write the fields of a layout that moves the address of each anchor so far, and its place by what is ``moved``.
 
     Raises `NotPermuted` where a distance does not fit.
     """
-    by = shift[found.target] - shift[found.home]
-    for wide, kind, size in ((True, "<i8", WORD), (False, "<i4", HALF)):
-        which = found.wide == wide
-        place = found.place[which]
-        if not len(place):
-            continue
-        all_ = np.ndarray((len(image) - size + 1,), kind, image, strides=(1,))
-        old = all_[place]
-        new = old + by[which]
+    for each in found:
+        kind, size = ("<i8", WORD) if each.wide else ("<i4", HALF)
+        new = each.old + (shift[each.target] - shift[each.home])
         written = new.astype(kind)
-        if not wide:
-            address = found.home[which] == FIXED
+        if not each.wide and (new != written).any():
+            address = each.home == FIXED
             unsigned = address & (new == (written.astype(np.int64) & 0xFFFFFFFF))
             if not ((new == written) | unsigned).all():
                 raise NotPermuted("a distance in it does not fit its field any more")
-        all_[place] = written
+        np.ndarray((len(out) - size + 1,), kind, out, strides=(1,))[each.place + moved[each.within]] = written

@@ -11,16 +11,19 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
 from layoutrand.objects.declared_sizes import SHF_COMPRESSED
-from layoutrand.permute import build_id, frames, linker_made, relocations, skeleton, symbols
-from layoutrand.permute.anchors import Geometry, Pieces, Probed
+from layoutrand.permute import build_id, frames, linker_made, relocations, relr, skeleton, symbols
+from layoutrand.permute.anchors import CONSTANT, NOBODY, Geometry, Pieces, Probed
 from layoutrand.permute.fields import DISTANCE, Candidates, Fields, candidates, settle, together
 from layoutrand.permute.frames import SortedHeader
 from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.probes import ALIGNMENTS
+from layoutrand.permute.relr import Packed
+from layoutrand.permute.rest import Rest, alignments
 from layoutrand.permute.skeleton import Numbers
 from layoutrand.permute.symbols import Names, SymbolGroups
 from layoutrand.permute.write import written
@@ -29,11 +32,13 @@ _ENTRY_PLACE: Final = 24
 _TO_FRAMES: Final = 4
 """Where the header of .eh_frame says where that is."""
 
+_END_OF_BSS: Final = 8
+"""What GNU ld's script aligns that to."""
+
 _FRAMES: Final = ".eh_frame"
 _FRAMES_HEADER: Final = ".eh_frame_hdr"
 _REFUSED: Final = {
     ".gdb_index": "--gdb-index",
-    ".relr.dyn": "--pack-dyn-relocs=relr (or -z pack-relative-relocs)",
     ".debug_names": "--debug-names and -gpubnames",
 }
 """Sections that are not understood, and what has linkers make them."""
@@ -41,25 +46,38 @@ _REFUSED: Final = {
 
 @dataclass(frozen=True)
 class LearnedLink:
-    """One linked file: its pieces' order, and of each piece its address and the row of the symbol that marks it."""
+    """One linked file: its pieces' order, and of each piece its address and the row of the symbol that marks it.
+
+    ``rest`` is what its sections of data have besides.
+    """
 
     binary: elf.Elf
     order: tuple[int, ...]
     address: Numbers
     row: Numbers
+    rest: tuple[Rest, ...] = ()
 
 
 @dataclass(frozen=True)
 class LearnedProgram:
-    """What the pieces are: size, alignment and object of each; and the linker, with its version."""
+    """What the pieces are: section, size, alignment and object of each; and the linker, with its version."""
 
+    section: Numbers
     size: Numbers
     align: Numbers
+    free: NDArray[np.bool_]
+    """Which pieces some order has elsewhere than identity."""
+
     owners: tuple[str, ...]
     linker: str
     version: tuple[int, ...]
     code: int
-    """The number of the section that has them."""
+    """The number of the section with the code."""
+
+    @property
+    def homes(self) -> tuple[int, ...]:
+        """The numbers of the sections that have pieces."""
+        return tuple(sorted({self.code, *self.section.tolist()}))
 
 
 def learn(
@@ -79,25 +97,40 @@ def _learned(
     program: LearnedProgram, identity: LearnedLink, emitted: elf.Elf, probes: Sequence[LearnedLink]
 ) -> LearnedTable:
     _refuse_unknown(identity.binary)
-    pieces = Pieces(program.size, program.align, identity.address)
-    geometries = [_geometry(program, each) for each in (identity, *probes)]
+    links = (identity, *probes)
+    align, most = alignments([each.rest for each in links], identity.binary)
+    pieces = Pieces(
+        np.concatenate([program.section, [each.section for each in identity.rest]]).astype(np.int64),
+        np.concatenate([program.size, [each.size for each in identity.rest]]).astype(np.int64),
+        np.concatenate([program.align, align]).astype(np.int64),
+        np.concatenate([program.align, most]).astype(np.int64),
+        addresses(identity),
+    )
+    geometries = [_geometry(program, each) for each in links]
     probed = Probed(geometries[0], pieces, tuple(geometries[1:]))
+    _insist_apart(program, probed)
     found, unwinding = _candidates(identity.binary, emitted, probed)
-    images = [each.binary.data for each in (identity, *probes)]
+    by_place = _by_place(program, links)
+    moved = [_as_identity(probed, column, probes, identity, by_place) for column in range(len(probes))]
+    images = [identity.binary.data, *moved]
     words = settle(probed, together(found), images, identity.binary.section_names)
     groups, names = _symbol_order(program, identity, probes)
     values = _symbol_values(probed, identity, probes, groups)
     table = LearnedTable(
         image=identity.binary.data,
         code=program.code,
+        homes=program.homes,
+        placed=len(program.size),
         linker=program.linker,
-        tails=_tails(program, [identity, *probes]),
+        tails=tuple(_tails(program, home, pieces, links) for home in program.homes),
         build_id=build_id.kind_of(geometries[0].skeleton, program.version),
         pieces=pieces,
         fields=_all([words, *values]),
         unwinding=unwinding,
         groups=groups,
         names=names,
+        packed=_packed(identity.binary, probed),
+        by_place=by_place,
     )
     for link in (identity, *probes):
         prove(table, link.binary, link.order)
@@ -141,8 +174,72 @@ def _refuse_unknown(binary: elf.Elf) -> None:
 
 
 def _geometry(program: LearnedProgram, link: LearnedLink) -> Geometry:
-    made = skeleton.of_file(link.binary, program.code, program.linker)
-    return Geometry(made, link.address)
+    made = skeleton.of_file(link.binary, program.code, program.homes, program.linker)
+    return Geometry(made, addresses(link))
+
+
+def _insist_apart(program: LearnedProgram, probed: Probed) -> None:
+    """Raise `NotPermuted` where a place is the end of one piece, the begin of another, and both always moved alike."""
+    pieces = probed.pieces
+    order = np.argsort(pieces.address, kind="stable")
+    before, behind = order[:-1], order[1:]
+    free = np.concatenate([program.free, np.zeros(len(pieces) - len(program.free), bool)])
+    alike = (probed.shifts[1 + before] == probed.shifts[1 + behind]).all(axis=1) & (free[before] | free[behind])
+    touching = pieces.address[before] + pieces.size[before] + CONSTANT >= pieces.address[behind]
+    if (alike & touching & (pieces.section[before] == pieces.section[behind])).any():
+        raise NotPermuted("its pieces of data are too few, or too much alike, to be told from each other")
+
+
+def addresses(link: LearnedLink) -> Numbers:
+    """The address of each piece, and of what else sections of data have."""
+    return np.concatenate([link.address, [each.address for each in link.rest]]).astype(np.int64)
+
+
+def _by_place(program: LearnedProgram, links: Sequence[LearnedLink]) -> tuple[int, ...]:
+    """Which tables of the dynamic linker's relocations are in the order of places, which data changes."""
+    if program.homes == (program.code,):
+        return ()
+    binary = links[0].binary
+    found = np.flatnonzero((binary.sections["type"] == elf.SHT_RELA) & (binary.sections["flags"] & elf.SHF_ALLOC != 0))
+    tables = [[link.binary.entries(number, elf.RELA) for link in links] for number in found.tolist()]
+    return tuple(
+        number
+        for number, rows in zip(found.tolist(), tables, strict=True)
+        if all((linker_made.by_place(each, program.linker) == np.arange(len(each))).all() for each in rows)
+    )
+
+
+def _packed(binary: elf.Elf, probed: Probed) -> Packed | None:
+    found = np.flatnonzero(binary.sections["type"] == elf.SHT_RELR).tolist()
+    if len(found) > 1:
+        raise NotPermuted("it has several tables of packed relocations")
+    return relr.of_file(binary, found[0], probed) if found else None
+
+
+def _as_identity(
+    probed: Probed, column: int, probes: Sequence[LearnedLink], identity: LearnedLink, by_place: Sequence[int]
+) -> bytes:
+    """A probe's file with the dynamic linker's relocations in identity's order."""
+    link = probes[column]
+    if not by_place:
+        return link.binary.data
+    image = bytearray(link.binary.data)
+    for number in by_place:
+        rows, old = (each.entries(number, elf.RELA) for each in (link.binary, identity.binary))
+        if len(rows) != len(old):
+            raise NotPermuted("another order has other relocations for the dynamic linker")
+        place = old["offset"].astype(np.int64)
+        holder = probed.holder(place)
+        wanted = np.where(holder == NOBODY, place, place + probed.shifts[np.maximum(holder, 0), column])
+        moved = old.copy()
+        moved["offset"] = wanted
+        back = np.empty_like(rows)
+        back[linker_made.by_place(moved, probed.identity.skeleton.linker)] = rows
+        if not all(np.array_equal(back[name], moved[name]) for name in ("offset", "info")):
+            raise NotPermuted(f"the order of {identity.binary.section_names[number]} is not understood")
+        begin = int(link.binary.sections["offset"][number])
+        image[begin : begin + back.nbytes] = back.tobytes()
+    return bytes(image)
 
 
 def _candidates(identity: elf.Elf, emitted: elf.Elf, probed: Probed) -> tuple[list[Candidates], SortedHeader | None]:
@@ -174,7 +271,8 @@ def _symbol_order(
         return None, None
     codes = [np.array(link.order, np.int64) for link in (identity, *probes)]
     others = [link.binary for link in probes]
-    groups = symbols.groups_of(identity.binary, program.owners, identity.row, others, codes)
+    code = program.section == program.code
+    groups = symbols.groups_of(identity.binary, program.owners, identity.row, code, others, codes)
     return groups, symbols.names_of(identity.binary)
 
 
@@ -201,17 +299,23 @@ def _all(parts: Sequence[Fields]) -> Fields:
     return Fields(*(getattr(whole, each.name)[order] for each in fields(Fields)))
 
 
-def _tails(program: LearnedProgram, links: Sequence[LearnedLink]) -> tuple[int, ...]:
-    """What the end of the code may be aligned to: pieces without content may stand behind the last.
+def _tails(program: LearnedProgram, home: int, pieces: Pieces, links: Sequence[LearnedLink]) -> tuple[int, ...]:
+    """What the end of a section may be aligned to: pieces without content may stand behind the last.
 
-    There are several where pieces are aligned to nothing, so that their end is the same in any order.
+    There are several where pieces of code are aligned to nothing, so that their end is the same in any order.  What
+    stands behind data is known.
     """
     possible = set(ALIGNMENTS)
+    here = pieces.section == home
     for link in links:
-        row = link.binary.sections[program.code]
-        last = int((link.address + program.size).max())
+        row = link.binary.sections[home]
+        last = int((addresses(link) + pieces.size)[here].max())
         end = int(row["addr"]) + int(row["size"])
         possible = {step for step in possible if elf.rounded(last, step) == end}
     if not possible:
-        raise NotPermuted("something follows the last piece of its code")
-    return tuple(sorted(possible))
+        what = "its code" if home == program.code else links[0].binary.section_names[home]
+        raise NotPermuted(f"something follows the last piece of {what}")
+    if home == program.code:
+        return tuple(sorted(possible))
+    by_script = program.linker == "gnu" and int(links[0].binary.sections["type"][home]) == elf.SHT_NOBITS
+    return (_END_OF_BSS,) if by_script and _END_OF_BSS in possible else (min(possible),)

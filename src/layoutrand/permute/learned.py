@@ -16,21 +16,25 @@ from numpy.typing import NDArray
 from layoutrand.errors import FeatureUnsupported, NotPermuted
 from layoutrand.objects import elf
 from layoutrand.permute import skeleton
-from layoutrand.permute.anchors import Geometry, Pieces
-from layoutrand.permute.fields import HALF, WORD, Fields
+from layoutrand.permute.anchors import FIXED, STEPS, Geometry, Pieces
+from layoutrand.permute.fields import HALF, WORD, Fields, Ready
+from layoutrand.permute.fields import ready as fields_ready
 from layoutrand.permute.frames import SortedHeader
-from layoutrand.permute.skeleton import Skeleton
+from layoutrand.permute.relr import Packed
+from layoutrand.permute.skeleton import Numbers, Skeleton
 from layoutrand.permute.symbols import Names, SymbolGroups
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Another one also where a program that was refused would be understood: what was refused is remembered by it."""
 
+_SINGLE: Final = ("code", "homes", "placed", "linker", "tails", "build_id", "by_place")
 _PARTS: Final[dict[str, type]] = {
     "pieces": Pieces,
     "fields": Fields,
     "unwinding": SortedHeader,
     "groups": SymbolGroups,
     "names": Names,
+    "packed": Packed,
 }
 _DAMAGED: Final = (
     *(OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError, MemoryError, SyntaxError, TokenError),
@@ -42,20 +46,26 @@ _DAMAGED: Final = (
 class LearnedTable:
     """One program: identity's file as ``image``, and what is changed in it for another order.
 
-    ``code`` is the number of the section with the code, whose end is aligned to one of ``tails``.  ``groups`` and
-    ``names`` are of symbol tables that follow the code, else None; ``build_id`` says how that is made.
+    ``code`` is the number of the section with the code, ``homes`` of all that pieces are placed in, whose ends are each
+    aligned to one of its ``tails``; the first ``placed`` of the pieces an order places.  ``groups`` and ``names`` are
+    of symbol tables that follow the code, else None; ``build_id`` says how that is made.  ``by_place`` are the tables
+    of the dynamic linker's relocations that stand in the order of places, ``packed`` the table of packed ones.
     """
 
     image: bytes
     code: int
+    homes: tuple[int, ...]
+    placed: int
     linker: str
-    tails: tuple[int, ...]
+    tails: tuple[tuple[int, ...], ...]
     build_id: str
+    by_place: tuple[int, ...]
     pieces: Pieces
     fields: Fields
     unwinding: SortedHeader | None
     groups: SymbolGroups | None
     names: Names | None
+    packed: Packed | None
 
     @cached_property
     def binary(self) -> elf.Elf:
@@ -65,16 +75,62 @@ class LearnedTable:
     @cached_property
     def skeleton(self) -> Skeleton:
         """Identity's tables."""
-        return skeleton.of_file(self.binary, self.code, self.linker)
+        return skeleton.of_file(self.binary, self.code, self.homes, self.linker)
 
     @cached_property
     def geometry(self) -> Geometry:
         """Where identity has everything."""
         return Geometry(self.skeleton, self.pieces.address)
 
+    @cached_property
+    def ready(self) -> tuple[Ready, ...]:
+        """The fields, as they are written again and again."""
+        sections, pieces = self.skeleton.sections, self.pieces
+        place = self.fields.place
+        stored = np.flatnonzero(self.skeleton.stored > 0)
+        stored = stored[np.argsort(sections["offset"][stored], kind="stable")]
+        begin = sections["offset"][stored].astype(np.int64)
+        slot = np.searchsorted(begin, place, side="right") - 1
+        section = stored[np.maximum(slot, 0)]
+        inside = (slot >= 0) & (place < sections["offset"][section].astype(np.int64) + self.skeleton.stored[section])
+        within = np.where(inside, self.geometry.section(0) + section, FIXED)
+        for home in self.homes:
+            here = np.flatnonzero(inside & (section == home))
+            own = np.flatnonzero(pieces.section == home)
+            own = own[np.argsort(pieces.address[own], kind="stable")]
+            address = place[here] - int(sections["offset"][home]) + int(sections["addr"][home])
+            which = np.searchsorted(pieces.address[own], address, side="right") - 1
+            if (which < 0).any():
+                raise NotPermuted("what was learned of it is damaged (a field outside all pieces)")
+            within[here] = 1 + own[which]
+        return fields_ready(self.fields, self.image, within.astype(np.int32))
+
+    @cached_property
+    def spans(self) -> tuple[list[int], list[int]]:
+        """Where in identity each piece begins and ends."""
+        row = self.skeleton.sections[self.pieces.section]
+        begin = self.pieces.address + row["offset"].astype(np.int64) - row["addr"].astype(np.int64)
+        return begin.tolist(), (begin + self.pieces.size).tolist()
+
+    @cached_property
+    def name_places(self) -> Numbers:
+        """Where in the table of names identity has each symbol's."""
+        return self.binary.symbols["name"].astype(np.int64)
+
+    @cached_property
+    def name_text(self) -> bytes:
+        """The table of names."""
+        table = self.binary.symbol_table
+        return b"" if table is None else self.binary.content(int(self.skeleton.sections["link"][table]))
+
+    @cached_property
+    def lists(self) -> tuple[list[int], list[int], list[int]]:
+        """Size, least and largest alignment of each piece."""
+        return self.pieces.size.tolist(), self.pieces.align.tolist(), self.pieces.most.tolist()
+
     def stored(self) -> bytes:
         """What is kept of it: an .npz file."""
-        single = {"code": self.code, "linker": self.linker, "tails": self.tails, "build_id": self.build_id}
+        single = {name: getattr(self, name) for name in _SINGLE}
         arrays: dict[str, Any] = {"image": np.frombuffer(self.image, np.uint8)}
         scalars: dict[str, int] = {}
         for part, kind in _PARTS.items():
@@ -105,9 +161,12 @@ class LearnedTable:
             made = LearnedTable(
                 image=image,
                 code=int(about["code"]),
+                homes=tuple(int(home) for home in about["homes"]),
+                placed=int(about["placed"]),
                 linker=str(about["linker"]),
-                tails=tuple(int(step) for step in about["tails"]),
+                tails=tuple(tuple(int(step) for step in steps) for steps in about["tails"]),
                 build_id=str(about["build_id"]),
+                by_place=tuple(int(number) for number in about["by_place"]),
                 **parts,
             )
             _check(made)
@@ -131,10 +190,12 @@ def _part(kind: type, name: str, arrays: Any, numbers: dict[str, Any]) -> Any:
 def _check(table: LearnedTable) -> None:
     """Raise `ValueError` for what was not written so."""
     count, sections = len(table.pieces.size), table.skeleton.sections
-    anchors = count + len(sections) + 2
+    anchors = 1 + count + len(sections) + len(table.homes) * len(STEPS)
     wanted: list[tuple[NDArray[Any], str, int, int]] = [
-        (table.pieces.size, "<i8", 0, len(table.image)),
+        (table.pieces.section, "<i8", 0, len(sections) - 1),
+        (table.pieces.size, "<i8", 0, 1 << 47),
         (table.pieces.align, "<i8", 0, 1 << 32),
+        (table.pieces.most, "<i8", 0, 1 << 32),
         (table.pieces.address, "<i8", 0, 1 << 47),
         (table.fields.place, "<i8", 0, len(table.image) - HALF),
         (table.fields.place[table.fields.wide], "<i8", 0, len(table.image) - WORD),
@@ -151,7 +212,7 @@ def _check(table: LearnedTable) -> None:
     if groups is not None:
         many = len(groups.begin)
         wanted += [(groups.begin, "<i8", 0, symbols), (groups.count, "<i8", 0, symbols)]
-        wanted += [(groups.piece, "<i8", 0, count - 1), (groups.group, "<i8", 0, many - 1)]
+        wanted += [(groups.piece, "<i8", 0, table.placed - 1), (groups.group, "<i8", 0, many - 1)]
         if int(groups.count.sum()) > symbols or min(groups.first, groups.last) < 0 or groups.first + groups.last > many:
             raise ValueError("other groups of symbols than were written")
     if names is not None:
@@ -160,6 +221,11 @@ def _check(table: LearnedTable) -> None:
         wanted += [(names.string, "<i8", -1, many - 1), (names.exact, "<i8", -1, many - 1)]
         if len(names.string) != symbols or len(names.exact) != symbols:
             raise ValueError("names of other symbols")
+    packed = table.packed
+    if packed is not None:
+        wanted += [(packed.home, "<i4", 0, anchors - 1), (packed.address, "<i8", 0, 1 << 47)]
+        if not 0 <= packed.section < len(sections) or len(packed.home) != len(packed.address):
+            raise ValueError("other packed relocations than were written")
     for values, kind, least, most in wanted:
         if (
             values.dtype.str != kind
@@ -168,16 +234,22 @@ def _check(table: LearnedTable) -> None:
         ):
             raise ValueError("other arrays than were written")
     if (
-        not 0 <= table.code < len(sections)
-        or not table.tails
-        or not 0 < min(table.tails) <= max(table.tails) <= 1 << 20
+        not all(0 <= number < len(sections) for number in (*table.homes, *table.by_place))
+        or list(table.homes) != sorted(set(table.homes))
+        or table.code not in table.homes
+        or not 0 <= table.placed <= count
+        or len(table.tails) != len(table.homes)
+        or not all(steps and 0 < min(steps) <= max(steps) <= 1 << 20 for steps in table.tails)
         or table.linker not in ("gnu", "lld")
+        or not all(int(sections["type"][number]) == elf.SHT_RELA for number in table.by_place)
     ):
         raise ValueError("other values than were written")
-    begin = table.pieces.address - int(sections["addr"][table.code])
-    if (begin < 0).any() or (begin + table.pieces.size > int(table.skeleton.stored[table.code])).any():
-        raise ValueError("code outside its section")
-    if len({len(table.pieces.size), len(table.pieces.align), len(table.pieces.address)}) > 1:
+    if len({len(getattr(table.pieces, each.name)) for each in fields(Pieces)}) > 1:
         raise ValueError("arrays of different lengths")
+    if not np.isin(table.pieces.section, table.homes).all():
+        raise ValueError("pieces of a section that has none")
+    begin = table.pieces.address - sections["addr"].astype(np.int64)[table.pieces.section]
+    if (begin < 0).any() or (begin + table.pieces.size > sections["size"].astype(np.int64)[table.pieces.section]).any():
+        raise ValueError("pieces outside their section")
     if len({len(table.fields.place), len(table.fields.wide), len(table.fields.home), len(table.fields.target)}) > 1:
         raise ValueError("arrays of different lengths")

@@ -12,11 +12,16 @@ from layoutrand.permute.anchors import Probed
 from layoutrand.permute.fields import ADDRESS, WORD, Candidates, Form, candidates
 from layoutrand.permute.skeleton import Numbers
 
-_ADDRESSES: Final = (3, 4, 5, 6, 7, 12, 13, 23, 25, 26, 32, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE)
+_ADDRESSES: Final = (3, 4, 5, 6, 7, 12, 13, 23, 25, 26, 32, 36, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE)
 """Tags whose value is an address: DT_PLTGOT, HASH, STRTAB, SYMTAB, RELA, INIT, FINI, JMPREL, INIT_ARRAY, ..."""
 
-_WITH_ADDRESS: Final = (8, 37)
-"""Relocations of the dynamic linker whose addend is an address: RELATIVE, IRELATIVE."""
+_RELATIVE: Final = 8
+_INDIRECT: Final = 37
+_LATE: Final = (5, _INDIRECT)
+"""What GNU ld has behind the others: COPY, IRELATIVE."""
+
+_WITH_ADDRESS: Final = (_RELATIVE, _INDIRECT)
+"""Relocations of the dynamic linker whose addend is an address."""
 
 _GOT: Final = (".got", ".got.plt", ".igot", ".igot.plt")
 _STUBS: Final = (".plt", ".plt.got", ".plt.sec", ".iplt")
@@ -65,8 +70,8 @@ def of_linker(binary: elf.Elf, probed: Probed) -> list[Candidates]:
             found.append(
                 candidates(probed, number, _of_stubs(binary, number), Form(wide=False, relative=True, behind=4))
             )
-        elif kind in (elf.SHT_REL, elf.SHT_RELR):
-            raise NotPermuted(f"{name} has packed relocations")
+        elif kind == elf.SHT_REL:
+            raise NotPermuted(f"{name} has relocations of another form")
     return found
 
 
@@ -84,6 +89,23 @@ def _of_dynamic_relocations(binary: elf.Elf, number: int, probed: Probed) -> lis
         candidates(probed, number, at[table["offset"] != 0], ADDRESS),
         candidates(probed, number, at[targets] + elf.RELA.itemsize - WORD, ADDRESS),
     ]
+
+
+def by_place(table: elf.Table, linker: str) -> Numbers:
+    """The order in which a linker has these rows: relative ones first, then by symbol, each by place.
+
+    GNU ld has symbols in the order of their first places, and by what is done behind that.
+    """
+    types, symbol = elf.relocation_types(table), elf.relocation_symbols(table)
+    place = table["offset"].astype(np.int64)
+    late = np.select([types == _RELATIVE, *(types == kind for kind in _LATE)], [0, *range(2, 2 + len(_LATE))], 1)
+    if linker == "gnu":
+        first = np.full(int(symbol.max(initial=0)) + 1, np.iinfo(np.int64).max)
+        np.minimum.at(first, symbol, place)
+        symbol = np.where(types == _RELATIVE, 0, first[symbol])
+    elif linker == "lld":
+        late = np.where(types == _RELATIVE, 0, np.where(types == _INDIRECT, 2, 1))
+    return np.asarray(np.lexsort((place, symbol, late)), np.int64)
 
 
 def _of_stubs(binary: elf.Elf, number: int) -> Numbers:

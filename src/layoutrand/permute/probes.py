@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations, pairwise
 from typing import Final
 
 from layoutrand.errors import NotPermuted
@@ -52,6 +53,35 @@ def telling(
         if len(found) == PROBES and _all_apart(moved, movable):
             return found
     raise NotPermuted("its pieces of code are too few, or too much alike, to be told from each other")
+
+
+def separating(
+    size: Sequence[int], align: Sequence[int], identity: Sequence[int], drawn: Sequence[Sequence[int]], begin: int
+) -> list[Sequence[int]]:
+    """`PROBES` of the ``drawn`` orders, of a section that ``begin``s there.
+
+    Neighbours in identity, one of which is ever elsewhere, move differently in one of them; if that is so in no two, in
+    most pairs of neighbours. Of such pairs it is the one whose ends tell most of what lies behind.
+    """
+    start = placed(size, align, identity, begin)
+    neighbours = list(pairwise([*identity, len(size)]))
+    elsewhere = {piece for order in drawn for piece, other in zip(identity, order, strict=True) if piece != other}
+    wanted = [one in elsewhere or other in elsewhere for one, other in neighbours]
+    apart: list[int] = []
+    ends = []
+    for order in drawn:
+        at = placed(size, align, order, begin)
+        moved = [new - old for new, old in zip(at, start, strict=True)]
+        rows = zip(wanted, neighbours, strict=True)
+        apart.append(sum(1 << bit for bit, (want, (a, b)) in enumerate(rows) if want and moved[a] != moved[b]))
+        ends.append(_told(at[-1]))
+    known = _told(start[-1])
+
+    def tells(pair: tuple[int, ...]) -> tuple[int, int]:
+        one, other = pair
+        return (apart[one] | apart[other]).bit_count(), len(known | ends[one] | ends[other])
+
+    return [drawn[number] for number in max(combinations(range(len(drawn)), PROBES), key=tells)]
 
 
 def _told(end: int) -> set[tuple[int, int]]:

@@ -75,9 +75,10 @@ class _Hints:
         self.counts = ~real | loaded[np.where(real, home, 0)]
         """Whether a symbol may be of something that is loaded."""
         self.undefined = home == elf.SHN_UNDEF
-        code = probed.identity.skeleton.code
-        usable = (number != NOBODY) & (number != code)
-        self.section = np.where(usable, probed.identity.section(0) + number, NOBODY)
+        self.section = np.where(number != NOBODY, probed.identity.section(0) + number, NOBODY)
+        named = np.isin(number, probed.identity.skeleton.homes) & (emitted.symbols["info"] & 0xF != elf.STT_SECTION)
+        held = probed.holder(emitted.symbols["value"].astype(np.int64))
+        self.section = np.where(named & (held != NOBODY), held, self.section)
 
 
 def _of_section(

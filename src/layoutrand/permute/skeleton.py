@@ -6,7 +6,7 @@ whole pages.  lld lets the file go on without a gap, and so moves what follows t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -47,10 +47,19 @@ _WORD: Final = 8
 
 
 @dataclass(frozen=True)
+class Content:
+    """How much pieces take of a section, and what its end may be aligned to: one of the ``tails``."""
+
+    size: int
+    tails: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Skeleton:
     """The tables of one file: its ``header``, ``segments`` and ``sections``, and the number of the one with the code.
 
-    ``names`` are the sections' names.  ``linker`` is who places what follows the code.
+    ``names`` are the sections' names, ``homes`` the numbers of those that pieces are placed in, that with the code
+    among them.  ``linker`` is who places what follows them.
     """
 
     header: bytes
@@ -58,6 +67,7 @@ class Skeleton:
     sections: NDArray[np.void]
     names: tuple[str, ...]
     code: int
+    homes: tuple[int, ...]
     linker: str
 
     @property
@@ -131,19 +141,25 @@ class Skeleton:
             if self.covered[number] and int(self.segments[number]["offset"]) != 0
         }
 
-    def with_code(self, size: int) -> Skeleton:
-        """The tables of a file whose code has that size; raises `NotPermuted` where what follows is not understood."""
+    def with_contents(self, contents: Mapping[int, Content]) -> Skeleton:
+        """The tables of a file whose homes have these contents.
+
+        Raises `NotPermuted` where what follows them is not understood.
+        """
         sections = self.sections.copy()
-        sections["size"][self.code] = size
-        moved = _Moved(self, sections)
-        sections_at = moved.by_gnu() if self.linker == "gnu" else moved.by_lld()
+        moved = _Moved(self, sections, contents)
+        moved.size(self.homes[0])
+        if self.linker == "lld":
+            sections_at = moved.by_lld()
+        else:
+            sections_at = moved.by_gnu() if self.homes == (self.code,) else moved.all_by_gnu()
         header = self.header[: SECTIONS_AT.start] + sections_at.to_bytes(8, "little") + self.header[SECTIONS_AT.stop :]
-        found = Skeleton(header, self.segments.copy(), sections, self.names, self.code, self.linker)
+        found = Skeleton(header, self.segments.copy(), sections, self.names, self.code, self.homes, self.linker)
         _stretch(self, found)
         return found
 
 
-def of_file(binary: elf.Elf, code: int, linker: str) -> Skeleton:
+def of_file(binary: elf.Elf, code: int, homes: tuple[int, ...], linker: str) -> Skeleton:
     """The tables of a file; raises `NotPermuted` for one that does not end with its sections' table."""
     header = binary.data[:HEADER]
     at, count = (int.from_bytes(header[where], "little") for where in (_SEGMENTS_AT, _SEGMENT_COUNT))
@@ -151,7 +167,7 @@ def of_file(binary: elf.Elf, code: int, linker: str) -> Skeleton:
         raise NotPermuted("its segments' table lies outside the file")
     segments = np.frombuffer(binary.data, SEGMENT, count, at)
     names = tuple(binary.section_names)
-    found = Skeleton(header, segments, binary.sections, names, code, linker)
+    found = Skeleton(header, segments, binary.sections, names, code, homes, linker)
     if found.size != len(binary.data):
         raise NotPermuted("its file does not end with the table of sections")
     return found
@@ -159,13 +175,25 @@ def of_file(binary: elf.Elf, code: int, linker: str) -> Skeleton:
 
 @dataclass
 class _Moved:
-    """Placing what follows the code, in tables that are changed."""
+    """Placing what follows the first home, in tables that are changed."""
 
     old: Skeleton
     sections: NDArray[np.void]
+    contents: Mapping[int, Content]
 
     def _behind(self) -> Iterator[int]:
-        yield from range(self.old.code + 1, len(self.sections))
+        yield from range(self.old.homes[0] + 1, len(self.sections))
+
+    def size(self, number: int) -> int:
+        """The size of a section that has its address."""
+        if (content := self.contents.get(number)) is not None:
+            begin = int(self.sections["addr"][number])
+            ends = {elf.rounded(begin + content.size, step) for step in content.tails}
+            if len(ends) > 1:
+                what = "its code" if number == self.old.code else self.old.names[number]
+                raise NotPermuted(f"what the end of {what} is aligned to cannot be told")
+            self.sections["size"][number] = ends.pop() - begin
+        return int(self.sections["size"][number])
 
     def by_gnu(self) -> int:
         """Place as GNU ld does; where the sections' table is then."""
@@ -195,13 +223,93 @@ class _Moved:
                 sections["addr"][number] += np.uint64(shift)
         return old.sections_at + shift
 
+    def all_by_gnu(self) -> int:
+        """Place as GNU ld does where data is placed, too, and so the end of what is made read-only moves."""
+        old, sections = self.old, self.sections
+        begins = old.begins_segment()
+        first = old.homes[0]
+        dot = int(sections["addr"][first]) + int(sections["size"][first])
+        place = int(sections["offset"][first]) + int(sections["size"][first])
+        protected, slack = self._protected()
+        numbers = [number for number in self._behind() if old.loaded[number]]
+        for at, number in enumerate(numbers):
+            begun = begins.get(number)
+            if number == protected[0]:
+                dot = self._begin_of_protected(numbers[at:], protected, slack, dot)
+            elif begun is not None and number not in protected:
+                dot = elf.rounded(dot, int(old.segments[begun]["align"]))
+            elif number == protected[-1] + 1:
+                dot = self._end_of_protected(dot, slack)
+            dot, where = self._placed(number, dot)
+            stored = int(sections["type"][number]) != elf.SHT_NOBITS
+            if begun is not None or number == protected[0]:
+                place += (where - place) % _COMMON_PAGE
+                first = number
+            elif stored:
+                place = int(sections["offset"][first]) + where - int(sections["addr"][first])
+            sections["offset"][number] = place
+            place += int(sections["size"][number]) if stored else 0
+        for number in self._behind():
+            if not old.loaded[number]:
+                place = elf.rounded(place, int(sections["align"][number]))
+                sections["offset"][number] = place
+                place += int(old.stored[number])
+        return elf.rounded(place, _WORD)
+
+    def _placed(self, number: int, dot: int) -> tuple[int, int]:
+        """Give a section the next address; where the next one may begin, and that."""
+        at = elf.rounded(dot, int(self.sections["align"][number]))
+        self.sections["addr"][number] = at
+        return (dot if self.old.beside[number] else at + self.size(number)), at
+
+    def _protected(self) -> tuple[list[int], int]:
+        """The sections that are made read-only after the start, and by how much the next one is, too."""
+        old = self.old
+        row = np.flatnonzero(old.segments["type"] == PT_GNU_RELRO)
+        if not len(row):
+            raise NotPermuted("where its data begins is not understood (-z norelro)")
+        covered = [number for number in old.covered[int(row[0])] if not old.beside[number]]
+        begin = int(old.segments["vaddr"][row[0]])
+        end = begin + int(old.segments["memsz"][row[0]])
+        among = list(range(covered[0], covered[-1] + 1)) if covered else []
+        if not covered or end % _COMMON_PAGE or covered != [number for number in among if not old.beside[number]]:
+            raise NotPermuted("what of its data is made read-only is not understood")
+        while old.beside[among[0] - 1] and int(old.sections["addr"][among[0] - 1]) >= begin:
+            among.insert(0, among[0] - 1)  # zeroes of each thread alone begin it
+        covered = among
+        following = covered[-1] + 1
+        if following >= len(old.sections) or not old.loaded[following]:
+            return covered, 0
+        return covered, max(end - int(old.sections["addr"][following]), 0)
+
+    def _begin_of_protected(self, numbers: list[int], protected: list[int], slack: int, dot: int) -> int:
+        """Where these sections begin, so that they end with a page: lang_size_relro_segment of GNU ld."""
+        lowest = elf.rounded(dot, _COMMON_PAGE)
+        dot = lowest + dot % _COMMON_PAGE
+        ends = dot
+        for number in protected:
+            ends, _ = self._placed(number, ends)
+        wanted = elf.rounded(ends + slack, _COMMON_PAGE) - slack
+        for number in reversed(protected):
+            begin = int(self.sections["addr"][number])
+            end = begin if self.old.beside[number] else begin + self.size(number)
+            step = max(int(self.sections["align"][number]), 1)
+            wanted = (begin + wanted - end) // step * step
+        if wanted < dot or max(int(self.sections["align"][number]) for number in numbers) > _COMMON_PAGE:
+            raise NotPermuted("where its data begins is not understood")
+        return wanted - _COMMON_PAGE if wanted - _COMMON_PAGE >= lowest else wanted
+
+    @staticmethod
+    def _end_of_protected(dot: int, slack: int) -> int:
+        return elf.rounded(dot + slack, _COMMON_PAGE) - slack
+
     def by_lld(self) -> int:
         """Place as lld does; where the sections' table is then."""
         old, sections = self.old, self.sections
         begins = old.begins_segment()
-        dot = int(sections["addr"][old.code]) + int(sections["size"][old.code])
-        place = int(sections["offset"][old.code]) + int(sections["size"][old.code])
-        first = old.code
+        first = old.homes[0]
+        dot = int(sections["addr"][first]) + int(sections["size"][first])
+        place = int(sections["offset"][first]) + int(sections["size"][first])
         for number in self._behind():
             row = sections[number]
             align, stored = int(row["align"]), int(row["type"]) != elf.SHT_NOBITS
@@ -225,9 +333,10 @@ class _Moved:
             if old.names[number] == _PADDING:  # what follows has the next page's address at the same place of the page
                 sections["size"][number] = elf.rounded(at, _COMMON_PAGE) - at
                 continue
+            size = self.size(number)
             if not (int(row["flags"]) & elf.SHF_TLS and not stored):
-                dot = at + int(sections["size"][number])
-            place += int(row["size"]) if stored else 0
+                dot = at + size
+            place += size if stored else 0
         return elf.rounded(place, _WORD)
 
 
@@ -246,6 +355,11 @@ def _stretch(old: Skeleton, new: Skeleton) -> None:
         in_memory, in_file = (_extent(each, covered) for each in (new, old))
         new.segments["memsz"][number] = int(row["memsz"]) + in_memory[0] - in_file[0]
         new.segments["filesz"][number] = int(row["filesz"]) + in_memory[1] - in_file[1]
+        if int(row["type"]) == PT_GNU_RELRO and old.linker == "gnu" and old.homes != (old.code,):
+            size = int(row["memsz"]) - int(old.ends[last]) + int(row["vaddr"])  # that of the next section's begin, too
+            end = elf.rounded(int(new.ends[last]) + size, _COMMON_PAGE)
+            for name in ("memsz", "filesz"):
+                new.segments[name][number] = end - int(new.segments["vaddr"][number])
         rest = int(row["memsz"]) - (int(old.ends[last]) - int(row["vaddr"]))
         if int(row["type"]) == PT_GNU_RELRO and rest and old.linker == "lld":
             end = int(new.segments["vaddr"][number]) + _extent(new, covered)[0]

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
@@ -85,21 +86,28 @@ class Names:
         size = self.size[order]
         begin = np.empty(len(order), np.int64)
         begin[order] = 1 + np.cumsum(size) - size
-        table = b"\0" + b"".join(
-            [old[at : at + length] for at, length in zip(self.begin[order].tolist(), size.tolist(), strict=True)]
-        )
+        at = self.begin[order]  # what follows each other in the old one is taken at once: most of it does
+        first = np.flatnonzero(np.append(True, at[1:] != at[:-1] + size[:-1]))
+        last = np.append(first[1:] - 1, len(at) - 1) if len(at) else first
+        runs = zip(at[first].tolist(), (at + size)[last].tolist(), strict=True) if len(at) else ()
+        table = b"\0" + b"".join([old[start:end] for start, end in runs])
         string = self.string[rows]
         within = name[rows] - self.begin[np.maximum(string, 0)]
         return table, np.where(string == NOBODY, 0, begin[np.maximum(string, 0)] + within)
 
 
 def groups_of(
-    binary: elf.Elf, owners: Sequence[str], marks: Numbers, probes: Sequence[elf.Elf], codes: Sequence[Numbers]
+    binary: elf.Elf,
+    owners: Sequence[str],
+    marks: Numbers,
+    code: NDArray[np.bool_],
+    probes: Sequence[elf.Elf],
+    orders: Sequence[Numbers],
 ) -> SymbolGroups:
     """The groups of GNU ld's table; ``marks`` is the row of each piece's own symbol, ``owners`` the pieces' objects.
 
-    ``codes`` are the orders of identity and of the probes. Raises `NotPermuted` where it cannot be told what belongs
-    together.
+    Which pieces are ``code`` decides: an object without has an empty section behind all code. ``orders`` are those of
+    identity and of the probes. Raises `NotPermuted` where it cannot be told what belongs together.
     """
     table = binary.symbol_table
     assert table is not None
@@ -124,12 +132,12 @@ def groups_of(
         if of.setdefault(number, owner) != owner:
             raise NotPermuted(f"{owner} has no name of a file among its symbols")
     with_pieces = np.zeros(len(begin), bool)
-    with_pieces[group] = True
+    with_pieces[group[code]] = True
     behind = len(begin) - 1 - int(np.flatnonzero(with_pieces)[-1])
-    piece = np.arange(len(marks), dtype=np.int64)
+    piece = np.flatnonzero(code).astype(np.int64)
     for first in range(len(begin) - behind + 1):
-        found = SymbolGroups(begin, count, piece, group.astype(np.int64), first, behind)
-        if all(_fits(found, binary, each, code) for each, code in zip((binary, *probes), codes, strict=True)):
+        found = SymbolGroups(begin, count, piece, group[piece].astype(np.int64), first, behind)
+        if all(_fits(found, binary, each, order) for each, order in zip((binary, *probes), orders, strict=True)):
             return found
     raise NotPermuted("its symbols are in an order that is not understood")
 
@@ -183,8 +191,8 @@ def values_of(
         if len(other) != len(table):
             raise NotPermuted("another order has other symbols")
         moved[where, column] = other["value"].astype(np.int64) - address[where]
-    code = probed.identity.skeleton.code
-    hint = np.where((home == code) | (home == elf.SHN_UNDEF), NOBODY, probed.identity.section(0) + home)
+    unknown = np.isin(home, (*probed.identity.skeleton.homes, elf.SHN_UNDEF))
+    hint = np.where(unknown, NOBODY, probed.identity.section(0) + home)
     anchors = np.full(len(table), FIXED, np.int64)
     anchors[defined] = probed.settle(address[defined], moved[defined], hint[defined])
     lost = (anchors == NOBODY) | (~defined & (moved != 0).any(axis=1))

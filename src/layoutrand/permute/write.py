@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -14,7 +15,8 @@ from layoutrand.permute import build_id
 from layoutrand.permute.anchors import Geometry
 from layoutrand.permute.fields import apply, words
 from layoutrand.permute.learned import LearnedTable
-from layoutrand.permute.skeleton import SECTIONS_AT, Numbers, Skeleton
+from layoutrand.permute.linker_made import by_place
+from layoutrand.permute.skeleton import Content, Skeleton
 
 _MORE: Final = 1 << 26
 """Bytes: what a file may grow beside its code."""
@@ -57,94 +59,136 @@ def written(table: LearnedTable, order: Sequence[int], gaps: Sequence[int] = ())
 
 
 def _written(table: LearnedTable, order: Sequence[int], gaps: Sequence[int]) -> bytes:
-    identity = table.skeleton
-    pieces, end, code = _code_places(table, order, gaps)
-    new = identity.with_code(end - int(identity.sections["addr"][table.code]))
-    if new.size > len(table.image) + end - int(identity.sections["addr"][table.code]) + _MORE:
+    old = table.skeleton
+    homes = [
+        _home(table, home, numbers, free)
+        for home, (numbers, free) in zip(table.homes, _by_home(table, order, gaps), strict=True)
+    ]
+    sizes = {home.number: Content(home.size, tails) for home, tails in zip(homes, table.tails, strict=True)}
+    grown = sum(max(home.size - int(old.sections["size"][home.number]), 0) for home in homes if old.stored[home.number])
+    new = old.with_contents(sizes)
+    if new.size > len(table.image) + grown + _MORE:
         raise NotPermuted("its file would become larger than all that is in it")
-    shift = Geometry(new, pieces).addresses - table.geometry.addresses
-    image = bytearray(table.image)
-    apply(image, table.fields, shift)
+    pieces = np.empty(len(table.pieces), np.int64)
+    for home in homes:
+        pieces[home.pieces] = int(new.sections["addr"][home.number]) + np.array(home.offset, np.int64)
+    layout = Geometry(new, pieces)
+    shift = layout.addresses - table.geometry.addresses
     out = bytearray(new.size)
-    _put_sections(table, new, image, out)
-    _put_code(table, image, out, new, code, order)
-    _put_symbols(table, new, image, out, order)
-    _put_unwinding(table, new, image, out)
-    _put_tables(new, image, out)
+    out[: len(new.header)] = new.header
+    _put_sections(table, new, out)
+    for home in homes:
+        if old.stored[home.number]:
+            _put_home(table, home, out, new)
+    apply(out, table.ready, shift, layout.places(table.pieces.section) - table.geometry.places(table.pieces.section))
+    _put_symbols(table, new, out, order)
+    _put_relocations(table, new, out)
+    if table.packed is not None:
+        at, size = (int(new.sections[name][table.packed.section]) for name in ("offset", "size"))
+        out[at : at + size] = table.packed.written(shift, size)
+    _put_unwinding(table, new, out)
+    _put_tables(new, out)
     build_id.put(table.build_id, out, new)
     return bytes(out)
 
 
-def _code_places(
-    table: LearnedTable, order: Sequence[int], gaps: Sequence[int]
-) -> tuple[Numbers, int, list[tuple[int, int]]]:
-    """The address of each piece, where the code ends, and in order the bytes to fill before each: gap and alignment."""
-    size, align = table.pieces.size.tolist(), table.pieces.align.tolist()
-    address = [0] * len(size)
-    dot = int(table.skeleton.sections["addr"][table.code])
+@dataclass(frozen=True)
+class _Home:
+    """A section that pieces are placed in: these, each so far from its begin, with so many bytes to fill before it.
+
+    That is what a gap has, and what its alignment takes.
+    """
+
+    number: int
+    pieces: list[int]
+    offset: list[int]
+    fill: list[tuple[int, int]]
+    size: int
+
+
+def _by_home(table: LearnedTable, order: Sequence[int], gaps: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
+    """The pieces of each home in their order, and the gaps before them ([] for none)."""
+    behind = range(table.placed, len(table.pieces))
+    if len(order) != table.placed:
+        raise NotPermuted("the order has other pieces than were learned")
+    placed = np.array([*order, *behind], np.int64)
+    free = np.array([*gaps, *(0 for _ in behind)], np.int64) if gaps else None
+    section = table.pieces.section[placed]
+    for home in table.homes:
+        here = section == home
+        yield placed[here].tolist(), [] if free is None else free[here].tolist()
+
+
+def _home(table: LearnedTable, number: int, pieces: list[int], gaps: list[int]) -> _Home:
+    """Where pieces are in their section, which begins at a multiple of what any of them is aligned to."""
+    size, align, most = table.lists
+    dot = 0
+    offset: list[int] = []
     fill: list[tuple[int, int]] = []
-    for slot, number in enumerate(order):
+    for slot, piece in enumerate(pieces):
         gap = gaps[slot] if gaps else 0
-        step = align[number]
+        step = align[piece]
         at = -(-(dot + gap) // step) * step if step > 1 else dot + gap
+        if most[piece] != step and at != elf.rounded(dot + gap, most[piece]):
+            raise NotPermuted(f"what a part of {table.skeleton.names[number]} is aligned to cannot be told")
         fill.append((gap, at - dot - gap))
-        address[number] = at
-        dot = at + size[number]
-    ends = {elf.rounded(dot, step) for step in table.tails}
-    if len(ends) > 1:
-        raise NotPermuted("what the end of its code is aligned to cannot be told")
-    return np.array(address, np.int64), ends.pop(), fill
+        offset.append(at)
+        dot = at + size[piece]
+    return _Home(number, pieces, offset, fill, dot)
 
 
-def _put_sections(table: LearnedTable, new: Skeleton, image: bytearray, out: bytearray) -> None:
-    old, view = table.skeleton, memoryview(image)
+def _put_sections(table: LearnedTable, new: Skeleton, out: bytearray) -> None:
+    old, view = table.skeleton, memoryview(table.image)
     places = zip(old.sections["offset"].tolist(), new.sections["offset"].tolist(), old.stored.tolist(), strict=True)
     for number, (before, after, size) in enumerate(places):
-        if size and number != table.code:
+        if size and number not in table.homes:
             out[after : after + size] = view[before : before + size]
 
 
-def _put_code(
-    table: LearnedTable,
-    image: bytearray,
-    out: bytearray,
-    new: Skeleton,
-    fill: Sequence[tuple[int, int]],
-    order: Sequence[int],
-) -> None:
-    place, end_size = (int(new.sections[name][table.code]) for name in ("offset", "size"))
-    row = table.skeleton.sections[table.code]
-    shift = int(row["offset"]) - int(row["addr"])
-    begin = (table.pieces.address + shift).tolist()
-    end = (table.pieces.address + table.pieces.size + shift).tolist()
-    view = memoryview(image)
+def _put_home(table: LearnedTable, home: _Home, out: bytearray, new: Skeleton) -> None:
+    begin, end = table.spans
+    view = memoryview(table.image)
+    code = int(new.sections["flags"][home.number]) & elf.SHF_EXECINSTR
+    fill = filling if code else _zeroes
     parts: list[bytes | memoryview] = []
-    for number, (gap, aligning) in zip(order, fill, strict=True):
+    for number, (gap, aligning) in zip(home.pieces, home.fill, strict=True):
         if gap:
-            parts.append(filling(table.linker, gap))
+            parts.append(fill(table.linker, gap))
         if aligning:
-            parts.append(filling(table.linker, aligning))
+            parts.append(fill(table.linker, aligning))
         parts.append(view[begin[number] : end[number]])
     content = b"".join(parts)
-    rest = end_size - len(content)
-    content += filling(table.linker, rest)
+    place, size = (int(new.sections[name][home.number]) for name in ("offset", "size"))
     out[place : place + len(content)] = content
+    out[place + len(content) : place + size] = fill(table.linker, size - len(content))
 
 
-def _put_symbols(table: LearnedTable, new: Skeleton, image: bytearray, out: bytearray, order: Sequence[int]) -> None:
+def _zeroes(_linker: str, size: int) -> bytes:
+    return bytes(size)
+
+
+def _put_relocations(table: LearnedTable, new: Skeleton, out: bytearray) -> None:
+    """The dynamic linker's relocations by the places that they are for, where these may change their order."""
+    for number in table.by_place:
+        at, size = int(new.sections["offset"][number]), int(table.skeleton.stored[number])
+        rows = np.frombuffer(out, elf.RELA, size // elf.RELA.itemsize, at)
+        content = rows[by_place(rows, table.linker)].tobytes()
+        out[at : at + len(content)] = content
+
+
+def _put_symbols(table: LearnedTable, new: Skeleton, out: bytearray, order: Sequence[int]) -> None:
     """Symbols and names in the order of the code, where the linker has them so."""
     if table.groups is None or table.names is None:
         return
     number = table.binary.symbol_table
     assert number is not None
-    old_place, count = int(table.skeleton.sections["offset"][number]), len(table.binary.symbols)
+    count = len(table.binary.symbols)
     rows = table.groups.rows(np.array(order, np.int64), count)
     if len(rows) != count:
         raise NotPermuted("what was learned of it is damaged (its groups of symbols)")
-    symbols = np.frombuffer(image, elf.SYMBOL, count, old_place)[rows].copy()
+    symbols = np.frombuffer(out, elf.SYMBOL, count, int(new.sections["offset"][number]))[rows]
     link = int(table.skeleton.sections["link"][number])
-    text, name = table.names.written(table.binary.content(link), rows, table.binary.symbols["name"].astype(np.int64))
-    symbols["name"] = name
+    text, symbols["name"] = table.names.written(table.name_text, rows, table.name_places)
     if len(text) != int(new.sections["size"][link]):
         raise NotPermuted("its names are not understood")
     for which, content in ((number, symbols.tobytes()), (link, text)):
@@ -152,22 +196,19 @@ def _put_symbols(table: LearnedTable, new: Skeleton, image: bytearray, out: byte
         out[begin : begin + len(content)] = content
 
 
-def _put_unwinding(table: LearnedTable, new: Skeleton, image: bytearray, out: bytearray) -> None:
+def _put_unwinding(table: LearnedTable, new: Skeleton, out: bytearray) -> None:
     known = table.unwinding
     if known is None:
         return
     frames = new.sections[known.frames]
-    field = known.field - int(table.skeleton.sections["offset"][known.frames]) + int(frames["addr"])
-    begin = words(image, known.field, wide=False) + field
+    place = known.field + (int(frames["offset"]) - int(table.skeleton.sections["offset"][known.frames]))
+    begin = words(out, place, wide=False) + place + (int(frames["addr"]) - int(frames["offset"]))
     header = new.sections[known.header]
     content = known.written(begin, int(header["addr"]), int(frames["addr"]))
     end = int(header["offset"]) + int(header["size"])
     out[end - len(content) : end] = content
 
 
-def _put_tables(new: Skeleton, image: bytearray, out: bytearray) -> None:
-    header = bytearray(image[: len(new.header)])
-    header[SECTIONS_AT] = new.header[SECTIONS_AT]
-    out[: len(header)] = header
+def _put_tables(new: Skeleton, out: bytearray) -> None:
     for place, rows in ((new.segments_at, new.segments), (new.sections_at, new.sections)):
         out[place : place + rows.nbytes] = rows.tobytes()
