@@ -9,7 +9,7 @@ from layoutrand.capture.build_order import BuildOrder
 from layoutrand.capture.cargo_configuration import configuration_above, toolchain_variables
 from layoutrand.capture.workspace import Workspace
 from layoutrand.capture.wrappers import RUSTC
-from layoutrand.config.build_recipe import NOT_INHERITED, SOURCE_EPOCH, Recipe
+from layoutrand.config.build_recipe import NOT_INHERITED, SOURCE_EPOCH, Recipe, rust_toolchain
 from layoutrand.linkers.drivers import by_variable
 from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Toolbox
@@ -51,4 +51,6 @@ def as_at_home(order: BuildOrder, space: Workspace) -> dict[str, str]:
         with cache_errors("write", path):
             path.parent.mkdir()
             path.write_text(above, "utf-8")
+    if rust_toolchain(recipe.build.commands):
+        return {}
     return toolchain_variables(space.tree, order.toolbox.tools["rustc"].path, environment)
