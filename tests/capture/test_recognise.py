@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from layoutrand.capture import recognise as module
-from layoutrand.capture.recognise import build_trees, given, has_objects, recognise
+from layoutrand.capture.recognise import build_trees, given, has_objects, is_configured, recognise
 from layoutrand.errors import ToolNotFound, UsageError
 from layoutrand.platform.process import Completed
 
@@ -16,13 +16,14 @@ ELF = b"\x7fELF" + bytes(60)
 class Rustc:
     """A runner that only ever asks cargo for the targets of one package."""
 
-    def __init__(self, *targets, root=None, built_in=None):
-        self.targets, self.root, self.built_in = targets, root, built_in
+    def __init__(self, *targets, root=None, built_in=None, beside=()):
+        self.targets, self.root, self.built_in, self.beside = targets, root, built_in, beside
 
     def run(self, argv, *, cwd, env):
         assert argv[:3] == ["cargo", "metadata", "--no-deps"]
         targets = [{"kind": [kind], "name": name} for kind, name in self.targets or [("bin", "yes")]]
         package = {"id": "a", "name": "a", "manifest_path": f"{cwd}/Cargo.toml", "targets": targets}
+        package["dependencies"] = [{"name": path.name, "path": str(path)} for path in self.beside] + [{"name": "libc"}]
         root = str(self.root or cwd)
         said = {
             "packages": [package],
@@ -139,8 +140,43 @@ def test_cargo_keeps_to_its_lock_and_builds_in_the_copy(tmp_path):
 def test_a_member_of_a_workspace_is_not_copied_alone(tmp_path):
     put(tmp_path, member__Cargo="")
     put(tmp_path / "member", Cargo__toml="")
-    with pytest.raises(UsageError, match=r"go there, .* --manifest-path member/Cargo.toml"):
+    with pytest.raises(UsageError, match=r"go to .* --manifest-path member/Cargo.toml"):
         recognise(tmp_path / "member", Rustc(root=tmp_path))
+
+
+@pytest.mark.usefixtures("all_installed")
+@pytest.mark.parametrize("line", ["cargo build --release", "cargo +nightly build -p member"])
+def test_a_command_of_cargo_in_a_member_is_refused_as_well(tmp_path, line):
+    put(tmp_path / "member", Cargo__toml="")
+
+    with pytest.raises(UsageError, match=r"go to .* --manifest-path member/Cargo.toml"):
+        given([line], tmp_path / "member", Rustc(root=tmp_path))
+    assert given([f"cd .. && {line}"], tmp_path / "member", Rustc(root=tmp_path)).is_rust
+
+
+@pytest.mark.usefixtures("all_installed")
+def test_packages_beside_are_told_with_what_to_do(tmp_path):
+    put(tmp_path / "rust" / "app", Cargo__toml='path = "../core"')
+    rustc = Rustc(beside=[tmp_path / "rust" / "core", tmp_path / "shared"])
+
+    with pytest.raises(UsageError) as error:
+        recognise(tmp_path / "rust" / "app", rustc)
+    assert str(error.value) == (
+        f"{tmp_path}/rust/app is built with the package core in {tmp_path}/rust/core, and cannot be copied without it: "
+        f"go to {tmp_path}, and choose it with: layoutrand init -- cargo build --release --manifest-path "
+        "rust/app/Cargo.toml"
+    )
+    put(tmp_path / "rust" / "app", Cargo__toml=f'path = "{tmp_path}/rust/core"\npath = "{tmp_path}/shared"')
+    assert recognise(tmp_path / "rust" / "app", rustc).is_rust
+
+
+@pytest.mark.usefixtures("all_installed")
+def test_what_cargo_has_built_is_not_copied(tmp_path):
+    put(tmp_path / "app" / "target", __rustc_info__json="{}")
+
+    found = given(["cargo build --manifest-path app/Cargo.toml"], tmp_path, Rustc())
+    assert found.exclude == ("target", "app/target")
+    assert not is_configured(tmp_path / "app" / "target")
 
 
 @pytest.mark.usefixtures("all_installed")

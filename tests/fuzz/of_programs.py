@@ -12,14 +12,17 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import tomlkit
 
 from buildkit import compiled
 from fuzz.target import Target, fixed, of_bytes, of_text
 from layoutrand.capture import bitcode, linked_files, objects, records
+from layoutrand.capture.cargo_configuration import standing_alone
 from layoutrand.capture.cargo_messages import executables_in
 from layoutrand.capture.cargo_project import read_metadata
 from layoutrand.capture.go_link import options
 from layoutrand.capture.go_records import own_id
+from layoutrand.config.toml_text import parse_table
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.host.start_files import StartFiles
 from layoutrand.link import by_symbols, codecheck, lto
@@ -213,6 +216,10 @@ def _dependencies(data: bytes) -> None:
         linker(name).opened(data.decode("utf-8", "surrogateescape"), data)
 
 
+def _cargo_configuration(text: str) -> str:
+    return tomlkit.dumps(standing_alone(parse_table(text, "config.toml"), Path("/above")))
+
+
 def _user_script(text: str) -> None:
     user_script.reserved(text)
     user_script.ordered_user_script(text, [("text", "*(.text.lr.0)"), ("data", "*(.data.lr.1)")])
@@ -351,6 +358,18 @@ CARGO = (
     '{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"a"},"profile":{"test":false},"executable":"/a"}\n'
     "printed\n"
 )
+CARGO_CONFIGURATION = """\
+paths = ["a"]
+[build]
+rustc = "bin/rustc"
+target = ["own.json"]
+[env]
+A = { value = "b", relative = true }
+[source.vendored]
+directory = "c"
+[target.x]
+runner = ["run", "-q"]
+"""
 CARGO_METADATA = (
     '{"packages":[{"id":"a","name":"a","manifest_path":"/a/Cargo.toml","default_run":null,'
     '"targets":[{"kind":["bin"],"name":"a"}]}],"workspace_default_members":["a"],'
@@ -375,6 +394,7 @@ TARGETS = (
         for name, text in (("gnu", GNU_MAP), ("lld", LLD_MAP))
     ),
     Target("messages of cargo", of_bytes(lambda data: list(executables_in(data))), fixed(CARGO)),
+    Target("configuration of cargo", of_text(_cargo_configuration), fixed(CARGO_CONFIGURATION)),
     Target("metadata of cargo", of_bytes(read_metadata), fixed(CARGO_METADATA), "json"),
     Target("link line of rustc", of_text(link_words), fixed('LC_ALL="C" PATH="/x y" "cc" "-m64" "a\\"b.o"\n')),
     Target("opened files", of_bytes(_dependencies), fixed(DEPENDENCIES)),

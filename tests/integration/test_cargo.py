@@ -88,6 +88,18 @@ def test_flags_of_a_system_reach_rustc_and_cargo(rust):
     assert made.assert_all_print_as_stock("10").decode().split()[1:] == ["loud", "flagged", "checked"]
 
 
+def test_what_cargo_finds_above_the_source_holds_in_the_copy(rust):
+    above = rust.project / ".cargo" / "config.toml"
+    above.parent.mkdir()
+    above.write_text('[build]\nrustflags = ["--cfg", "flagged"]\n')
+    flagged = built(rust, seeds=[1])
+    above.write_text("[profile.release]\ndebug-assertions = true\n")  # which is another build
+    checked = built(rust, seeds=[1])
+
+    assert flagged.assert_all_print_as_stock("10").decode().split()[2:] == ["flagged", "unchecked"]
+    assert checked.assert_all_print_as_stock("10").decode().split()[2:] == ["plain", "checked"]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from layoutrand.config.config import parse
 from layoutrand.errors import FeatureUnsupported, ToolNotFound
 from layoutrand.linkers import toolbox
 from layoutrand.linkers.rustc_link import rustc_link
+from layoutrand.linkers.toolbox import Surroundings
 from layoutrand.platform.process import SubprocessRunner
 from wrapkit import write_script
 
@@ -132,3 +134,22 @@ def test_others_are_written_as_before_there_was_rust():
     """What keys of the cache are made of has no words of Rust where no Rust is."""
     assert not {"rustc", "cargo"} & set(toolbox.declared("gcc", Path()).model_dump(mode="json")["tools"])
     assert {"rustc", "cargo"} <= set(toolbox.declared("rust", Path()).model_dump(mode="json")["tools"])
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("cargo +nightly-2026-05-01 build", "nightly-2026-05-01"),
+        ("cd a && cargo  +x bench --no-run", "x"),
+        ("cargo build +x", None),
+    ],
+)
+def test_a_toolchain_that_the_commands_name_is_the_one_that_is_asked(command, named):
+    config = parse(
+        f'[project]\nname = "a"\n[build]\nsource = "."\ncommands = ["{command}"]\nartefacts = ["a"]\n'
+        '[systems.own]\ntoolchain = "rust"\nenv = { A = "b" }\n',
+        path="layoutrand.toml",
+    )
+
+    assert Surroundings.of(config, "own").variables.get("RUSTUP_TOOLCHAIN") == named
+    assert Surroundings.of(config, "own").variables["A"] == "b"

@@ -102,7 +102,7 @@ Caused by:
         (GCC, "b.c:1:23: error: ‘y’ undeclared (first use in this function)", 3),
         (LINK, "a.c:(.text+0x5): undefined reference to `f'", 1),
         (CMAKE, "CMake Error at CMakeLists.txt:3 (find_package):", 5),
-        (RUST, "error[E0425]: cannot find value `y` in this scope", 3),
+        (RUST, "error[E0425]: cannot find value `y` in this scope", 4),
         (CARGO, "error: failed to get `anyhow` as a dependency of package `words v0.1.0 (/x)`", 3),
         ("bash: line 1: nmake: command not found\n", "bash: line 1: nmake: command not found", 1),
         (

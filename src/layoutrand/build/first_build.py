@@ -33,7 +33,7 @@ from layoutrand.capture.linked_files import (
     several,
 )
 from layoutrand.capture.origin import Say
-from layoutrand.capture.recognise import Recognised, Way, safe_name
+from layoutrand.capture.recognise import Recognised, Way, is_configured, safe_name
 from layoutrand.config.config import Build, Config, Project, System
 from layoutrand.config.layout_policy import Factor, LayoutPolicy
 from layoutrand.config.toolchain import Toolchain
@@ -194,10 +194,11 @@ class FirstBuild:
             ) as made:
                 yield made
         except BuildFailed as error:
-            if not self.found.exclude:
+            configured = [each for each in self.found.exclude if is_configured(self.project / each)]
+            if not configured:
                 raise
             raise BuildFailed(
-                f"{error.message}\nThe copy was made without {', '.join(self.found.exclude)}, where CMake or "
+                f"{error.message}\nThe copy was made without {', '.join(configured)}, where CMake or "
                 "Meson built before, with this directory's name in it: give the command that configures, too",
                 log=error.log,
                 cause=error.cause,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from layoutrand.capture.build_order import BuildOrder
+from layoutrand.capture.cargo_configuration import configuration_above, toolchain_variables
 from layoutrand.capture.workspace import Workspace
 from layoutrand.capture.wrappers import RUSTC
-from layoutrand.config.build_recipe import NOT_INHERITED, SOURCE_EPOCH, Recipe
+from layoutrand.config.build_recipe import NOT_INHERITED, SOURCE_EPOCH, Recipe, rust_toolchain
 from layoutrand.linkers.drivers import by_variable
 from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Toolbox
+from layoutrand.platform.disk import cache_errors
 
 
 def build_environment(
@@ -35,3 +38,19 @@ def build_environment(
         environment["RUSTC_WRAPPER"] = str(space.wrappers / RUSTC)
     environment["PATH"] = f"{space.wrappers}:{environment.get('PATH', os.defpath)}"
     return environment
+
+
+def as_at_home(order: BuildOrder, space: Workspace) -> dict[str, str]:
+    """Have cargo and rustup find for a private copy what they find where the source is; the variables that it takes."""
+    recipe, home = order.recipe, order.origin.home
+    if order.origin.in_place is not None or not recipe.toolchain.tools.rustc or home is None:
+        return {}
+    environment = {**os.environ, **recipe.build.env, **recipe.options.env}
+    if above := configuration_above(home, space.base, environment):
+        path = space.base / ".cargo" / "config.toml"
+        with cache_errors("write", path):
+            path.parent.mkdir()
+            path.write_text(above, "utf-8")
+    if rust_toolchain(recipe.build.commands):
+        return {}
+    return toolchain_variables(space.tree, order.toolbox.tools["rustc"].path, environment)

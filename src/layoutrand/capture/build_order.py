@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from layoutrand.cache.keys import build_key, kept_build_key
+from layoutrand.capture.cargo_configuration import configuration_digest
 from layoutrand.capture.origin import Origin
 from layoutrand.capture.workspace import Workspace
 from layoutrand.config.build_recipe import Recipe, built_facts
@@ -68,4 +69,8 @@ class InstrumentedBuild:
 def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox, tools: SuiteTools | None = None) -> BuildOrder:
     """The order with its key."""
     facts = recipe.key_facts(origin.facts, toolbox.facts(), os.environ)
+    if toolbox.toolchain.tools.rustc and origin.home is not None:
+        environment = {**os.environ, **recipe.build.env, **recipe.options.env}
+        configured = configuration_digest(origin.home, environment)
+        facts |= {"cargo_configuration": configured} if configured else {}
     return BuildOrder(recipe, origin, toolbox, build_key(facts), facts, tools)

@@ -43,6 +43,7 @@ class CargoProject:
     built_in: str
     targets: tuple[tuple[str, str], ...]
     benches: tuple[tuple[str, str], ...] = ()
+    outside: tuple[tuple[str, str, str], ...] = ()
 
     def named(self, kind: str) -> list[str]:
         """The targets of a kind by name, each once."""
@@ -75,7 +76,10 @@ def read_metadata(said: bytes) -> CargoProject | None:
     known = [each for each in packages if isinstance(each, dict) and isinstance(each.get("manifest_path"), str)]
     known.sort(key=lambda each: (each.get("id") not in usual, each["manifest_path"].count("/"), each["manifest_path"]))
     benches = tuple(pair for package in known for pair in _benches(package))
-    return CargoProject(root, built_in, tuple(pair for package in known for pair in _targets(package)), benches)
+    targets = tuple(pair for package in known for pair in _targets(package))
+    parts = [part for package in known for part in _parts(package)]
+    outside = tuple(part for part in parts if Path(root) not in (Path(part[1]), *Path(part[1]).parents))
+    return CargoProject(root, built_in, targets, benches, outside)
 
 
 def cargo_command(directory: Path, project: CargoProject | None) -> str:
@@ -97,15 +101,27 @@ def cargo_variables(directory: Path, project: CargoProject | None) -> dict[str, 
     return {"CARGO_TARGET_DIR": CARGO_TREE}
 
 
-def refuse_member(directory: Path, project: CargoProject | None) -> None:
-    """Raise `UsageError` for a directory that is a part of a workspace above: a copy of it alone cannot be built."""
-    if project is not None and os.path.realpath(project.root) != os.path.realpath(directory):
-        inside = os.path.relpath(os.path.realpath(directory), os.path.realpath(project.root))
-        raise UsageError(
-            f"{directory.absolute()} is a member of the Cargo workspace in {project.root}, and cannot be copied "
-            f"without it: go there, and choose it with: layoutrand init -- cargo build --release --manifest-path "
-            f"{inside}/{_MANIFEST}"
-        )
+def refuse_part(directory: Path, project: CargoProject | None) -> None:
+    """Raise `UsageError` for a directory that cannot be built without what is not in it, which a copy would not have.
+
+    It may be a part of a workspace above, or depend on packages beside it.
+    """
+    if project is None:
+        return
+    own, root = os.path.realpath(directory), os.path.realpath(project.root)
+    beside = [(name, place) for name, place, manifest in project.outside if not _is_absolute(place, manifest, root)]
+    if own != root:
+        why, above = f"is a member of the Cargo workspace in {project.root}", root
+    elif beside:
+        name, place = beside[0]
+        why = f"is built with the package {name} in {place}"
+        above = os.path.commonpath([own, *(os.path.realpath(place) for _, place in beside)])
+    else:
+        return
+    raise UsageError(
+        f"{directory.absolute()} {why}, and cannot be copied without it: go to {above}, and choose it with: layoutrand "
+        f"init -- cargo build --release --manifest-path {os.path.relpath(own, above)}/{_MANIFEST}"
+    )
 
 
 def bench_harness(project: CargoProject, name: str) -> str:
@@ -128,6 +144,23 @@ def _benches(package: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             name, path = target.get("name"), target.get("src_path")
             if isinstance(name, str) and isinstance(path, str) and "\0" not in path:
                 yield name, path
+
+
+def _parts(package: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """The package itself, and those that its manifest gives a path to: name, directory, and this manifest."""
+    manifest = package["manifest_path"]
+    needed = package.get("dependencies")
+    own = {"name": package.get("name"), "path": os.path.dirname(manifest)}
+    for each in [own, *(needed if isinstance(needed, list) else [])]:
+        path = each.get("path") if isinstance(each, dict) else None
+        if isinstance(path, str) and "\0" not in path + manifest:
+            yield str(each.get("name")), path, manifest
+
+
+def _is_absolute(place: str, manifest: str, root: str) -> bool:
+    """Whether a manifest, or that of the workspace, names the place by its whole path, which a copy finds as well."""
+    files = [path for path in (Path(manifest), Path(root, _MANIFEST)) if path.is_file()]
+    return any(place in text_of_regular(path, largest=WRITTEN_BY_HAND, errors="replace") for path in files)
 
 
 def _targets(package: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from layoutrand.cache.capture_record import Capture, CapturedLink, identity_fact
 from layoutrand.cache.keys import captured_id
 from layoutrand.cache.store import Cache
 from layoutrand.capture import source
-from layoutrand.capture.build_environment import build_environment
+from layoutrand.capture.build_environment import as_at_home, build_environment
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
 from layoutrand.capture.build_put_back import doubt_kept, find_kept, keep_build, put_back
 from layoutrand.capture.cargo_messages import cargo_executables
@@ -216,6 +216,7 @@ def built(
         with nullcontext() if relinking is None else relinking(space, tree) as written:
             write_wrappers(space, recipe, order.toolbox, tree=tree, relink=written)
             log.unlink(missing_ok=True)
+            environment = build_environment(os.environ, space, recipe, order.toolbox) | as_at_home(order, space)
             say(f"{recipe.system}: {kind} build" + (f" ({order.toolbox.in_short()})" if kind == "instrumented" else ""))
             begin = time.perf_counter()
             try:
@@ -224,7 +225,7 @@ def built(
                     cwd=tree,
                     log=log,
                     timeout_s=recipe.build.timeout_s,
-                    env=build_environment(os.environ, space, recipe, order.toolbox),
+                    env=environment,
                 )
             finally:
                 with cache_errors("write", log):

@@ -35,7 +35,8 @@ class Origin:
 
     ``about`` says where the source was found, in records but in no key: what is there counts, not where.  ``contents``
     is the `source.listing` of a directory, ``in_place`` the directory itself where it is built without a copy.
-    ``notes`` are what a user should know of it.
+    ``home`` is where its user builds it, None where nothing of it is on this machine but the mirror.  ``notes`` are
+    what a user should know of it.
     """
 
     facts: Mapping[str, Any]
@@ -44,6 +45,7 @@ class Origin:
     in_place: Path | None
     contents: Mapping[str, str] | None
     notes: tuple[AnyWarning, ...]
+    home: Path | None = None
 
     def record(self) -> dict[str, Any]:
         """What a capture keeps of it."""
@@ -135,6 +137,7 @@ class Origins:
             in_place=None,
             contents=None,
             notes=tuple(notes),
+            home=Path(url, inside) if os.path.isdir(url) else None,
         )
 
     def _folder(self, recipe: Recipe) -> Origin:
@@ -160,6 +163,7 @@ class Origins:
             in_place=folder if build.in_place else None,
             contents=contents,
             notes=tuple(notes),
+            home=folder,
         )
 
 

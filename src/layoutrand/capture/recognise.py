@@ -16,7 +16,7 @@ from layoutrand.capture.cargo_project import (
     cargo_command,
     cargo_project,
     cargo_variables,
-    refuse_member,
+    refuse_part,
 )
 from layoutrand.capture.linked_files import is_elf_file
 from layoutrand.errors import ToolNotFound, UsageError
@@ -46,6 +46,12 @@ _OTHERS: Final[Mapping[str, tuple[str, str]]] = {
     "stack.yaml": ("Haskell", "its compiler puts the functions of a module into one section"),
 }
 """What is recognised by a file and cannot be built here as it is: what it is, and why."""
+
+_OF_CARGO: Final = ".rustc_info.json"
+"""What Cargo leaves in each directory that it builds in."""
+
+_ELSEWHERE: Final = re.compile(r"--manifest-path\b|(?:^|[\s;&|])(?:cd|pushd|cargo\s+(?:\+\S+\s+)?-C)\s")
+"""A command that builds what is in another directory."""
 
 _GO_BUILD: Final = re.compile(r"(?:^|[\s;&|/])go(?:\s+-C\s+\S+)?\s+(?:build|install|test)\b")
 
@@ -88,7 +94,7 @@ def recognise(directory: Path, runner: Runner) -> Recognised:
     for look in (_configure, _cmake, _meson, _cargo, _go, _autoreconf, _makefile, _sources):
         found = look(directory, runner)
         if found is not None:
-            return replace(found, exclude=(*found.exclude, *build_trees(directory)))
+            return replace(found, exclude=tuple(dict.fromkeys((*found.exclude, *build_trees(directory)))))
     there = [entry for entry in os.listdir(directory) if not entry.startswith(".")]
     if not there:
         raise UsageError(
@@ -109,27 +115,43 @@ def given(line: Sequence[str], directory: Path, runner: Runner) -> Recognised:
     command = line[0] if len(line) == 1 else shlex.join(line)
     words = shlex.split(command) if len(line) == 1 else list(line)
     is_rust = "cargo" in re.split(r"[\s;&|]+", command)
-    env = cargo_variables(directory, cargo_project(directory, runner)) if is_rust and shutil.which("cargo") else {}
+    env = _of_cargo(command, directory, runner) if is_rust and shutil.which("cargo") else {}
     ways = [Way((command,), env)]
     if words and os.path.basename(words[0]) in {"make", "gmake"} and not {"&&", ";", "|", "||"} & set(words):
         again = Way((shlex.join([words[0], "-B", *words[1:]]),), env)
         ways = [again] if has_objects(directory) else [*ways, again]
     toolchain = "go" if _GO_BUILD.search(command) else ""
-    exclude = (*((CARGO_TREE,) if is_rust else ()), *build_trees(directory))
-    return Recognised(command, tuple(ways), exclude, is_rust=is_rust, toolchain=toolchain)
+    exclude = dict.fromkeys((*((CARGO_TREE,) if is_rust else ()), *build_trees(directory)))
+    return Recognised(command, tuple(ways), tuple(exclude), is_rust=is_rust, toolchain=toolchain)
+
+
+def _of_cargo(command: str, directory: Path, runner: Runner) -> dict[str, str]:
+    """Variables for a command that calls cargo; raises `UsageError` where it is about a part of what it needs."""
+    project = cargo_project(directory, runner)
+    if not _ELSEWHERE.search(command):
+        refuse_part(directory, project)
+    return cargo_variables(directory, project)
 
 
 def build_trees(directory: Path) -> Iterator[str]:
-    """Directories in which CMake or Meson have built: they name the source by its absolute path, so no copy works."""
+    """Directories in which CMake, Meson or Cargo have built.
+
+    The first two name the source by its absolute path, so no copy works; in Cargo's nothing is linked again.
+    """
     for folder, below, names in os.walk(directory):
         name = os.path.relpath(folder, directory)
-        if name != "." and ("CMakeCache.txt" in names or "meson-private" in below):
+        if name != "." and (is_configured(Path(folder)) or _OF_CARGO in names):
             yield name
             below.clear()
         elif name.count(os.sep) + 1 >= _DEEPEST:
             below.clear()
         else:
             below[:] = sorted(each for each in below if not each.startswith("."))
+
+
+def is_configured(tree: Path) -> bool:
+    """Whether CMake or Meson was told there how to build."""
+    return (tree / "CMakeCache.txt").is_file() or (tree / "meson-private").is_dir()
 
 
 def has_objects(directory: Path) -> bool:
@@ -200,7 +222,7 @@ def _cargo(directory: Path, runner: Runner) -> Recognised | None:
         return None
     _require("cargo", "Cargo.toml")
     project = cargo_project(directory, runner)
-    refuse_member(directory, project)
+    refuse_part(directory, project)
     way = Way((cargo_command(directory, project),), cargo_variables(directory, project))
     hints = [] if project is None else [name for kind in ("bin", "example", "bench") for name in project.named(kind)]
     return Recognised("Cargo", (way,), (CARGO_TREE,), hints=tuple(hints), is_rust=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -82,6 +82,8 @@ _OF_CARGO: Final = re.compile(r"RUSTFLAGS$|RUSTC(?:_BOOTSTRAP)?$|CARGO_(?:ENCODE
 
 _RELEASE: Final = re.compile(r"\bcargo\b.*(?:\s--release\b|\s-r\b|\sbench\b)")
 _PROFILE: Final = re.compile(r"--profile[= ]([A-Za-z0-9_-]+)")
+
+_RUST_TOOLCHAIN: Final = re.compile(r"\bcargo\s+\+([A-Za-z0-9._-]+)")
 
 _CAPTURED: Final = ("artefacts", "places_data", "moves_objects", "archives")
 """Parts of a build's key that decide what is captured of it, and nothing of what it makes."""
@@ -227,6 +229,11 @@ class Recipe:
     def _inherited(self) -> tuple[str, ...]:
         """Variables that the build gets of the user's environment, and that change what it makes."""
         return (*BUILD_ENVIRONMENT, *(GO_ENVIRONMENT if self.toolchain.link.linker == "go" else ()))
+
+
+def rust_toolchain(commands: Sequence[str]) -> str:
+    """The toolchain that a command tells rustup to take, as in ``cargo +nightly build``; "" where none does."""
+    return next((found[1] for command in commands if (found := _RUST_TOOLCHAIN.search(command))), "")
 
 
 def built_facts(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from layoutrand.config import toolchain as toolchains
+from layoutrand.config.build_recipe import rust_toolchain
 from layoutrand.config.config import Config
 from layoutrand.config.problems import suggest
 from layoutrand.config.toolchain import Toolchain
@@ -108,7 +109,10 @@ class Surroundings:
     def of(config: Config, system: str) -> Surroundings:
         """Those of a configured system."""
         options = config.systems[system]
-        return Surroundings(config.build.source, {**config.build.env, **options.env}, options.rustflags)
+        variables = {**config.build.env, **options.env}
+        if named := rust_toolchain(config.build.commands):
+            variables["RUSTUP_TOOLCHAIN"] = named  # which is what rustup makes of it
+        return Surroundings(config.build.source, variables, options.rustflags)
 
 
 ORDINARY = Surroundings()

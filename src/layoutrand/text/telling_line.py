@@ -8,6 +8,9 @@ from typing import Final
 _CONTEXT: Final = 6
 """Lines below an error of a build that show where it is."""
 
+_NUMBERED: Final = re.compile(r"\d+ +\|")
+"""How rustc shows a line of the source."""
+
 _CAUSE: Final = "Caused by:"
 _CAUSED: Final = re.compile(r"^\s*Caused by: ")
 _FRAME: Final = re.compile(r"^\s+at \S.*\)$|^\s*\.\.\. \d+ (?:more|common frames omitted)$")
@@ -78,10 +81,10 @@ def _caused(below: list[str]) -> list[str]:
 
 
 def _belonging(below: list[str]) -> list[str]:
-    """The lines right below an error that are indented: source and caret, or what CMake says."""
+    """The lines right below an error that are indented or numbered: source and caret, or what CMake says."""
     kept: list[str] = []
     for line in below[:_CONTEXT]:
-        if line and not line.startswith((" ", "\t")):
+        if line and not line.startswith((" ", "\t")) and not _NUMBERED.match(line):
             break
         kept.append(line)
     while kept and not kept[-1]:
