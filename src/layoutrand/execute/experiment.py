@@ -92,6 +92,8 @@ def _unusual(config: Config) -> list[str]:
     unusual = [] if order == "blocks" else [f"order-{order}"]
     if run.aslr == "off":
         unusual.append("aslr-off")
+    if run.hugepages != "system":
+        unusual.append(f"hugepages-{run.hugepages}")
     if run.cpu != "any":
         unusual.append(f"cpu-{run.cpu if isinstance(run.cpu, str) else format_cpus(run.cpu)}")
     if run.priority is not None:
