@@ -16,12 +16,14 @@ from layoutrand.execute.memory_placement import is_static, read_records
 from layoutrand.execute.text_pages import read_segments
 from layoutrand.host import binfmt, facts
 from layoutrand.host.huge_pages import huge_page_bytes, listed_huge, no_huge_pages
+from layoutrand.host.instruction_tlb import told_by
 from layoutrand.host.pinning import read_topology
 from layoutrand.host.processors import foreign
 from layoutrand.host.undo_record import find_record
 from layoutrand.host.watch import HostWatch
 from layoutrand.jvm.start import jvm_facts
 from layoutrand.platform import git_command, proc_files
+from layoutrand.platform.cpuid import cpuid
 from layoutrand.platform.disk import is_cache, tail
 from layoutrand.platform.foreign import read_text
 from layoutrand.platform.packages import apt_command
@@ -76,6 +78,7 @@ READ = (
     "sys/devices/system/cpu/cpu0/cache/index0/level",
     "sys/devices/system/cpu/cpu0/cache/index0/type",
     "sys/devices/system/cpu/cpu0/cache/index0/number_of_sets",
+    "dev/cpu/0/cpuid",
     "sys/devices/cpu_core/cpus",
     "sys/kernel/mm/transparent_hugepage/enabled",
     "sys/kernel/mm/transparent_hugepage/hpage_pmd_size",
@@ -177,6 +180,13 @@ def _handler(data: bytes, place: Path) -> None:
     binfmt.handler(OTHER, place)
 
 
+def _cpuid(data: bytes, place: Path) -> None:
+    file = place / "dev/cpu/0/cpuid"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+    told_by(lambda leaf, subleaf: cpuid(leaf % 40, subleaf, root=place))
+
+
 def _segments(data: bytes, place: Path) -> None:
     file = place / "program"
     file.write_bytes(data)
@@ -201,6 +211,7 @@ MEMORY = (
     + MAPS
     + b"\0m555555600000-555555800000 r-xp 00000000 00:00 0\nhAnonHugePages:      2048 kB\n\0"
 )
+LEAVES = struct.pack("<4I", 24, *struct.unpack("<3I", b"GenuntelineI")) + struct.pack("<8I", 0, 0, 0, 0, 1, 0xB5, 0, 0)
 SMAPS = "10000-20000 r-xp 00000000 00:00 0\nSize: 64 kB\nAnonHugePages:      2048 kB\n"
 SEGMENTS = struct.pack("<16sH14xQ14xHH8x", b"\x7fELF\x02\x01\x01", 3, 64, 56, 2) + b"".join(
     struct.pack("<IIQQQQQQ", 1, rights, 0, at, at, 4096, 4096, 2 << 20) for rights, at in ((5, 2 << 20), (6, 4 << 20))
@@ -211,6 +222,7 @@ TARGETS = (
     Target("undo record", _undo, lambda: (_given("x"),), "json", cost=2),
     Target("where memory was moved", of_bytes(_memory), fixed(MEMORY)),
     Target("a program that may be static", _static, fixed(PROGRAM), cost=2),
+    Target("leaves of CPUID", _cpuid, fixed(LEAVES), cost=2),
     Target("segments of a program", _segments, fixed(SEGMENTS), cost=2),
     Target("mappings with huge pages", of_text(lambda text: listed_huge(text, 4096)), fixed(SMAPS)),
     Target("a program of another machine", of_bytes(lambda data: foreign(data, "riscv64")), fixed(PROGRAM, OTHER)),
