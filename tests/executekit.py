@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+import shutil
+import subprocess
 from pathlib import Path
+
+import pytest
 
 from fakes import FakeExecutor, make_binary
 from fakes import captures as captures_of
 from layoutrand.execute.execute import execute
 from layoutrand.execute.experiment import current_experiment
+from layoutrand.execute.measure import measure
 from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
+from layoutrand.platform.disk import sha256_file
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
+from workshop import not_installed
 
 
 class Project:
@@ -49,3 +57,32 @@ class Project:
     def executions(self, config):
         with open_for_reading(results_path(self.path)) as store:
             return store.executions(current_experiment(config))
+
+
+def compiled(project, source, *flags, compiler="gcc", layouts=(1, 2, 3)):
+    """A program of this source, once for each layout, with bytes of its own behind."""
+    if shutil.which(compiler) is None:
+        pytest.skip(not_installed(compiler, "musl-tools" if compiler == "musl-gcc" else compiler))
+    program = project.root / "program"
+    subprocess.run([compiler, "-x", "c", "-", "-o", program, *flags], input=source.encode(), check=True)
+    binaries = []
+    for layout in layouts:
+        binary = make_binary(project.root / "cache", "a", layout, "")
+        shutil.copy(program, binary.path)
+        with binary.path.open("ab") as file:
+            file.write(str(layout).encode())
+        binaries.append(dataclasses.replace(binary, sha256=sha256_file(binary.path)))
+    return binaries
+
+
+class Kept:
+    """Measures, and keeps what was printed."""
+
+    def __init__(self):
+        self.commands, self.printed = [], []
+
+    def __call__(self, command):
+        outcome = measure(command)
+        self.commands.append(command)
+        self.printed.append(command.stdout.read_text())
+        return outcome

@@ -28,9 +28,12 @@ ERROR = HostProblem("error", "the cache cannot be used", "export LAYOUTRAND_CACH
 NO_GROUP = NoPlace("systemd has not delegated one", "systemd-run")
 
 
-def screen(*problems, columns=80, isolation=NO_GROUP):
+def screen(*problems, columns=80, isolation=NO_GROUP, without_huge_pages=("", "")):
     abilities = (Ability("gcc", True, ("function-order",), ""), Ability("clang", False, (), "no clang"))
-    found = Diagnosis(abilities, {"valgrind": None, "perf": "/usr/bin/perf"}, FACTS, {}, {}, None, problems, isolation)
+    programs = {"valgrind": None, "perf": "/usr/bin/perf"}
+    found = Diagnosis(
+        abilities, programs, FACTS, {}, {}, None, problems, isolation, without_huge_pages=without_huge_pages
+    )
     lines = diagnosis_screen(found, columns)
     assert max(map(width_of, lines)) <= columns
     return ["".join(text for text, _ in line) for line in lines]
@@ -56,7 +59,7 @@ def test_the_worst_comes_first_with_what_mends_it():
     place = lines.index("    mend: first step")
     assert lines[place + 1] == "          second step"
     assert "    mend: export LAYOUTRAND_CACHE=/a/writable/directory" in lines
-    assert lines[-3:-1] == ["  Toolchains here: gcc", "  Measuring programs here: perf"]
+    assert lines[-4:-2] == ["  Toolchains here: gcc", "  Measuring programs here: perf"]
 
 
 def test_versions_that_are_installed_are_said():
@@ -79,3 +82,9 @@ def test_versions_that_are_installed_are_said():
 )
 def test_it_says_which_isolation_there_is(isolation, words):
     assert screen(isolation=isolation)[-1] == f"  Isolation here: {words}"
+
+
+def test_it_says_whether_text_can_lie_on_huge_pages():
+    assert screen()[-2] == "  Text on huge pages here: yes, of programs that are linked for it"
+    lines = screen(without_huge_pages=("are off", "echo madvise"), columns=100)
+    assert lines[-2] == "  Text on huge pages here: no: are off (mend: echo madvise)"

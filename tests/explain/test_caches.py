@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from layoutrand.explain.caches import USUAL, CodeCaches, caches_of
+from layoutrand.explain.caches import HUGE, USUAL, CodeCaches, caches_of
 from layoutrand.explain.features import all_features
 from layoutrand.explain.hotness import HotFunction, Hotness
+from layoutrand.explain.mechanism_words import not_known
 from layoutrand.explain.mechanisms import hot_code, levels
 from layoutrand.instruments.known import cachegrind
 
@@ -25,10 +26,26 @@ ARM = {"page_bytes": 16384, "l1i": {"line_bytes": 128, "sets": 256, "ways": 4}}
         ({"l1i": {"sets": 256}}, "native", CodeCaches(64, 4096, 256, 8)),
         ({"page_bytes": 5000, "l1i": {"line_bytes": -64, "sets": "64", "ways": True}}, "native", USUAL),
         ({"page_bytes": 1 << 40, "l1i": [64]}, "native", USUAL),
+        ({"itlb": {"entries": 64, "ways": 8}}, "native", CodeCaches(itlb=(8, 8))),
+        ({"itlb": {"entries": 64, "ways": 64}}, "native", CodeCaches(itlb=(1, 64))),
+        ({"itlb": {"entries": 64, "ways": 8}}, "cachegrind", USUAL),
+        ({"itlb": {"entries": 64}}, "native", USUAL),
+        ({"itlb": {"entries": 64, "ways": 7}}, "native", USUAL),
+        ({"itlb": {"entries": "64", "ways": 0}}, "native", USUAL),
+        ({"itlb": [64, 8]}, "native", USUAL),
     ],
 )
 def test_what_is_told_is_taken_and_what_is_not_is_usual(facts, instrument, expected):
     assert caches_of(facts, instrument, "EM_X86_64") == expected
+
+
+def test_the_tlb_is_of_no_use_for_huge_pages_and_emulated_programs():
+    facts = {"itlb": {"entries": 64, "ways": 8}}
+    assert caches_of(facts, "native", "EM_AARCH64") == USUAL
+    assert caches_of(facts, "native", "EM_X86_64", huge=True) == CodeCaches(page=HUGE)
+    assert not_known(CodeCaches(itlb=(8, 8))) == ""
+    assert not_known(USUAL).endswith("its sizes are not known of what executes the program")
+    assert "text lies on huge pages" in not_known(CodeCaches(page=HUGE))
 
 
 def hot(caches):

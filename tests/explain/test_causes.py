@@ -12,7 +12,7 @@ import pytest
 from layoutrand.errors import AnalysisError
 from layoutrand.explain.caches import CodeCaches
 from layoutrand.explain.causes import cause
-from layoutrand.explain.mechanisms import MECHANISMS, HotCode, hot_code, levels
+from layoutrand.explain.mechanisms import MECHANISMS, HotCode, hot_code, levels, repeats_within
 from layoutrand.objects.branches import Branch
 from layoutrand.stats import dose_fit, dose_response
 
@@ -20,6 +20,9 @@ FINE = np.arange(0, 64, 4)
 COARSE = np.arange(0, 64, 16)
 PAGE = np.arange(0, 4096, 128)
 TABLE = np.arange(0, 16384, 512)
+PAGES = np.arange(0, 65536, 2048)
+TLB = (16, 4)
+"""Sets and ways of a TLB: what its sets hold repeats within 64 KiB."""
 BASE = 0x401000
 
 
@@ -71,6 +74,21 @@ def test_sets_that_are_overfull_by_hand():
     assert levels(code, at)["sets"] == (0, 0, 1, 2, 1, 0, 0)
 
 
+def test_pages_that_are_too_many_for_their_set_by_hand():
+    """Of a TLB of 4 sets and 2 ways: others are hot on two pages of set 1, and on one of set 3."""
+    others = tuple(page * 64 for page in (1, 5, 3))
+    code = HotCode(tuple((p, 1.0) for p in range(0, 128, 4)), others, CodeCaches(itlb=(4, 2)))
+    at = [page * 4096 + offset for page, offset in ((8, 0), (9, 0), (11, 0), (8, 4032), (10, 4032), (13, 0))]
+    assert levels(code, at)["itlb"] == (0, 2, 0, 2, 0, 2)
+    assert "itlb" not in levels(replace(code, caches=CodeCaches()), at)
+    assert set(levels(replace(code, caches=CodeCaches(itlb=(1, 4))), at)["itlb"]) == {
+        0,
+        2,
+    }  # one set, of two pages at once
+    assert set(levels(replace(code, caches=CodeCaches(itlb=(1, 64))), at)["itlb"]) == {0}
+    assert repeats_within("itlb", code.caches) == 16384
+
+
 def test_the_one_mechanism_that_offsets_go_by_is_told():
     rng = np.random.default_rng(1)
     code = loop(rng, 20, 26)
@@ -80,7 +98,7 @@ def test_the_one_mechanism_that_offsets_go_by_is_told():
         found = cause(values, met, "wall", level=0.05, seed=1)
         assert found.mechanism == name
         assert {each.mechanism: bool(each.out) for each in found.candidates} == {m: m != name for m in met}
-        assert set(met) == set(MECHANISMS) - {"jcc"}
+        assert set(met) == set(MECHANISMS) - {"jcc", "itlb"}
         better = cause(-values, met, "wall", level=0.05, seed=1)
         assert better.mechanism is None
         assert next(each for each in better.candidates if each.mechanism == name).out == "more of it is not worse"
@@ -103,7 +121,7 @@ def test_a_simulated_cache_shows_conflicts_alone():
     found = cause(values, met, "cachegrind", level=0.05, seed=1)
 
     assert found.mechanism == "sets"
-    assert found.unseen == ("line", "window", "jcc", "fetch", "page", "aliasing")
+    assert found.unseen == ("line", "window", "jcc", "fetch", "page", "itlb", "aliasing")
     with pytest.raises(AnalysisError, match="f is not executed"):
         hot_code([], [], "f")
 
@@ -141,6 +159,12 @@ def dense(rng: np.random.Generator, at: int, size: int) -> HotCode:
 
 def planted(true: str, rng: np.random.Generator) -> HotCode:
     """A function that may meet the mechanism."""
+    if true == "itlb":  # others have taken some of the sets, each of which three of their pages share
+        code = dense(rng, int(rng.integers(100, 900)), int(rng.integers(100, 400)))
+        first, taken = int(rng.integers(0, TLB[0])), int(rng.integers(2, 9))
+        full = [first + number + TLB[0] * way for number in range(taken) for way in range(TLB[1])]
+        others = tuple(page * 64 + int(rng.integers(0, 64)) for page in full)
+        return replace(code, others=others, caches=CodeCaches(jcc=True, itlb=TLB))
     if true in ("page", "sets", "aliasing"):
         code = dense(rng, int(rng.integers(100, 900)), int(rng.integers(100, 400)))
         full = int(rng.integers(0, 48))
@@ -158,11 +182,13 @@ def study(true: str, offsets: np.ndarray, n: int, *, rounds: int = 8) -> Counter
     rng = np.random.default_rng([len(true), len(offsets)])
     told: Counter[str] = Counter()
     while sum(told.values()) < n:
-        code = planted(true, rng)
+        code = planted("itlb" if offsets is PAGES else true, rng)
         starts = [BASE + offset for offset in offsets.tolist()]
         met = levels(code, starts)
         if true == "data":  # of data at a fixed place: a stretch of the page, of no lines or loops
-            where = np.array(starts) % 4096 if len(offsets) == len(PAGE) else np.array(starts) * 7 % 64
+            where = np.array(starts) * 7 % 64
+            if offsets is PAGE or offsets is PAGES:
+                where = np.array(starts) % (int(offsets[-1] + offsets[1]))
             level = ((where + int(rng.integers(0, 4096))) % where.max() < where.max() / 3).astype(float)
         else:
             level = np.array(met[true]) - min(met[true])
@@ -170,7 +196,7 @@ def study(true: str, offsets: np.ndarray, n: int, *, rounds: int = 8) -> Counter
             continue
         values = rng.normal(0, 0.01, (rounds, len(offsets))) + 0.1 * level
         seed = sum(told.values())
-        period = {len(PAGE): 4096, len(TABLE): 16384}.get(len(offsets), 64)
+        period = max(64, 1 << int(offsets[-1]).bit_length())
         if not dose_response(values, offsets.tolist(), period=period, seed=seed, n_permutations=199).matters:
             told["nothing found"] += 1
             continue
@@ -186,6 +212,7 @@ CELLS = [
     ("page", PAGE),
     ("sets", PAGE),
     ("aliasing", TABLE),
+    ("itlb", PAGES),
 ]
 
 
@@ -200,7 +227,7 @@ def test_planted_mechanisms_are_told_and_none_is_told_wrong():
 
 @pytest.mark.hour
 @pytest.mark.parametrize(
-    ("true", "offsets"), [*CELLS, ("line", COARSE), ("window", COARSE), ("data", PAGE), ("data", FINE)]
+    ("true", "offsets"), [*CELLS, ("line", COARSE), ("window", COARSE), ("data", PAGE), ("data", FINE), ("data", PAGES)]
 )
 def test_mechanisms_are_told_at_their_rate(true, offsets):
     """The table of docs/guides/explain.md."""

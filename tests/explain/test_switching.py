@@ -32,15 +32,20 @@ LOOP = HotCode(
 """A loop of 23 bytes that ends with a fused branch, hot lines of others in some sets, and hot branches of others."""
 
 
-def chosen(mechanism: str, step: int = 1) -> Switch:
-    offsets = candidates(range_of(mechanism, USUAL, None), step)
-    return choose_switch(mechanism, levels(LOOP, [BASE + each for each in offsets]), offsets, "f")
+PAGES = replace(LOOP, caches=CodeCaches(jcc=True, itlb=(16, 1)))
+"""The same where each hot page of the others has a set of the TLB to itself."""
 
 
-@pytest.mark.parametrize("mechanism", ["line", "window", "jcc", "fetch", "page", "sets", "aliasing"])
+def chosen(mechanism: str, step: int = 1, code: HotCode = LOOP) -> Switch:
+    offsets = candidates(range_of(mechanism, code.caches, None), step)
+    return choose_switch(mechanism, levels(code, [BASE + each for each in offsets]), offsets, "f")
+
+
+@pytest.mark.parametrize("mechanism", ["line", "window", "jcc", "fetch", "page", "sets", "itlb", "aliasing"])
 def test_the_mechanism_alone_differs(mechanism):
-    switch = chosen(mechanism, 4 if mechanism in ("sets", "aliasing") else 1)
-    met = levels(LOOP, [BASE + each for each in switch.offsets])
+    code = PAGES if mechanism == "itlb" else LOOP
+    switch = chosen(mechanism, 4 if mechanism in ("sets", "itlb", "aliasing") else 1, code)
+    met = levels(code, [BASE + each for each in switch.offsets])
 
     assert len(set(met[mechanism])) == 2
     assert all(len(set(met[other])) == 1 for other in met if other != mechanism)
@@ -49,6 +54,13 @@ def test_the_mechanism_alone_differs(mechanism):
     assert {of[each] for each in switch.with_it} == {max(met[mechanism])}
     assert len(switch.with_it) == len(switch.without) <= 4
     assert not set(switch.with_it) & set(switch.without)
+
+
+def test_a_tlb_of_which_nothing_is_known_cannot_be_switched():
+    with pytest.raises(UsageError, match=r"--switch itlb: the sizes of its TLB are not known here; there are line, "):
+        chosen("itlb")
+    with pytest.raises(UsageError, match=r"--switch jcc: this processor does not have it"):
+        chosen("jcc", code=replace(LOOP, caches=USUAL))
 
 
 def test_what_cannot_be_switched_alone_is_refused_with_the_reason():

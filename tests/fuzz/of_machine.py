@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 from pathlib import Path
 
 from fuzz.target import Target, fixed, of_bytes, of_text
@@ -11,14 +12,18 @@ from layoutrand.capture.submodules import joined
 from layoutrand.config.conditions import Conditions
 from layoutrand.engines.slurm_tokens import TokenJournal
 from layoutrand.engines.squeue import advice, parse_queue
-from layoutrand.execute.memory_offsets import is_static, read_records
+from layoutrand.execute.memory_placement import is_static, read_records
+from layoutrand.execute.text_pages import read_segments
 from layoutrand.host import binfmt, facts
+from layoutrand.host.huge_pages import huge_page_bytes, listed_huge, no_huge_pages
+from layoutrand.host.instruction_tlb import told_by
 from layoutrand.host.pinning import read_topology
 from layoutrand.host.processors import foreign
 from layoutrand.host.undo_record import find_record
 from layoutrand.host.watch import HostWatch
 from layoutrand.jvm.start import jvm_facts
 from layoutrand.platform import git_command, proc_files
+from layoutrand.platform.cpuid import cpuid
 from layoutrand.platform.disk import is_cache, tail
 from layoutrand.platform.foreign import read_text
 from layoutrand.platform.packages import apt_command
@@ -73,7 +78,10 @@ READ = (
     "sys/devices/system/cpu/cpu0/cache/index0/level",
     "sys/devices/system/cpu/cpu0/cache/index0/type",
     "sys/devices/system/cpu/cpu0/cache/index0/number_of_sets",
+    "dev/cpu/0/cpuid",
     "sys/devices/cpu_core/cpus",
+    "sys/kernel/mm/transparent_hugepage/enabled",
+    "sys/kernel/mm/transparent_hugepage/hpage_pmd_size",
     "sys/devices/cpu_atom/cpus",
     "sys/firmware/devicetree/base/model",
     "sys/class/dmi/id/sys_vendor",
@@ -106,6 +114,8 @@ def _machine(data: bytes, place: Path) -> None:
     facts.host_facts(root)
     facts.host_settings(root)
     facts.host_state(root)
+    huge_page_bytes(root)
+    no_huge_pages(root)
     read_topology(root / "sys/devices/system/cpu")
     watch = HostWatch(root, cpus=(0, 1))
     watch.state(watch.before(), (0,))
@@ -158,7 +168,8 @@ def _given(name: str) -> bytes:
 
 def _memory(data: bytes) -> None:
     for record in read_records(data):
-        record.unproved(Conditions(heap_offset=4096, mmap_offset=4096))
+        record.unproved(Conditions(heap_offset=4096, mmap_offset=4096, hugepages="text"))
+        record.text.sizes()
 
 
 def _handler(data: bytes, place: Path) -> None:
@@ -167,6 +178,20 @@ def _handler(data: bytes, place: Path) -> None:
     (folder / "status").write_text("enabled\n")
     (folder / "one").write_bytes(data)
     binfmt.handler(OTHER, place)
+
+
+def _cpuid(data: bytes, place: Path) -> None:
+    file = place / "dev/cpu/0/cpuid"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+    told_by(lambda leaf, subleaf: cpuid(leaf % 40, subleaf, root=place))
+
+
+def _segments(data: bytes, place: Path) -> None:
+    file = place / "program"
+    file.write_bytes(data)
+    if (found := read_segments(file)) is not None:
+        found.obstacle(2 << 20)
 
 
 def _static(data: bytes, place: Path) -> None:
@@ -180,10 +205,16 @@ OTHER = PROGRAM[:18] + b"\xb7\0" + PROGRAM[20:]
 HANDLER = "enabled\ninterpreter /usr/bin/qemu\nflags: OC\noffset 0\nmagic 7f454c46\nmask ffffffff\n"
 MAPS = b"55d0-55d1 rw-p 00000000 00:00 0    [heap]\n7f00-7f10 ---p 00000000 00:00 0\n7f10-7f20 r-xp 0 fe:00 5  /lib/a b.so\n"
 MEMORY = (
-    b"".join(b"%016x\0" % number for number in (7, 0x55D0, 0x65D0, 0x8000, 0x7000, 0x7F00, 0))
+    b"0555555600000-555555601000 r-xp 00200000 fe:00 7 /bin/a\n\0"
+    + b"".join(b"%016x\0" % number for number in (7, 0x55D0, 0x65D0, 0x8000, 0x7000, 0x7F00, 0))
     + b"/bin/a\0"
     + MAPS
-    + b"\0"
+    + b"\0m555555600000-555555800000 r-xp 00000000 00:00 0\nhAnonHugePages:      2048 kB\n\0"
+)
+LEAVES = struct.pack("<4I", 24, *struct.unpack("<3I", b"GenuntelineI")) + struct.pack("<8I", 0, 0, 0, 0, 1, 0xB5, 0, 0)
+SMAPS = "10000-20000 r-xp 00000000 00:00 0\nSize: 64 kB\nAnonHugePages:      2048 kB\n"
+SEGMENTS = struct.pack("<16sH14xQ14xHH8x", b"\x7fELF\x02\x01\x01", 3, 64, 56, 2) + b"".join(
+    struct.pack("<IIQQQQQQ", 1, rights, 0, at, at, 4096, 4096, 2 << 20) for rights, at in ((5, 2 << 20), (6, 4 << 20))
 )
 
 TARGETS = (
@@ -191,6 +222,9 @@ TARGETS = (
     Target("undo record", _undo, lambda: (_given("x"),), "json", cost=2),
     Target("where memory was moved", of_bytes(_memory), fixed(MEMORY)),
     Target("a program that may be static", _static, fixed(PROGRAM), cost=2),
+    Target("leaves of CPUID", _cpuid, fixed(LEAVES), cost=2),
+    Target("segments of a program", _segments, fixed(SEGMENTS), cost=2),
+    Target("mappings with huge pages", of_text(lambda text: listed_huge(text, 4096)), fixed(SMAPS)),
     Target("a program of another machine", of_bytes(lambda data: foreign(data, "riscv64")), fixed(PROGRAM, OTHER)),
     Target("handler of binfmt_misc", _handler, fixed(HANDLER), cost=2),
     Target("squeue", of_text(_queue), fixed(SQUEUE)),

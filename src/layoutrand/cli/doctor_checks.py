@@ -15,6 +15,7 @@ from layoutrand.config.toolchain import Toolchain, factors_of_version, version_n
 from layoutrand.errors import HostError, StoreError
 from layoutrand.host.facts import host_facts, host_settings, host_state
 from layoutrand.host.host_problems import HostProblem, Severity, host_problems
+from layoutrand.host.huge_pages import no_huge_pages
 from layoutrand.host.tune import changes_document, standing
 from layoutrand.host.tuning import UNDO, Tuning
 from layoutrand.host.watch import HostWatch
@@ -45,7 +46,7 @@ class Ability:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What doctor found."""
+    """What doctor found; ``without_huge_pages`` is why programs get none and what mends it, empty where they do."""
 
     abilities: tuple[Ability, ...]
     instruments: dict[str, str | None]
@@ -56,6 +57,7 @@ class Diagnosis:
     problems: tuple[HostProblem, ...]
     isolation: Place | NoPlace
     linkers: tuple[str, ...] = ()
+    without_huge_pages: tuple[str, str] = ("", "")
 
 
 def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, root: Path = Path("/")) -> Diagnosis:
@@ -72,7 +74,18 @@ def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, roo
     changed, left = _changed(tuning)
     isolation = find_place(root)
     problems += [*left, *host_problems(facts, settings, state), *_isolation_problems(isolation)]
-    return Diagnosis(abilities, programs, facts, settings, state, changed, tuple(problems), isolation, tuple(linkers))
+    return Diagnosis(
+        abilities,
+        programs,
+        facts,
+        settings,
+        state,
+        changed,
+        tuple(problems),
+        isolation,
+        tuple(linkers),
+        no_huge_pages(root),
+    )
 
 
 def _look(root: Path) -> dict[str, Any]:
@@ -134,6 +147,12 @@ def isolation_in_words(found: Place | NoPlace) -> str:
     return f"{CONTROL_GROUP}, which limits {' and '.join(found.limits) or 'nothing'}"
 
 
+def huge_pages_in_words(found: Diagnosis) -> str:
+    """Whether text can be had on huge pages here; of programs that are linked for it alone."""
+    why, mend = found.without_huge_pages
+    return f"no: {why} (mend: {mend})" if why else "yes, of programs that are linked for it"
+
+
 def _isolation_problems(found: Place | NoPlace) -> list[HostProblem]:
     if isinstance(found, NoPlace):
         return [
@@ -182,6 +201,7 @@ def doctor_document(found: Diagnosis) -> dict[str, Any]:
         "changed": found.changed,
         "problems": [vars(problem) for problem in found.problems],
         "isolation": _isolation_document(found.isolation),
+        "text_on_huge_pages": {"possible": not found.without_huge_pages[0], "why": found.without_huge_pages[0]},
     }
 
 

@@ -58,7 +58,7 @@ def doctor(
 def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
     """Whether the machine is ready, what stands in the way and what mends it; None columns where no terminal is."""
     from layoutrand.cli.charts import ELSEWHERE, NARROWEST
-    from layoutrand.cli.doctor_checks import isolation_in_words
+    from layoutrand.cli.doctor_checks import huge_pages_in_words, isolation_in_words
     from layoutrand.linkers.toolbox import HAVE_VERSIONS
 
     facts = found.facts
@@ -86,6 +86,7 @@ def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
     if found.linkers:
         lines += paragraph(f"Linkers here, each version of them: {', '.join(found.linkers)}", "  ", width)
     lines += paragraph(f"Measuring programs here: {', '.join(programs) or 'none'}", "  ", width)
+    lines += paragraph(f"Text on huge pages here: {huge_pages_in_words(found)}", "  ", width)
     lines += paragraph(f"Isolation here: {isolation_in_words(found.isolation)}", "  ", width)
     return lines
 

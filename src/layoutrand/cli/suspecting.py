@@ -345,7 +345,8 @@ def _show_suspects(found: Explanation, page: Display, *, hint: bool) -> None:
         for text in (words.cause_of(found, suspect) if suspect.cause else "", words.next_step(suspect)):
             if text:
                 page.line(text)
-    for text in dict.fromkeys(words.not_seen(found, suspect) for suspect in found.suspects):
+    unseen = [words.not_seen(found, suspect) for suspect in found.suspects]
+    for text in dict.fromkeys([*unseen, words.not_looked_at(found)]):
         if text:
             page.line(text)
     page.line(words.predicted(found))

@@ -55,7 +55,8 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         str | None,
         typer.Option(
             metavar="MECHANISM",
-            help="Choose offsets at which this one alone differs: line, window, jcc, fetch, page, sets or aliasing.",
+            help="Choose offsets at which this one alone differs: line, window, jcc, fetch, page, sets, itlb or "
+            "aliasing.",
         ),
     ] = None,
     profiler: Annotated[
@@ -138,7 +139,7 @@ def _offsets(asked: str | None, step: int | None, switch: str | None) -> Offsets
     if switch is not None:
         choose("mechanism", [switch], list(MECHANISMS))
         if asked is None:
-            return range_of(switch, caches_of(host_facts(), "", ""), step)
+            return range_of(switch, caches_of(host_facts(), "", "EM_X86_64"), step)
     return parse_offsets("0..63" if asked is None else asked, step)
 
 
@@ -234,7 +235,7 @@ def show_sweep(found: Sweep, page: Terminal) -> None:
         page.line(words.what_it_does(found))
     if found.switched is None or found.response.can_tell:  # two kinds of offsets need fewer rounds than each of many
         page.line(words.verdict(found))
-    for line in (words.why(found), words.not_seen(found)):
+    for line in (words.why(found), words.not_seen(found), words.not_looked_at(found)):
         if line:
             page.line(line)
     page.line()

@@ -1,4 +1,4 @@
-"""What an execution is given beside its command: CPUs, priority, where stack and heap begin, limits.
+"""What an execution is given beside its command: CPUs, priority, where stack and heap begin, huge pages, limits.
 
 Each is a wish of the configuration; none of them touches the arguments, nor the size of the environment.  Nothing is
 imported here that takes long: a process that measures is waited for (`layoutrand.execute.isolated`).
@@ -15,6 +15,9 @@ from layoutrand.config.topology import Placement
 
 Isolation = Literal["auto", "control-group", "process-group"]
 """What holds all that an execution starts together: of "auto" the former where one may be made."""
+
+HugePages = Literal["system", "text"]
+"""What lies on huge pages: what the machine puts there, or text as well."""
 
 CONTROL_GROUP: Final = "control-group"
 PROCESS_GROUP: Final = "process-group"
@@ -52,6 +55,7 @@ class Conditions:
     memory_limit: int | None = None
     output_limit: int | None = None
     process_limit: int | None = None
+    hugepages: Literal["text"] | None = None
 
     def facts(self) -> dict[str, Any]:
         """What was asked for, as JSON values."""
@@ -60,6 +64,7 @@ class Conditions:
             "stack_offset": self.stack_offset,
             "heap_offset": self.heap_offset,
             "mmap_offset": self.mmap_offset,
+            "hugepages": self.hugepages,
             "memory_limit": self.memory_limit,
             "output_limit": self.output_limit,
             "process_limit": self.process_limit,

@@ -24,7 +24,7 @@ from pydantic import (
 from layoutrand.config import matrix
 from layoutrand.config.cluster import Cluster, Local, tables
 from layoutrand.config.command import ARGS, PLACEHOLDERS, placeholders_in
-from layoutrand.config.conditions import Isolation, size_in_bytes
+from layoutrand.config.conditions import HugePages, Isolation, size_in_bytes
 from layoutrand.config.cross_checks import across, table_at
 from layoutrand.config.dacapo_settings import DacapoSuite
 from layoutrand.config.disturbance import Disturbance
@@ -246,6 +246,7 @@ class Run(_Table):
     schedule_seed: Annotated[int, Field(ge=0, lt=2**64)] = 1
     randomise: list[Literal["env-size", "stack-offset", "heap-offset", "mmap-offset"]] = []
     aslr: Literal["on", "off"] = "on"
+    hugepages: HugePages = "system"
     cpu: Annotated[CpuWish, BeforeValidator(checked_wish), WithJsonSchema(WISH_SCHEMA)] = "any"
     priority: Annotated[int, Field(ge=-20, le=19)] | None = None
     isolation: Isolation = "auto"

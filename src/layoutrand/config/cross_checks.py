@@ -24,6 +24,7 @@ def across(table: Mapping[str, Any]) -> Iterator[str]:
     yield from _engine(table)
     yield from _of_a_jdk(table)
     yield from _launched(table)
+    yield from _on_huge_pages(table)
     yield from _labels(table)
     if "repo" in build:
         if build.get("source", ".") != ".":
@@ -158,6 +159,20 @@ def _launched(table: Mapping[str, Any]) -> Iterator[str]:
                 f"benchmarks[{number}].command: begins with {words[0]!r}, so it must say where run.launcher stands: "
                 "{launcher} as a word of its own, or before {artefact} in the text that a shell is given"
             )
+
+
+def _on_huge_pages(table: Mapping[str, Any]) -> Iterator[str]:
+    """Programs whose text ``run.hugepages`` cannot reach, whoever starts them."""
+    if table_at(table, "run").get("hugepages") != "text":
+        return
+    factors = table_at(table, "layout").get("factors")
+    if table_at(table, "suite"):
+        yield 'run.hugepages: "text" cannot go with [suite], whose harness starts programs itself'
+    if isinstance(factors, list) and (asked := factors_of_a_jdk(factors)):
+        yield (
+            f'run.hugepages: "text" cannot go with {asked[0]}: a JVM makes its code when it is executed; '
+            "-XX:+UseTransparentHugePages is its own option"
+        )
 
 
 def _incomplete(table: Mapping[str, Any]) -> Iterator[str]:

@@ -193,9 +193,9 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
         hash_is_sha256=slot.system in plan.request.built.exehash_is_sha256,
     )
     judgement = in_its_words(judgement, benchmark, slot.instrument, workplace)
-    started = started_artefact(plan, slot, sandbox)
-    if judgement.status == "ok" and (unproved := setup.memory.unproved(command, seen.outcome, sandbox, started)):
-        judgement = not_moved(unproved)
+    proof = setup.memory.proof(command, seen.outcome, sandbox, started_artefact(plan, slot, sandbox))
+    if judgement.status == "ok" and proof.problem:
+        judgement = not_moved(proof.problem)
     if alteration is not None:
         judgement = altered(alteration)
         if not alteration.of_the_cache:
@@ -223,6 +223,7 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
         log=log,
         conditions={
             **command.conditions.facts(),
+            **proof.facts,
             "program_file": workplace.manner(),
             **outcome.isolation,
             **plan.launching.facts(plan.binary(slot)),

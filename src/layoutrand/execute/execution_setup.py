@@ -15,7 +15,7 @@ from layoutrand.config.jdk import OWN_FILE
 from layoutrand.config.schedule import Slot
 from layoutrand.execute.images import Images
 from layoutrand.execute.measure import Command
-from layoutrand.execute.memory_offsets import MemoryOffsets
+from layoutrand.execute.memory_placement import MemoryPlacement
 from layoutrand.execute.program_guard import ProgramGuard
 from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.execute.working_conditions import conditions_of
@@ -37,14 +37,14 @@ class ExecutionSetup:
     images: Images
     jdks: JdkProofs
     as_built: BuiltContents
-    memory: MemoryOffsets
+    memory: MemoryPlacement
 
     @classmethod
     def of(cls, request: RunRequest, workplace: Workplace, say: Callable[[str], None]) -> ExecutionSetup:
         """That of one call: nothing is made or proved yet."""
         images = Images(request.config, request.project, request.built.origins, say)
         proofs = JdkProofs(request.config, request.project, request.built.jvms)
-        return cls(workplace, images, proofs, BuiltContents(), MemoryOffsets(workplace.root))
+        return cls(workplace, images, proofs, BuiltContents(), MemoryPlacement(workplace.root))
 
 
 def command_of(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | None) -> Command:

@@ -39,6 +39,7 @@ report of the end, stdin from a file.
 
 _POOL: Final = "pool-"
 _LAUNCHER: Final = "launcher "
+_HUGEPAGES: Final = "hugepages-"
 
 # Another limit or another name for nothing changes no measurement.
 _NO_PART_OF_THE_DEFINITION: Final = {"timeout_s", "memory_limit", "output_limit", "process_limit", "label"}
@@ -92,6 +93,8 @@ def _unusual(config: Config) -> list[str]:
     unusual = [] if order == "blocks" else [f"order-{order}"]
     if run.aslr == "off":
         unusual.append("aslr-off")
+    if run.hugepages != "system":
+        unusual.append(f"{_HUGEPAGES}{run.hugepages}")
     if run.cpu != "any":
         unusual.append(f"cpu-{run.cpu if isinstance(run.cpu, str) else format_cpus(run.cpu)}")
     if run.priority is not None:
@@ -99,6 +102,11 @@ def _unusual(config: Config) -> list[str]:
     if run.launcher:
         unusual.append(redaction_of(config, os.environ).text(f"{_LAUNCHER}{shlex.join(run.launcher)}"))
     return unusual
+
+
+def on_huge_pages(experiment: Experiment) -> bool:
+    """Whether text of its programs lay on huge pages."""
+    return f"{_HUGEPAGES}text" in json.loads(experiment.randomise)
 
 
 def launched_by(randomise: object) -> tuple[list[str], str]:

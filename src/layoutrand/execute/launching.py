@@ -10,7 +10,7 @@ from pathlib import Path
 from layoutrand.config.command import begins_with_program
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.execute.memory_offsets import wishes
+from layoutrand.execute.memory_placement import preloaded_for
 from layoutrand.host import binfmt
 from layoutrand.host.launcher import Launcher, find_launcher, kernels_launcher
 from layoutrand.host.processors import HEADER, ForeignProcessor, foreign
@@ -93,9 +93,9 @@ def checked_launching(
                 if (interpreter := binfmt.handler(header)) is None:
                     raise FeatureUnsupported(_not_executed(benchmark.name, name, processor))
                 interpreters[interpreter] = None
-    if others and (wanted := wishes(config)):
+    if others and (wanted := preloaded_for(config)):
         raise FeatureUnsupported(
-            f'run.randomise has "{wanted[0]}", which takes an object that is loaded before the program, and '
+            f"{wanted}, which takes an object that is loaded before the program, and "
             f"{next(iter(others))[1]} is for {next(iter(others.values())).words}, for which none is made here"
         )
     if interpreters:

@@ -21,7 +21,8 @@ from layoutrand.errors import UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.iterations import warmups_of
 from layoutrand.execute.launching import Launching, checked_launching
-from layoutrand.execute.memory_offsets import check_memory
+from layoutrand.execute.memory_placement import check_memory
+from layoutrand.execute.text_pages import check_text_pages
 from layoutrand.execute.working_conditions import check_stacks, checked_placement
 from layoutrand.execute.workplace import Workplace, read_input
 from layoutrand.instruments.known import instruments, simulated
@@ -221,6 +222,7 @@ def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
         )
         artefacts = {binary.artefact: binary.path for binary in request.built.binaries}
         check_memory(request.config, benchmarks.values(), artefacts, request.project.resolve())
+        check_text_pages(request.config, benchmarks.values(), request.built.binaries)
         check_stacks(
             request.config,
             benchmarks.values(),

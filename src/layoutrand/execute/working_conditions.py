@@ -12,7 +12,7 @@ from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.schedule import Slot
 from layoutrand.config.topology import Placement
 from layoutrand.errors import FeatureUnsupported, UsageError
-from layoutrand.execute.memory_offsets import (
+from layoutrand.execute.memory_placement import (
     HEAP_OFFSET,
     MMAP_OFFSET,
     draw_heap_offset,
@@ -72,6 +72,7 @@ def conditions_of(config: Config, placement: Placement | None, slot: Slot, bench
         stack_offset=draw_stack_offset(seed, identity) if moved else None,
         heap_offset=draw_heap_offset(seed, identity) if HEAP_OFFSET in wanted else None,
         mmap_offset=draw_mmap_offset(seed, identity, page_bytes()) if MMAP_OFFSET in wanted else None,
+        hugepages=None if under.simulated or config.run.hugepages == "system" else config.run.hugepages,
         memory_limit=None if under.simulated else benchmark.memory_limit,
         output_limit=benchmark.output_limit,
         process_limit=benchmark.process_limit,

@@ -1,4 +1,4 @@
-"""What of a processor decides where code lies well: sizes of lines, pages and the cache for code, and an erratum."""
+"""What of a processor decides where code lies well: sizes of lines, pages, cache and TLB for code, and an erratum."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from layoutrand.host.errata import has_jcc_erratum
 from layoutrand.instruments.known import simulated
 
 _LARGEST: Final = 1 << 20
+HUGE: Final = 2 << 20
+"""Bytes of the pages that text lies on where that was asked for (`layoutrand.execute.text_pages`)."""
 
 
 @dataclass(frozen=True)
 class CodeCaches:
     """Bytes of a ``line`` and of a ``page``, ``sets`` and ``ways`` of the cache; ``jcc``: whether it has that erratum.
 
-    What is not told is as simulators have it, and most processors for x86-64.
+    What is not told is as simulators have it, and most processors for x86-64.  ``itlb`` has sets and ways of the
+    first-level TLB for instructions, and is None where that is not known.
     """
 
     line: int = 64
@@ -24,15 +27,17 @@ class CodeCaches:
     sets: int = 64
     ways: int = 8
     jcc: bool = False
+    itlb: tuple[int, int] | None = None
 
 
 USUAL: Final = CodeCaches()
 
 
-def caches_of(host_facts: Mapping[str, Any], instrument: str, machine: str) -> CodeCaches:
+def caches_of(host_facts: Mapping[str, Any], instrument: str, machine: str, *, huge: bool = False) -> CodeCaches:
     """Those of the machine with these facts, or of the simulated processor; what is no such size counts as not told.
 
     ``machine`` is the program's (as `CapturedLink.machine`): an emulator executes no branch where the program has it.
+    ``huge`` says that text lies on huge pages, of which the TLB holds others.
     """
     if instrument in simulated():
         return USUAL
@@ -40,11 +45,18 @@ def caches_of(host_facts: Mapping[str, Any], instrument: str, machine: str) -> C
     sizes = dict(told) if isinstance(told, Mapping) else {}
     return CodeCaches(
         line=_power(sizes.get("line_bytes"), USUAL.line),
-        page=_power(host_facts.get("page_bytes"), USUAL.page),
+        page=HUGE if huge else _power(host_facts.get("page_bytes"), USUAL.page),
         sets=_power(sizes.get("sets"), USUAL.sets),
         ways=_size(sizes.get("ways"), USUAL.ways),
         jcc=machine == "EM_X86_64" and has_jcc_erratum(host_facts),
+        itlb=_itlb(host_facts.get("itlb")) if machine == "EM_X86_64" and not huge else None,
     )
+
+
+def _itlb(told: Any) -> tuple[int, int] | None:
+    sizes = dict(told) if isinstance(told, Mapping) else {}
+    entries, ways = _size(sizes.get("entries"), 0), _size(sizes.get("ways"), 0)
+    return (entries // ways, ways) if ways and entries % ways == 0 else None
 
 
 def _size(value: Any, usual: int) -> int:

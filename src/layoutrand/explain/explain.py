@@ -136,7 +136,9 @@ def examined(
         link=link,
         identity=binaries[IDENTITY],
         binaries=_measured(sample, selection, binaries),
-        caches=caches_of(selection.host_facts, sample.instrument, link.machine),
+        caches=caches_of(
+            selection.host_facts, sample.instrument, link.machine, huge=experiments.on_huge_pages(selection.experiment)
+        ),
     )
     check(subject)
     profiled = _of_one_case(config, benchmark, case) if case else config

@@ -7,7 +7,8 @@ Of each hot function:
 - *stride*: its start modulo 16 KiB, as tables of branch predictors are indexed by low bits of addresses;
 - *loop*: how many lines its hottest instructions lie on, as a rule an inner loop: a small one is faster on one line;
 - *pages*: how many pages its hot part lies on;
-- *jcc*, *fetch*, *aliasing*: what `layoutrand.explain.mechanisms` counts, where the function's branches are known.
+- *jcc*, *fetch*, *aliasing*: what `layoutrand.explain.mechanisms` counts, where the function's branches are known, and
+  *itlb* where the processor's TLB is;
 
 Of each hot function with its hottest callees, and of the hottest functions with each other:
 
@@ -82,6 +83,7 @@ _WORDS: Final = {
     "jcc": "hottest branches of {0} that cross or end at a multiple of 32 bytes",
     "fetch": "16-byte blocks under the hottest instructions of {0}",
     "aliasing": "hot branches of {0} in 16-byte blocks modulo 16 KiB that hold hot ones of others",
+    "itlb": "hot pages of {0} in sets of the instruction TLB with more of them than ways",
     "distance": "distance between {0} and {1}",
     "sets": "L1I sets shared by {0} and {1}",
     "near": "hot code of {0} and {1} on one page",
@@ -122,7 +124,8 @@ def all_features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
     on_pages = [[np.unique(of_one * line // page) for of_one in row] for row in lines]
     in_sets = [[np.unique(of_one % hotness.caches.sets) for of_one in row] for row in lines]
     found = []
-    counted = counts_in_layouts(hotness, starts) if any(each.branches for each in hotness.functions) else ()
+    is_counted = hotness.caches.itlb is not None or any(each.branches for each in hotness.functions)
+    counted = counts_in_layouts(hotness, starts) if is_counted else ()
     for f, name in enumerate(names):
         start = starts[:, f]
         found += [
@@ -137,6 +140,8 @@ def all_features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
             found += [
                 Feature(kind, (name,), "number", 0, met[kind]) for kind in ("jcc", "fetch", "aliasing") if kind in met
             ]
+        if hotness.caches.itlb is not None:
+            found.append(Feature("itlb", (name,), "number", 0, counted[f]["itlb"]))
     for f, g in pairs(hotness):
         both = (names[f], names[g])
         distance = starts[:, g] - starts[:, f]

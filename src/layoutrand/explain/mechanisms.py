@@ -9,6 +9,9 @@ Each is a number that is counted from addresses and from which instructions are 
 - *page*: how many pages the hottest instructions lie on;
 - *sets*: how many of its hot lines lie in sets of the first-level instruction cache that hold more hot lines than they
   have ways;
+- *itlb*: how many of its hot pages lie in sets of the first-level TLB for instructions that hold more hot pages than
+  they have ways; of one that is fully associative, which has one set, in a program with more hot pages than entries.
+  Looked at where the processor tells its sizes (`layoutrand.host.instruction_tlb`);
 - *aliasing*: how many of its hot branches lie, modulo 16 KiB, in 16 bytes that hold a hot branch of another function,
   as predictors find a branch by low bits of its address.  Makers do not tell which bits these are.
 """
@@ -38,8 +41,8 @@ _LONGEST: Final = 15
 _JUMP: Final = 2
 """Bytes of a short jump, as a loop that is never left ends with."""
 
-MECHANISMS: Final = ("line", "window", "jcc", "fetch", "page", "sets", "aliasing")
-IN_COMMON: Final = frozenset({"sets", "aliasing"})
+MECHANISMS: Final = ("line", "window", "jcc", "fetch", "page", "sets", "itlb", "aliasing")
+IN_COMMON: Final = frozenset({"sets", "itlb", "aliasing"})
 """What functions do to each other: counts are many, and each by itself would be a class that nothing speaks against."""
 
 Counts = NDArray[np.float64]
@@ -69,6 +72,7 @@ def repeats_within(mechanism: str, caches: CodeCaches) -> int:
         "fetch": BLOCK,
         "page": caches.page,
         "sets": caches.sets * caches.line,
+        "itlb": (caches.itlb[0] if caches.itlb else 1) * caches.page,
         "aliasing": STRIDE,
     }[mechanism]
 
@@ -85,8 +89,11 @@ def levels(code: HotCode, starts: Sequence[int]) -> dict[str, tuple[float, ...]]
     taken[_entries(np.array(code.other_branches, np.int64))] = True
     found = places.alone(at)
     found["sets"] = np.array([float(places.conflicts(each, others)) for each in at.tolist()])
+    if code.caches.itlb is not None:
+        pages = np.unique(others * code.caches.line // code.caches.page)
+        found["itlb"] = np.array([float(places.page_conflicts(each, pages)) for each in at.tolist()])
     found["aliasing"] = np.array([float(taken[_entries(each + places.jumps)].sum()) for each in at.tolist()])
-    for name in IN_COMMON:
+    for name in IN_COMMON & found.keys():
         most = found[name].max(initial=0.0)
         found[name] = np.ceil(2 * found[name] / most) if most else found[name]
     return {name: tuple(found[name].tolist()) for name in MECHANISMS if name in found}
@@ -102,6 +109,8 @@ def counts_in_layouts(hotness: Hotness, starts: NDArray[np.int64]) -> tuple[dict
     found = [of_one.alone(starts[:, number]) for number, of_one in enumerate(places)]
     for each in found:
         each["sets"], each["aliasing"] = np.zeros(len(starts)), np.zeros(len(starts))
+        if caches.itlb is not None:
+            each["itlb"] = np.zeros(len(starts))
     hot = [np.array(each.hot, np.int64) for each in hotness.functions]
     for layout, row in enumerate(starts.tolist()):
         lines = [np.unique((at + offsets) // caches.line) for at, offsets in zip(row, hot, strict=True)]
@@ -112,6 +121,9 @@ def counts_in_layouts(hotness: Hotness, starts: NDArray[np.int64]) -> tuple[dict
         for number, each in enumerate(found):
             others = np.unique(np.concatenate([np.empty(0, np.int64), *lines[:number], *lines[number + 1 :]]))
             each["sets"][layout] = places[number].conflicts(row[number], others)
+            if "itlb" in each:
+                pages = np.unique(others * caches.line // caches.page)
+                each["itlb"][layout] = places[number].page_conflicts(row[number], pages)
             each["aliasing"][layout] = (held[entries[number]] > 1).sum()
     return tuple({name: each[name] for name in MECHANISMS if name in each} for each in found)
 
@@ -170,8 +182,18 @@ class _Places:
     def conflicts(self, at: int, others: NDArray[np.int64]) -> int:
         """How many of its hot lines lie in sets that hold more hot lines than they have ways."""
         lines = np.unique((at + self.hot) // self.caches.line)
-        held = np.bincount(np.union1d(lines, others) % self.caches.sets, minlength=self.caches.sets)
-        return int((held[lines % self.caches.sets] > self.caches.ways).sum())
+        return _overfull(lines, others, self.caches.sets, self.caches.ways)
+
+    def page_conflicts(self, at: int, others: NDArray[np.int64]) -> int:
+        """The same of its hot pages in the TLB."""
+        pages = np.unique((at + self.hot) // self.caches.page)
+        return _overfull(pages, others, *self.caches.itlb) if self.caches.itlb else 0
+
+
+def _overfull(own: NDArray[np.int64], others: NDArray[np.int64], sets: int, ways: int) -> int:
+    """How many of these lines or pages lie in sets that hold more than they have ways, with those of others."""
+    held = np.bincount(np.union1d(own, others) % sets, minlength=sets)
+    return int((held[own % sets] > ways).sum())
 
 
 def _entries(places: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from layoutrand.explain.remedies import LinkerOrder
 from layoutrand.explain.remedy_words import conclusion
 from layoutrand.explain.suspects import Explanation, Suspect
 from layoutrand.explain.treated import Treatment, Tried
-from layoutrand.explain.words import cause_of
+from layoutrand.explain.words import cause_of, not_looked_at
 from layoutrand.model import Experiment
 from layoutrand.stats import FactorSplit, Interval
 from layoutrand.text.quantities import finite
@@ -171,6 +171,7 @@ def _cause(explanation: Explanation, suspect: Suspect) -> dict[str, Any] | None:
         "mechanism": cause.mechanism,
         "sentence": cause_of(explanation, suspect),
         "not_seen": list(cause.unseen),
+        "not_known": ["itlb"] if not_looked_at(explanation) else [],
         "candidates": [
             {"mechanism": each.mechanism, "share": each.share, "p_value": each.p_value, "out": each.out or None}
             for each in cause.candidates

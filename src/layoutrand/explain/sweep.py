@@ -158,7 +158,7 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
     response = dose_response(
         np.log(means), offsets, period=order.offsets.period, confidence=order.confidence, seed=config.run.schedule_seed
     )
-    found, caches = None, caches_of(host_facts(), sample.instrument, function.link.machine)
+    found, caches = None, _caches(config, sample.instrument, function)
     sign = 1 if sample.better == "less" else -1
     seed = config.run.schedule_seed
     if switch is None and setup.profiling is not None and response.matters:
@@ -196,13 +196,18 @@ def _switch(order: SweepOrder, setup: SweepSetup, config: Config, function: Swep
     if not shown_by(instrument, order.switch):
         raise UsageError(f"--switch {order.switch}: {unseen(metric, [order.switch])}")
     hole = swept_hole(setup.setup, function, name=name)
-    caches = caches_of(host_facts(), instrument, function.link.machine)
+    caches = _caches(config, instrument, function)
     code = _code(order, setup, config, function, hole, caches)
     align = max(1, function.link.sections[function.section].align)
     offsets = candidates(order.offsets, align)
     every = len(offsets) * align >= repeats_within(order.switch, caches)
     met = levels(code, [hole.window + each for each in offsets])
     return choose_switch(order.switch, met, offsets, name, every=every)
+
+
+def _caches(config: Config, instrument: str, function: SweptFunction) -> CodeCaches:
+    """Those of this machine."""
+    return caches_of(host_facts(), instrument, function.link.machine, huge=config.run.hugepages == "text")
 
 
 def _code(

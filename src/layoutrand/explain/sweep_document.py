@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from layoutrand.explain.sweep import Sweep
-from layoutrand.explain.sweep_words import verdict, what_it_does, why
+from layoutrand.explain.sweep_words import not_looked_at, verdict, what_it_does, why
 from layoutrand.stats import DoseRun
 from layoutrand.text.quantities import finite
 from layoutrand.warning import sentences_of
@@ -33,7 +33,7 @@ def sweep_document(found: Sweep) -> dict[str, Any]:
         "align": found.align,
         "base": order.base,
         "period": order.offsets.period,
-        "largest": _run(response.largest),
+        "largest": of_run(response.largest),
         "bound": finite(math.expm1(response.bound)),
         "exact": response.is_exact,
         "offsets": [
@@ -74,6 +74,7 @@ def _cause(found: Sweep) -> dict[str, Any] | None:
         "mechanism": found.cause.mechanism,
         "sentence": why(found),
         "not_seen": list(found.cause.unseen),
+        "not_known": ["itlb"] if not_looked_at(found) else [],
         "candidates": [
             {
                 "mechanism": each.mechanism,
@@ -104,7 +105,8 @@ def _switched(found: Sweep) -> dict[str, Any] | None:
     }
 
 
-def _run(run: DoseRun) -> dict[str, Any]:
+def of_run(run: DoseRun) -> dict[str, Any]:
+    """Which offsets it is, the power of two that they repeat with, and by how much they differ."""
     return {"offsets": list(run.doses), "period": run.period, **_relative(run)}
 
 

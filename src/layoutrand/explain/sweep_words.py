@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from layoutrand.explain.mechanism_words import mechanism, unseen
+from layoutrand.explain.mechanism_words import mechanism, not_known, unseen
 from layoutrand.explain.sweep import Sweep
+from layoutrand.instruments.known import simulated
 from layoutrand.stats import DoseRun
 from layoutrand.text.quantities import SECONDS, digits_of, percent
 
@@ -31,7 +32,7 @@ def verdict(found: Sweep) -> str:
             "difference to stand out from chance; a larger --rounds can"
         )
     if response.matters:
-        return f"{_run(found, response.largest)} ({level(found)})"
+        return f"{run_in_words(found, response.largest)} ({level(found)})"
     if response.is_exact:
         return f"no offset of {found.name} differs: {found.sample.metric} is the same at all of them, to the digit"
     bound = 100 * math.expm1(response.bound)
@@ -159,6 +160,12 @@ def not_seen(found: Sweep) -> str:
     return unseen(found.sample.metric, found.cause.unseen)
 
 
+def not_looked_at(found: Sweep) -> str:
+    """Which mechanisms were not looked at, since the machine does not tell what it takes; "" where all were."""
+    asked = found.cause is not None and found.sample.instrument not in simulated()
+    return not_known(found.caches) if asked else ""
+
+
 def one_layout() -> str:
     """What a sweep does not say."""
     return (
@@ -167,7 +174,7 @@ def one_layout() -> str:
     )
 
 
-def _run(found: Sweep, run: DoseRun) -> str:
+def run_in_words(found: Sweep, run: DoseRun) -> str:
     """``offset 32 … 47 of f: 33 % slower (24 … 42) than the others``."""
     inside, difference = run.doses, run.difference
     low, centre, high = difference.low, difference.centre, difference.high

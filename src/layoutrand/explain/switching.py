@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from layoutrand.errors import UsageError
 from layoutrand.explain.caches import CodeCaches
 from layoutrand.explain.mechanisms import MECHANISMS, repeats_within
-from layoutrand.explain.offsets import LINE, Offsets
+from layoutrand.explain.offsets import LARGEST, LINE, Offsets
 from layoutrand.stats import DoseFit, Interval, dose_fit, mean_interval
 
 MOST: Final = 4
@@ -64,7 +64,7 @@ class Switched:
 
 def range_of(mechanism: str, caches: CodeCaches, step: int | None) -> Offsets:
     """Where its offsets are looked for."""
-    return Offsets(0, max(_FOUR_LINES, repeats_within(mechanism, caches)) - 1, step)
+    return Offsets(0, min(LARGEST, max(_FOUR_LINES, repeats_within(mechanism, caches))) - 1, step)
 
 
 def candidates(asked: Offsets, align: int) -> tuple[int, ...]:
@@ -85,7 +85,8 @@ def choose_switch(
     """
     if mechanism not in met:
         known = ", ".join(each for each in MECHANISMS if each in met)
-        raise UsageError(f"--switch {mechanism}: this processor does not have it; there are {known}")
+        why = "the sizes of its TLB are not known here" if mechanism == "itlb" else "this processor does not have it"
+        raise UsageError(f"--switch {mechanism}: {why}; there are {known}")
     if len(set(met[mechanism])) < 2:
         others = "its alignment allows no others" if every else "a larger --offset or a smaller --step may have others"
         raise UsageError(

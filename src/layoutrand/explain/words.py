@@ -10,8 +10,9 @@ from layoutrand.config.seeds import format_seeds
 from layoutrand.explain.confirming import Confirmation
 from layoutrand.explain.explain_warnings import NothingDiffers
 from layoutrand.explain.features import Feature
-from layoutrand.explain.mechanism_words import mechanism, unseen
+from layoutrand.explain.mechanism_words import mechanism, not_known, unseen
 from layoutrand.explain.suspects import POWER, Explanation, Suspect
+from layoutrand.instruments.known import simulated
 from layoutrand.stats import FactorSplit, Interval
 from layoutrand.text.quantities import number, percent
 
@@ -117,6 +118,12 @@ def not_seen(found: Explanation, suspect: Suspect) -> str:
     if suspect.cause is None or not suspect.cause.unseen:
         return ""
     return unseen(found.subject.sample.metric, suspect.cause.unseen)
+
+
+def not_looked_at(found: Explanation) -> str:
+    """Which mechanisms were not looked at, since the machine does not tell what it takes; "" where all were."""
+    asked = any(suspect.cause is not None for suspect in found.suspects)
+    return not_known(found.hotness.caches) if asked and found.subject.sample.instrument not in simulated() else ""
 
 
 def worse_where(feature: Feature, split: FactorSplit | None) -> str:

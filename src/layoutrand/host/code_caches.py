@@ -1,4 +1,4 @@
-"""Sizes that decide where code lies beside other code: of a page, a cache line, the cache that instructions are in.
+"""Sizes that decide where code lies beside other code: of a page and its TLB, a cache line, the cache of instructions.
 
 Linux documentation, ABI/testing/sysfs-devices-system-cpu: index0, index1... of a CPU's caches.  Firmware that does not
 describe caches leaves files out, and virtual machines may have those of another processor.
@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.host.cores import kinds_of_cores
+from layoutrand.host.instruction_tlb import instruction_tlb
 from layoutrand.platform.proc_files import CPUS, number, text
 
 _FILES: Final = {
@@ -20,8 +22,15 @@ _FILES: Final = {
 
 
 def code_caches(root: Path, cpu: int = 0) -> dict[str, Any]:
-    """``page_bytes``, and of the first-level cache for instructions of this CPU what is told of `_FILES`, or None."""
-    return {"page_bytes": os.sysconf("SC_PAGESIZE"), "l1i": _first_level(root / CPUS / f"cpu{cpu}/cache")}
+    """``page_bytes``, and of this CPU's first-level cache and TLB for instructions what is told, or None.
+
+    CPUID is of the CPU that executes it, so of machines with several kinds of cores the TLB is not known.
+    """
+    return {
+        "page_bytes": os.sysconf("SC_PAGESIZE"),
+        "l1i": _first_level(root / CPUS / f"cpu{cpu}/cache"),
+        "itlb": instruction_tlb(root, cpu) if len(kinds_of_cores(root)) <= 1 else None,
+    }
 
 
 def _first_level(place: Path) -> dict[str, int] | None:

@@ -1,9 +1,10 @@
-"""Move the heap of a program, and the mappings that it makes, and prove it by what the kernel lists of them.
+"""Move the heap of a program, the mappings that it makes and its text, and prove it by what the kernel lists of them.
 
-An object that the dynamic linker loads before the program (``LD_PRELOAD``) moves the break, and takes room from where
-mappings would come, before any other code is executed.  It notes what ``/proc/self/maps`` has of both in each process
-that loads it, beside the output, and an execution where that does not show what was drawn does not count.  The
-amounts are written into the execution's own copy of the object: environment and arguments are the same for all.
+An object that the dynamic linker loads before the program (``LD_PRELOAD``) moves the break, takes room from where
+mappings would come, and puts text onto huge pages (`layoutrand.execute.text_pages`), before any other code is executed.
+It notes what ``/proc/self/maps`` and ``smaps`` have of them in each process that loads it, beside the output, and an
+execution where that does not show what was drawn or set does not count.  The amounts are written into the execution's
+own copy of the object: environment and arguments are the same for all.
 
 What cannot be preloaded cannot be moved: static programs are an error before anything is executed.
 """
@@ -14,15 +15,17 @@ import os
 import re
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from layoutrand.config.conditions import HEAP_STEP, MAX_MEMORY_OFFSET, PAGE, Conditions
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.errors import FeatureUnsupported, HostError, NoMeasurement
 from layoutrand.execute.measure import Command, Outcome
+from layoutrand.execute.text_pages import SETTING, TextMoved, read_text_moved
 from layoutrand.execute.workplace import Sandbox
+from layoutrand.host.huge_pages import huge_page_bytes
 from layoutrand.host.start_files import StartFiles
 from layoutrand.layout.keyed import keyed_uniform
 from layoutrand.platform.disk import make_folder
@@ -34,6 +37,9 @@ from layoutrand.text.render import render
 HEAP_OFFSET: Final = "heap-offset"
 MMAP_OFFSET: Final = "mmap-offset"
 PRELOAD: Final = "LD_PRELOAD"
+
+TEXT_ON_HUGE_PAGES: Final = "text_on_huge_pages"
+"""The condition that says how many bytes of huge pages text of which file lay on."""
 
 _COMPILERS: Final = ("cc", "gcc", "clang")
 _FLAGS: Final = (
@@ -50,9 +56,10 @@ _APART: Final = re.compile(r"[\s:]")
 _MARK: Final = "layoutrand-wish."
 _LONGEST: Final = 1024
 """Bytes of the path of the file of records, the 0 at its end included."""
-_WISH: Final = struct.Struct(f"<{len(_MARK)}sQQQ{_LONGEST}s")
-_NUMBERS: Final = 7
-_FIELDS: Final = _NUMBERS + 2
+_WISH: Final = struct.Struct(f"<{len(_MARK)}sQQQQ{_LONGEST}s{_LONGEST}s")
+_HEAP, _MAPPINGS, _TEXT = 1, 2, 4
+_NUMBERS: Final = slice(1, 8)
+_PROGRAM, _MAPS, _HUGE, _FIELDS = 8, 9, 10, 11
 _KIND: Final = struct.Struct("<16sH")
 _ET_EXEC: Final = 2
 _NUMBER: Final = re.compile(rb"[0-9a-f]{16}")
@@ -79,16 +86,23 @@ def wishes(config: Config) -> tuple[str, ...]:
     return tuple(name for name in (HEAP_OFFSET, MMAP_OFFSET) if name in config.run.randomise)
 
 
+def preloaded_for(config: Config) -> str:
+    """What of the configuration takes an object that is loaded before the program, in words that go before "which"."""
+    if wanted := wishes(config):
+        return f'run.randomise has "{wanted[0]}"'
+    return f"there is {SETTING}" if config.run.hugepages == "text" else ""
+
+
 def check_memory(config: Config, benchmarks: Iterable[Benchmark], artefacts: Mapping[str, Path], project: Path) -> None:
     """Raise `FeatureUnsupported` for a benchmark with a program that nothing can be preloaded into.
 
     ``artefacts`` maps each artefact to one binary of it.  The path of the ``project`` must do for that, too.
     """
-    if not (wanted := wishes(config)):
+    if not (wanted := preloaded_for(config)):
         return
     if found := _APART.search(str(project)):
         raise FeatureUnsupported(
-            f'run.randomise has "{wanted[0]}", which takes an object that is named in {PRELOAD}, and the path of the '
+            f"{wanted}, which takes an object that is named in {PRELOAD}, and the path of the "
             f"project has {found[0]!r}, at which the dynamic linker takes names apart: move the project"
         )
     for benchmark in benchmarks:
@@ -97,9 +111,9 @@ def check_memory(config: Config, benchmarks: Iterable[Benchmark], artefacts: Map
             continue
         if is_static(artefacts[name], is_started=benchmark.command[0] == "{artefact}"):
             raise FeatureUnsupported(
-                f'benchmark {benchmark.name!r}: run.randomise has "{wanted[0]}", which takes an object that is loaded '
-                f"before the program, and {name} is static: no dynamic linker loads anything into it. Link it "
-                f'dynamically, or leave "{wanted[0]}" out'
+                f"benchmark {benchmark.name!r}: {wanted}, which takes an object that is loaded before the program, "
+                f"and {name} is static: no dynamic linker loads anything into it. Link it dynamically, or leave that "
+                "out"
             )
 
 
@@ -127,6 +141,7 @@ class MemoryRecord:
     above: int
     program: str
     maps: tuple[tuple[int, int, str, str], ...]
+    text: TextMoved = field(default_factory=TextMoved)
 
     def unproved(self, conditions: Conditions, page: int = PAGE) -> str:
         """What of the wishes its list of mappings does not show, or ""; the machine has pages of ``page`` bytes."""
@@ -146,10 +161,18 @@ class MemoryRecord:
             held = [high for low, high, rights, _ in self.maps if rights == "---p" and low <= self.filler < high]
             if moved != size or not held or held[0] < self.filler + size:
                 return f"its mappings were moved by {moved} bytes and not by {size}"
-        return ""
+        return self.text.unproved() if conditions.hugepages else ""
 
 
-class MemoryOffsets:
+@dataclass(frozen=True)
+class MemoryProof:
+    """Why an execution does not show that its memory lies as it was to, "" where it does; and what is recorded."""
+
+    problem: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class MemoryPlacement:
     """Moves what the executions of one run are to have moved; the object is compiled when the first one wants it."""
 
     def __init__(self, folder: Path) -> None:
@@ -164,73 +187,90 @@ class MemoryOffsets:
         project's path is too long for it.
         """
         conditions = command.conditions
-        if conditions.heap_offset is None and conditions.mmap_offset is None:
+        asked = _asked(conditions)
+        if not asked:
             return command
         if self._object is None:
             self._object = self._compiled()
-        record = _record_of(sandbox)
-        which = (conditions.heap_offset is not None) + 2 * (conditions.mmap_offset is not None)
+        record, programs = _record_of(sandbox), os.path.realpath(sandbox.bin)
+        if max(len(bytes(record)), len(os.fsencode(programs))) >= _LONGEST:
+            raise HostError(f"{record}: the path is too long for {asked} to move memory; move the project")
+        which = (
+            _HEAP * (conditions.heap_offset is not None)
+            + _MAPPINGS * (conditions.mmap_offset is not None)
+            + _TEXT * (conditions.hugepages is not None)
+        )
         wish = _WISH.pack(
-            _MARK.encode(), conditions.heap_offset or 0, conditions.mmap_offset or 0, which, bytes(record)
+            _MARK.encode(),
+            conditions.heap_offset or 0,
+            conditions.mmap_offset or 0,
+            which,
+            huge_page_bytes() or 0,
+            bytes(record),
+            os.fsencode(programs),
         )
         begin = self._object.index(_MARK.encode())
-        if len(bytes(record)) >= _LONGEST:
-            raise HostError(f"{record}: the path is too long for run.randomise to move memory; move the project")
-        path = sandbox.bin.with_name("memory-offsets.so")
+        path = sandbox.bin.with_name("memory-placement.so")
         path.write_bytes(self._object[:begin] + wish + self._object[begin + _WISH.size :])
         others = command.env.get(PRELOAD, "")
         return replace(command, env={**command.env, PRELOAD: f"{path}:{others}" if others else str(path)})
 
-    def unproved(self, command: Command, outcome: Outcome, sandbox: Sandbox, artefact: Path | None) -> str:
-        """Why an execution does not show that its memory was moved as drawn, or "" where it does, or need not.
+    def proof(self, command: Command, outcome: Outcome, sandbox: Sandbox, artefact: Path | None) -> MemoryProof:
+        """Whether an execution shows that its memory was moved as drawn and set, where it was to be.
 
         The ``artefact`` must be among what it started, where its command names one.
         """
         conditions = command.conditions
-        if outcome.status == "start" or (conditions.heap_offset is None and conditions.mmap_offset is None):
-            return ""
-        both = ((HEAP_OFFSET, conditions.heap_offset), (MMAP_OFFSET, conditions.mmap_offset))
-        what = "run.randomise: " + " and ".join(name for name, offset in both if offset is not None)
+        asked = _asked(conditions)
+        if outcome.status == "start" or not asked:
+            return MemoryProof()
         try:
             records = [record for path in _records_of(sandbox) for record in _read(path)]
         except (OSError, NoMeasurement) as error:
-            return f"{what}: the list of its mappings cannot be read: {error}"
+            return MemoryProof(f"{asked}: the list of its mappings cannot be read: {error}")
         if not any(record.pid == outcome.pid for record in records):
-            return (
-                f"{what}: {command.argv[0]} loaded no object before itself, so nothing was moved; it is static, or "
+            return MemoryProof(
+                f"{asked}: {command.argv[0]} loaded no object before itself, so nothing was moved; it is static, or "
                 "runs with rights of its own (set-user-ID)"
             )
-        if (
-            artefact is not None
-            and _is_elf(artefact)
-            and not any(record.program == plain(os.path.realpath(artefact)) for record in records)
-        ):
-            return (
-                f"{what}: {artefact.name} was not seen to load anything before itself, so it was not moved; the "
-                f"command may take {PRELOAD} away from it (env -i), or not execute it at all"
-            )
+        if artefact is not None and _is_elf(artefact):
+            name = plain(os.path.realpath(artefact))
+            own = [record for record in records if record.program == name]
+            if not own:
+                return MemoryProof(
+                    f"{asked}: {artefact.name} was not seen to load anything before itself, so it was not moved; the "
+                    f"command may take {PRELOAD} away from it (env -i), or not execute it at all"
+                )
+            if conditions.hugepages and any(name not in record.text.names() for record in own):
+                return MemoryProof(f"{asked}: no text of {artefact.name} was found in its list of mappings")
         for record in records:
             if problem := record.unproved(conditions, page_bytes()):
-                return f"{what}: process {record.pid} ({record.program}): {problem}"
-        return ""
+                return MemoryProof(f"{asked}: process {record.pid} ({record.program}): {problem}")
+        huge = {name: size for record in records for name, size in record.text.sizes().items()}
+        return MemoryProof(facts={TEXT_ON_HUGE_PAGES: huge} if conditions.hugepages else {})
 
     def _compiled(self) -> bytes:
-        compiler = find_tool(_COMPILERS, path=os.environ.get("PATH", ""), purpose="a C compiler for run.randomise")
+        compiler = find_tool(
+            _COMPILERS, path=os.environ.get("PATH", ""), purpose="a C compiler for run.randomise or run.hugepages"
+        )
         make_folder(self._folder)
-        source, target = self._folder / "memory-offsets.c", self._folder / "memory-offsets.so"
-        source.write_text(render("memory-offsets.c.j2", mark=_MARK, longest=_LONGEST))
+        source, target = self._folder / "memory-placement.c", self._folder / "memory-placement.so"
+        source.write_text(render("memory-placement.c.j2", mark=_MARK, longest=_LONGEST))
         argv: Sequence[str] = [str(compiler), *_FLAGS, "-o", str(target), str(source)]
         done = SubprocessRunner().run(argv, cwd=self._folder, env=os.environ)
         if done.returncode:
-            raise HostError(
-                f"run.randomise moves memory by an object that {compiler} does not compile: {done.text().strip()}"
-            )
+            raise HostError(f"memory is moved by an object that {compiler} does not compile: {done.text().strip()}")
         compiled = target.read_bytes()
         if compiled.count(_MARK.encode()) != 1:
-            raise HostError(
-                f"run.randomise moves memory by an object that {compiler} compiles to one with no room in it"
-            )
+            raise HostError(f"memory is moved by an object that {compiler} compiles to one with no room in it")
         return compiled
+
+
+def _asked(conditions: Conditions) -> str:
+    """What of the configuration wants memory moved in this execution, "" for nothing."""
+    both = ((HEAP_OFFSET, conditions.heap_offset), (MMAP_OFFSET, conditions.mmap_offset))
+    drawn = " and ".join(name for name, offset in both if offset is not None)
+    return " and ".join([*([f"run.randomise: {drawn}"] if drawn else []), *([SETTING] if conditions.hugepages else [])])
 
 
 def _record_of(sandbox: Sandbox) -> Path:
@@ -266,17 +306,17 @@ def read_records(data: bytes) -> list[MemoryRecord]:
 
 
 def _record(parts: Sequence[bytes]) -> MemoryRecord:
-    if not all(_NUMBER.fullmatch(part) for part in parts[:_NUMBERS]):
+    if not all(_NUMBER.fullmatch(part) for part in parts[_NUMBERS]):
         raise NoMeasurement("a record has something else where addresses should be")
-    numbers = [int(part, 16) for part in parts[:_NUMBERS]]
-    pid, heap_before, heap_after, probe_before, probe_after, filler, above = numbers
-    found = [_LINE.fullmatch(line) for line in parts[_NUMBERS + 1].splitlines()]
+    pid, heap_before, heap_after, probe_before, probe_after, filler, above = (int(part, 16) for part in parts[_NUMBERS])
+    found = [_LINE.fullmatch(line) for line in parts[_MAPS].splitlines()]
     return MemoryRecord(
         pid,
         (heap_before, heap_after),
         (probe_before, probe_after),
         filler,
         above,
-        plain(parts[_NUMBERS].decode("utf-8", "backslashreplace")),
+        plain(parts[_PROGRAM].decode("utf-8", "backslashreplace")),
         tuple((int(m[1], 16), int(m[2], 16), m[3].decode(), m[4].decode("utf-8", "replace")) for m in found if m),
+        read_text_moved(parts[0], parts[_HUGE]),
     )

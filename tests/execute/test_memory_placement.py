@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-import shutil
 import subprocess
 
 import pytest
 
-from executekit import Project
-from fakes import make_binary, make_config
+from executekit import Kept, Project, compiled
+from fakes import make_config
 from layoutrand.config.conditions import HEAP_STEP, MAX_MEMORY_OFFSET, PAGE, Conditions
 from layoutrand.errors import FeatureUnsupported, ToolNotFound
 from layoutrand.execute.measure import measure
-from layoutrand.execute.memory_offsets import MemoryRecord, draw_heap_offset, draw_mmap_offset
-from layoutrand.platform.disk import sha256_file
-from workshop import not_installed
+from layoutrand.execute.memory_placement import MemoryRecord, draw_heap_offset, draw_mmap_offset
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 BOTH = 'randomise = ["heap-offset", "mmap-offset"]\naslr = "off"'
@@ -36,35 +32,6 @@ int main(void)
 @pytest.fixture
 def project(tmp_path):
     return Project(tmp_path)
-
-
-def compiled(project, source, *flags, compiler="gcc", layouts=(1, 2, 3)):
-    """A program of this source, once for each layout, with bytes of its own behind."""
-    if shutil.which(compiler) is None:
-        pytest.skip(not_installed(compiler, "musl-tools" if compiler == "musl-gcc" else compiler))
-    program = project.root / "program"
-    subprocess.run([compiler, "-x", "c", "-", "-o", program, *flags], input=source.encode(), check=True)
-    binaries = []
-    for layout in layouts:
-        binary = make_binary(project.root / "cache", "a", layout, "")
-        shutil.copy(program, binary.path)
-        with binary.path.open("ab") as file:
-            file.write(str(layout).encode())
-        binaries.append(dataclasses.replace(binary, sha256=sha256_file(binary.path)))
-    return binaries
-
-
-class Kept:
-    """Measures, and keeps what was printed."""
-
-    def __init__(self):
-        self.commands, self.printed = [], []
-
-    def __call__(self, command):
-        outcome = measure(command)
-        self.commands.append(command)
-        self.printed.append(command.stdout.read_text())
-        return outcome
 
 
 def test_offsets_are_pinned_for_ever():
