@@ -9,12 +9,15 @@ from itertools import chain
 from statistics import fmean
 from typing import Final
 
+import numpy as np
+
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import reads_output
 from layoutrand.model import IDENTITY, STOCK, BinaryName, Execution, LayoutName
 from layoutrand.text.digits import MEASURABLE, is_measurable
+from layoutrand.text.measurable_columns import are_measurable
 
 Executions = tuple[tuple[float, ...], ...]
 """Measurements of one binary: (execution, iteration), warm-up left out."""
@@ -53,7 +56,11 @@ class Sample:
 
     def __post_init__(self) -> None:
         """Raise `AnalysisError` for a value that nothing can be computed with."""
-        for name, executions in (*self.binaries, *self.controls.items()):
+        everything = [*self.binaries, *self.controls.items()]
+        values = chain.from_iterable(chain.from_iterable(executions for _, executions in everything))
+        if are_measurable(np.fromiter(values, np.float64)).all():  # at once: there may be millions
+            return
+        for name, executions in everything:
             for value in chain.from_iterable(executions):
                 if not is_measurable(value):
                     where = f"system {self.system}, benchmark {self.benchmark}, {self.metric}, {name}"

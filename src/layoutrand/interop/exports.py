@@ -16,7 +16,8 @@ from layoutrand.errors import UsageError
 from layoutrand.instruments.known import is_elapsed
 from layoutrand.interop.imported import Imported, ImportedNumber
 from layoutrand.interop.pyperf import SEED_KEY
-from layoutrand.interop.table import COLUMNS, OK, SCHEMA
+from layoutrand.interop.table import COLUMNS, SCHEMA
+from layoutrand.interop.table_kinds import OK
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.text import csv_cells
 from layoutrand.text.csv_cells import cell

@@ -22,6 +22,7 @@ from layoutrand.interop import (
     table,
 )
 from layoutrand.interop.imported import Imported, read_json, refuse_impossible
+from layoutrand.interop.imported_numbers import numbers_of
 from layoutrand.text.foreign_fields import unreadable
 
 _Of = tuple[Callable[[Any], bool], Callable[[Any, str], Imported]]
@@ -71,9 +72,10 @@ def parse(text: str, source: str, format_name: str | None) -> tuple[str, Importe
         content = JSON_FORMATS[name][1](read_json(text, source), source)
     else:
         content = TEXT_FORMATS[name][1](text, source)
-    for row in content.rows:  # where lines are known, they were told before
-        if row.value > 0:  # and the words for one of millions take longer than to read it
-            continue
+    numbers = numbers_of(content.rows)
+    wrong = numbers.first_impossible()  # where lines are known, it was told before
+    if wrong is not None:
+        row = numbers[wrong]
         what = f"{row.metric} of {row.benchmark}, execution {row.execution}, iteration {row.iteration},"
         refuse_impossible(row.value, row.unit, row.metric, source, what)
     return name, content

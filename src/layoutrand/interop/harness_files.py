@@ -37,7 +37,7 @@ def recognise_catch2(text: str) -> bool:
 
 def recognise_libtest(text: str) -> bool:
     """Whether it has lines as Rust's libtest prints for benches."""
-    return _reads(libtest.cases_of, text)
+    return "/iter" in text and _reads(libtest.cases_of, text)
 
 
 def recognise_divan(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -80,7 +80,7 @@ class FailedRun:
 class Imported:
     """All that a file holds; ``remarks`` say what of it was left out or has to be known about it."""
 
-    rows: tuple[ImportedNumber, ...]
+    rows: Sequence[ImportedNumber]
     failures: tuple[FailedRun, ...] = ()
     remarks: tuple[AnyWarning, ...] = ()
 
@@ -91,12 +91,20 @@ def in_base_unit(value: float, unit: str) -> tuple[float, str]:
     >>> in_base_unit(250, "ms")
     (0.25, 's')
     """
+    divisor, factor, base = to_base_unit(unit)
+    return value / divisor * factor, base
+
+
+def to_base_unit(unit: str) -> tuple[float, float, str]:
+    """What to divide by, what to multiply with, one of which is 1, and the unit that a number is in then.
+
+    Dividing by a power of ten rounds once; multiplying by its inverse, which has no exact form, twice.
+    """
     for base, factors in _UNITS.items():
         if unit in factors:
-            factor = factors[unit]
-            # Dividing by a power of ten rounds once; multiplying by its inverse, which has no exact form, twice.
-            return (value / round(1 / factor) if factor < 1 else value * factor), base
-    return value, unit
+            factor = float(factors[unit])
+            return (float(round(1 / factor)), 1.0, base) if factor < 1 else (1.0, factor, base)
+    return 1.0, 1.0, unit
 
 
 def refuse_impossible(value: float, unit: str, metric: str, source: str, what: str, *, line: int | None = None) -> None:
@@ -105,13 +113,23 @@ def refuse_impossible(value: float, unit: str, metric: str, source: str, what: s
     No time and no size is negative; and nothing takes no time at all from its start to its end, though it may take no
     CPU time that a clock can see.
     """
+    if not is_impossible(value, unit, metric):
+        return
     if math.isnan(value):
         raise unreadable(source, f"{what} is no number", line=line)
-    if value < 0 and unit in _UNITS:
+    if value < 0:
         kind = "time" if unit == "s" else "size"
         raise unreadable(source, f"{what} is {value:g} {unit}, and no {kind} is negative", line=line)
-    if value == 0 and unit == "s" and (is_elapsed(metric) or metric in _FROM_START_TO_END):
-        raise unreadable(source, f"{what} is 0 s, and nothing is executed in no time", line=line)
+    raise unreadable(source, f"{what} is 0 s, and nothing is executed in no time", line=line)
+
+
+def is_impossible(value: float, unit: str, metric: str) -> bool:
+    """Whether a number in its base unit cannot have been measured."""
+    if value < 0:
+        return unit in _UNITS
+    if value == 0:
+        return unit == "s" and (is_elapsed(metric) or metric in _FROM_START_TO_END)
+    return math.isnan(value)
 
 
 def read_json(text: str, source: str) -> Any:

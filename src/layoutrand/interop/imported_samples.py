@@ -2,73 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+import numpy as np
 
 from layoutrand.analysis.sample import Executions, Sample
 from layoutrand.config.metric import Better
 from layoutrand.errors import UsageError
+from layoutrand.interop.column_cells import IntArray
 from layoutrand.interop.import_spec import layout_of
-from layoutrand.interop.imported import ImportedNumber
+from layoutrand.interop.imported_numbers import Numbers, together
 from layoutrand.interop.interop_warnings import OnlyWarmup, SingleBinaries
 from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
-from layoutrand.text.digits import MEASURABLE, is_measurable
+from layoutrand.text.digits import MEASURABLE
+from layoutrand.text.measurable_columns import are_measurable
 from layoutrand.warning import AnyWarning
 
 UNNAMED: Final = "unnamed"
 """What the one binary of a file is called that knows nothing of binaries."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileRow:
-    """A row, and the number of the file it is from: executions of two files are different ones."""
-
-    file: int
-    row: ImportedNumber
-
-
 _Key = tuple[str, str, str, str]
-_Places = dict[tuple[int, int], list[tuple[int, ImportedNumber]]]
 _Unit = tuple[str, Better]
 
 
 def samples(
-    items: Sequence[FileRow], systems: Sequence[str], benchmarks: Sequence[str], warmup: int
+    files: Sequence[Numbers], systems: Sequence[str], benchmarks: Sequence[str], warmup: int
 ) -> tuple[tuple[Sample, ...], list[AnyWarning]]:
-    """The samples in the order of benchmarks and systems, and warnings.
+    """The samples in the order of benchmarks and systems, and warnings; executions of two files are different ones.
 
     A benchmark's primary metric is the first that there is of it.  Iterations flagged as warm-up are left out, and so
     are the first ``warmup`` of each execution.  Raises `UsageError` where units or directions of one metric differ, or
     a value cannot be analysed.
     """
-    table: dict[_Key, dict[str, _Places]] = {}
-    units: dict[tuple[str, str, str], _Unit] = {}
+    numbers, file = together(files)
+    units = _units(numbers)
     primary: dict[str, tuple[str, str]] = {}
-    series: dict[tuple[str, ...], _Places] = {}  # where the rows of one binary go
-    for item in items:
-        row = item.row
-        if not is_measurable(row.value):
-            where = f"{row.system}, {row.benchmark}, {row.metric}"
-            raise UsageError(f"{where}: a value is {row.value:g} in its base unit; {MEASURABLE}")
-        alike = (row.system, row.benchmark, row.instrument, row.metric, row.binary, row.unit, row.better)
-        places = series.get(alike)
-        if places is None:
-            metric = (row.benchmark, row.instrument, row.metric)
-            unit = units.setdefault(metric, (row.unit, row.better))
-            if unit != (row.unit, row.better):
-                raise UsageError(
-                    f"{row.benchmark}, {row.metric}: measured in {_shown(unit)} here, in "
-                    f"{_shown((row.unit, row.better))} there; one metric has one unit"
-                )
-            primary.setdefault(row.benchmark, metric[1:])
-            places = table.setdefault((row.system, *metric), {}).setdefault(row.binary, {})
-            series[alike] = places
-        run = places.get((item.file, row.execution))
-        if run is None:
-            places[item.file, row.execution] = [(row.iteration, row)]
-        else:
-            run.append((row.iteration, row))
+    groups: dict[tuple[_Key, str], int] = {}
+    group = []
+    for kind in numbers.kinds:
+        primary.setdefault(kind.benchmark, (kind.instrument, kind.metric))
+        key = (kind.system, kind.benchmark, kind.instrument, kind.metric)
+        group.append(groups.setdefault((key, kind.binary), len(groups)))
+    table: dict[_Key, dict[str, _Runs]] = {}
+    for (key, binary), runs in zip(groups, _runs(numbers, file, np.array(group, np.int64), warmup), strict=True):
+        table.setdefault(key, {})[binary] = runs
 
     def place(key: _Key) -> tuple[int, int, bool, str, str]:
         system, benchmark, instrument, metric = key
@@ -78,34 +59,110 @@ def samples(
     found = []
     warnings: list[AnyWarning] = []
     for key in sorted(table, key=place):
-        sample = _sample(key, table[key], units[key[1:]], warmup, is_primary=key[2:] == primary[key[1]])
+        sample = _sample(key, table[key], units[key[1:]], is_primary=key[2:] == primary[key[1]])
         found.append(sample)
         if sample.is_primary:
             warnings += _warnings(sample, table[key])
     return tuple(found), [*warnings, *_single(found)]
 
 
+def _units(numbers: Numbers) -> dict[tuple[str, str, str], _Unit]:
+    """The unit and the direction of each metric; raises `UsageError` as `samples` does, for what comes first."""
+    units: dict[tuple[str, str, str], _Unit] = {}
+    unlike: list[tuple[int, str]] = []
+    for kind, row in zip(numbers.kinds, numbers.first_of_kinds().tolist(), strict=True):
+        unit = units.setdefault((kind.benchmark, kind.instrument, kind.metric), (kind.unit, kind.better))
+        if unit != (kind.unit, kind.better):
+            unlike.append(
+                (
+                    row,
+                    f"{kind.benchmark}, {kind.metric}: measured in {_shown(unit)} here, in "
+                    f"{_shown((kind.unit, kind.better))} there; one metric has one unit",
+                )
+            )
+            break
+    wrong = np.flatnonzero(~are_measurable(numbers.values))
+    if wrong.size and (not unlike or wrong[0] <= unlike[0][0]):
+        row = numbers[int(wrong[0])]
+        where = f"{row.system}, {row.benchmark}, {row.metric}"
+        raise UsageError(f"{where}: a value is {row.value:g} in its base unit; {MEASURABLE}")
+    if unlike:
+        raise UsageError(unlike[0][1])
+    return units
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """The executions of a binary: the iterations of those that have any, the node of each, how many there were."""
+
+    executions: Executions
+    nodes: tuple[str, ...]
+    n_all: int
+
+
+def _runs(numbers: Numbers, file: IntArray, group: IntArray, warmup: int) -> Iterator[_Runs]:
+    """Those of each group of kinds (``group`` has the number of each kind's), in order, by file and execution."""
+    of_row = group[numbers.kind]
+    columns = (of_row, file, numbers.executions, numbers.iterations)
+    order = np.lexsort(columns[::-1])  # rows that are the same in all stay in their order
+    new = np.zeros(order.size, np.bool_)
+    new[:1] = True
+    for column in columns[:-1]:
+        ordered = column[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    run = np.cumsum(new) - 1
+    starts = np.flatnonzero(new)
+    kept = np.arange(order.size) - starts[run] >= warmup
+    kept &= ~numbers.of_each_kind([kind.warmup for kind in numbers.kinds])[order]
+    lengths = np.bincount(run[kept], minlength=starts.size)
+    values = numbers.values[order][kept].tolist()
+    nodes = _nodes(numbers, np.minimum.reduceat(order, starts)) if starts.size else []
+    ends = np.cumsum(np.bincount(of_row[order[starts]], minlength=int(group.max(initial=-1)) + 1)).tolist()
+    bounds = np.concatenate(([0], np.cumsum(lengths)))[[0, *ends]].tolist()
+    done = 0
+    for end, first, last in zip(ends, bounds, bounds[1:], strict=False):
+        own = lengths[done:end]
+        counted = own[own > 0]
+        of_runs = tuple(itertools.compress(nodes[done:end], own.tolist())) if nodes else ("",) * counted.size
+        yield _Runs(_divided(values[first:last], counted), of_runs, end - done)
+        done = end
+
+
+def _nodes(numbers: Numbers, rows: IntArray) -> list[str]:
+    """The node of each of these rows; nothing where none is known."""
+    of_kinds = [kind.node for kind in numbers.kinds]
+    return [of_kinds[kind] for kind in numbers.kind[rows].tolist()] if any(of_kinds) else []
+
+
+def _divided(values: list[float], lengths: IntArray) -> Executions:
+    """The values of executions, of which each has so many."""
+    if not lengths.size:
+        return ()
+    if (lengths == lengths[0]).all():
+        return tuple(zip(*[iter(values)] * int(lengths[0]), strict=True))
+    ends = np.cumsum(lengths).tolist()
+    return tuple(tuple(values[end - length : end]) for end, length in zip(ends, lengths.tolist(), strict=True))
+
+
 def _shown(unit: _Unit) -> str:
     return f"{unit[0] or 'no unit'} ({unit[1]} is better)"
 
 
-def _sample(key: _Key, table: Mapping[str, _Places], unit: _Unit, warmup: int, *, is_primary: bool) -> Sample:
+def _sample(key: _Key, table: Mapping[str, _Runs], unit: _Unit, *, is_primary: bool) -> Sample:
     binaries: dict[BinaryName, Executions] = {}
     controls: dict[LayoutName, Executions] = {}
     nodes: dict[BinaryName, tuple[str, ...]] = {}
-    for name, places in table.items():
-        counted = {place: values for place in sorted(places) if (values := _iterations(places[place], warmup))}
-        kept, executions = list(counted), tuple(counted.values())
-        if not executions:
+    for name, runs in table.items():
+        if not runs.executions:
             continue
         layout = layout_of(name) if name else UNNAMED
-        nodes[layout] = nodes.get(layout, ()) + tuple(places[place][0][1].node for place in kept)
+        nodes[layout] = nodes.get(layout, ()) + runs.nodes
         if name == STOCK:
-            controls[STOCK] = executions
+            controls[STOCK] = runs.executions
         elif name == IDENTITY:
-            controls[IDENTITY] = executions
+            controls[IDENTITY] = runs.executions
         else:
-            binaries[layout] = binaries.get(layout, ()) + executions
+            binaries[layout] = binaries.get(layout, ()) + runs.executions
     system, benchmark, instrument, metric = key
     return Sample(
         system=system,
@@ -121,21 +178,13 @@ def _sample(key: _Key, table: Mapping[str, _Places], unit: _Unit, warmup: int, *
     )
 
 
-def _iterations(run: Sequence[tuple[int, ImportedNumber]], warmup: int) -> tuple[float, ...]:
-    if len(run) == 1 and not warmup:
-        row = run[0][1]
-        return () if row.warmup else (row.value,)
-    ordered = sorted(run, key=lambda pair: pair[0])
-    return tuple(row.value for _, row in ordered[warmup:] if not row.warmup)
-
-
 def _seeds_first(name: BinaryName) -> tuple[bool, int, str]:
     return (False, name, "") if isinstance(name, int) else (True, 0, name)
 
 
-def _warnings(sample: Sample, table: Mapping[str, _Places]) -> list[OnlyWarmup]:
+def _warnings(sample: Sample, table: Mapping[str, _Runs]) -> list[OnlyWarmup]:
     counted = sum(len(runs) for _, runs in sample.binaries) + sum(len(runs) for runs in sample.controls.values())
-    lost = sum(len(places) for places in table.values()) - counted
+    lost = sum(runs.n_all for runs in table.values()) - counted
     return [OnlyWarmup(sample.system, sample.benchmark, lost)] if lost else []
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from operator import attrgetter
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
 from layoutrand.analysis.selection import Selection, Source
 from layoutrand.config.config import choose
@@ -20,12 +19,14 @@ from layoutrand.interop.alike import check_alike
 from layoutrand.interop.formats import parse
 from layoutrand.interop.import_spec import EVERY, Wanted, layout_of, parse_import
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
-from layoutrand.interop.imported_samples import UNNAMED, FileRow, samples
+from layoutrand.interop.imported_numbers import Numbers, numbers_of
+from layoutrand.interop.imported_samples import UNNAMED, samples
 from layoutrand.interop.interop_warnings import FileRemark, SameNumbers
 from layoutrand.model import Execution, Experiment
 from layoutrand.platform import foreign
 from layoutrand.platform.disk import readable
 from layoutrand.text.foreign_fields import plain
+from layoutrand.warning import AnyWarning
 
 NamesAre = Literal["benchmarks", "systems"]
 _NOWHERE: Final = Experiment(project="", protocol=0, policy="", randomise="", host="", hostname="")
@@ -48,12 +49,6 @@ class ImportQuestion:
     benchmarks: Sequence[str]
 
 
-_WITHOUT_NAMES: Final = attrgetter(
-    *(each.name for each in fields(ImportedNumber) if each.name not in {"system", "binary"})
-)
-"""What of a row is measured, and not what it is called."""
-
-
 @dataclass(frozen=True)
 class _File:
     """One file as read: what was wanted of it, its name for people, and what is in it under final names."""
@@ -61,23 +56,30 @@ class _File:
     wanted: Wanted
     shown: str
     format: str
-    content: Imported
+    numbers: Numbers
+    failures: tuple[FailedRun, ...]
+    remarks: tuple[AnyWarning, ...]
+
+    @property
+    def kinds(self) -> list[ImportedNumber | FailedRun]:
+        """One of each kind of what it holds."""
+        return [*self.numbers.kinds, *self.failures]
 
 
 def import_selection(question: ImportQuestion) -> Selection:
     """Read all files; raises `UsageError` where one cannot be read, or where it is not clear what is of what."""
     files = [_read(wanted, question) for wanted in _wanted(question.files)]
     _check_binaries(files)
-    rows = [FileRow(number, row) for number, file in enumerate(files) for row in file.content.rows]
-    failures = [(file, failure) for file in files for failure in file.content.failures]
-    everything: list[ImportedNumber | FailedRun] = [*(item.row for item in rows), *(failure for _, failure in failures)]
+    failures = [(file, failure) for file in files for failure in file.failures]
+    kinds = [kind for file in files for kind in file.numbers.kinds]
+    everything: list[ImportedNumber | FailedRun] = [*kinds, *(failure for _, failure in failures)]
     known = list(dict.fromkeys(item.system for item in everything))
     systems = choose("system", match_names("system", list(question.systems), known), known)
     benchmarks = choose(
         "benchmark", list(question.benchmarks), list(dict.fromkeys(item.benchmark for item in everything))
     )
-    kept = [item for item in rows if item.row.system in systems and item.row.benchmark in benchmarks]
-    check_alike((files[item.file].shown, item.row) for item in kept)
+    kept = [_of_these(file.numbers, systems, benchmarks) for file in files]
+    check_alike((file.shown, kind) for file, own in zip(files, kept, strict=True) for kind in own.kinds)
     found, warnings = samples(kept, systems, benchmarks, question.warmup)
     return Selection(
         experiment=_NOWHERE,
@@ -90,12 +92,17 @@ def import_selection(question: ImportQuestion) -> Selection:
         ),
         build_failures=(),
         warnings=(
-            *(FileRemark(file.shown, remark) for file in files for remark in file.content.remarks),
+            *(FileRemark(file.shown, remark) for file in files for remark in file.remarks),
             *_copies(files),
             *warnings,
         ),
         sources=tuple(_source(file) for file in files),
     )
+
+
+def _of_these(numbers: Numbers, systems: Sequence[str], benchmarks: Sequence[str]) -> Numbers:
+    asked = [kind.system in systems and kind.benchmark in benchmarks for kind in numbers.kinds]
+    return numbers if all(asked) else numbers.chosen(numbers.of_each_kind(asked))
 
 
 def _wanted(texts: Sequence[str]) -> list[Wanted]:
@@ -127,12 +134,14 @@ def _read(wanted: Wanted, question: ImportQuestion) -> _File:
     name, content = parse(text, shown, question.format_name)
     if not content.rows and not content.failures:
         raise UsageError(f"{shown} holds no measurement")
-    return _File(wanted, shown, name, _named(content, wanted, shown, question.names_are))
+    numbers, failures = _named(content, wanted, shown, question.names_are)
+    return _File(wanted, shown, name, numbers, failures, content.remarks)
 
 
-def _named(content: Imported, wanted: Wanted, shown: str, names_are: NamesAre) -> Imported:
+def _named(content: Imported, wanted: Wanted, shown: str, names_are: NamesAre) -> tuple[Numbers, tuple[FailedRun, ...]]:
     """Systems and binaries under their final names."""
-    everything: list[ImportedNumber | FailedRun] = [*content.rows, *content.failures]
+    numbers = numbers_of(content.rows)
+    everything: list[ImportedNumber | FailedRun] = [*numbers.kinds, *content.failures]
     own = sorted({item.system for item in everything if item.system})
     if names_are == "systems" and own:
         raise UsageError(f"{shown} names its systems itself ({', '.join(own)}); leave out --names-are")
@@ -142,37 +151,17 @@ def _named(content: Imported, wanted: Wanted, shown: str, names_are: NamesAre) -
         raise UsageError(f"{shown} says itself which seed each number is of; give it none")
     given = wanted.name if wanted.name is not None else _stem(shown)
 
-    known: dict[tuple[str, ...], tuple[str, str, str]] = {}
-
-    def final(item: ImportedNumber | FailedRun) -> tuple[str, str, str]:
-        fingerprint = item.fingerprint[:16] if isinstance(item, ImportedNumber) else ""
-        key = (item.system, item.benchmark, item.variant, item.binary, fingerprint)
-        if key not in known:  # of the rows of a file many have the same
-            known[key] = named(item, fingerprint)
-        return known[key]
-
-    def named(item: ImportedNumber | FailedRun, fingerprint: str) -> tuple[str, str, str]:
+    def named(item: ImportedNumber | FailedRun, fingerprint: str) -> dict[str, Any]:
         system = given if wanted.name is not None else item.system or given
         benchmark = item.benchmark
         if names_are == "systems":
             system, benchmark = item.benchmark, given
         system = f"{system}-{item.variant}" if item.variant else system
         binary = wanted.seed if wanted.seed is not None else item.binary or fingerprint
-        return plain(system), plain(benchmark), plain(binary)
+        return {"system": plain(system), "benchmark": plain(benchmark), "binary": plain(binary)}
 
-    rows = []
-    for row in content.rows:
-        names = final(row)
-        if names == (row.system, row.benchmark, row.binary):
-            rows.append(row)
-            continue
-        system, benchmark, binary = names
-        rows.append(replace(row, system=system, benchmark=benchmark, binary=binary))
-    failures = []
-    for failure in content.failures:
-        system, benchmark, binary = final(failure)
-        failures.append(replace(failure, system=system, benchmark=benchmark, binary=binary))
-    return Imported(tuple(rows), tuple(failures), content.remarks)
+    kinds = [replace(kind, **named(kind, kind.fingerprint[:16])) for kind in numbers.kinds]
+    return numbers.under(kinds), tuple(replace(failure, **named(failure, "")) for failure in content.failures)
 
 
 def _stem(shown: str) -> str:
@@ -185,7 +174,7 @@ def _check_binaries(files: Sequence[_File]) -> None:
     """Raise `UsageError` where files leave open which binary they are of, or where two binaries are one."""
     found: dict[tuple[str, str], tuple[_File, str]] = {}
     for file in files:
-        for system, benchmark, binary in dict.fromkeys((r.system, r.benchmark, r.binary) for r in file.content.rows):
+        for system, benchmark, binary in dict.fromkeys((r.system, r.benchmark, r.binary) for r in file.numbers.kinds):
             first, other = found.setdefault((system, benchmark), (file, binary))
             if not (binary and other) and (first is not file or binary != other):
                 where = first.shown if first is file else f"{first.shown} and {file.shown}"
@@ -195,15 +184,17 @@ def _check_binaries(files: Sequence[_File]) -> None:
                     f"--import '{system}:SEED=FILE' with a seed or name for each binary (the same one for files of "
                     "one binary), or different names for different systems"
                 )
-    _check_fingerprints(row for file in files for row in file.content.rows if row.fingerprint)
+    _check_fingerprints(kind for file in files for kind in file.numbers.kinds if kind.fingerprint)
 
 
 def _copies(files: Sequence[_File]) -> list[SameNumbers]:
     """A warning where files hold the same numbers: right for counts that never vary, wrong for times."""
     contents: dict[tuple[object, ...], _File] = {}
     for file in files if len(files) > 1 else ():
-        measured = tuple(map(_WITHOUT_NAMES, file.content.rows))
-        if measured and (other := contents.setdefault(measured, file)) is not file:
+        nameless = file.numbers.under([replace(kind, system="", binary="") for kind in file.numbers.kinds])
+        columns = (nameless.kind, nameless.values + 0.0, nameless.executions, nameless.iterations)  # -0.0 is 0.0
+        measured = (nameless.kinds, *(column.tobytes() for column in columns))
+        if len(nameless) and (other := contents.setdefault(measured, file)) is not file:
             return [SameNumbers(other.shown, file.shown)]
     return []
 
@@ -221,8 +212,7 @@ def _check_fingerprints(rows: Iterable[ImportedNumber]) -> None:
 
 
 def _source(file: _File) -> Source:
-    everything: list[ImportedNumber | FailedRun] = [*file.content.rows, *file.content.failures]
-    systems = dict.fromkeys(item.system for item in everything)
+    systems = dict.fromkeys(item.system for item in file.kinds)
     binary = None if file.wanted.seed is None else layout_of(file.wanted.seed)
     return Source(file.shown, file.format, tuple(systems), binary)
 

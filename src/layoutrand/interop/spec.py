@@ -31,7 +31,7 @@ _NOT_RUN: Final = "NR"
 
 def recognise_rsf(text: str) -> bool:
     """Whether it is a SPEC CPU raw file."""
-    return _ANY_RSF.search(text) is not None
+    return "spec.cpu20" in text and _ANY_RSF.search(text) is not None
 
 
 def recognise_csv(text: str) -> bool:

@@ -35,7 +35,7 @@ _OTHER_INPUT: Final = "not ref"
 
 def recognise(text: str) -> bool:
     """Whether it is a report of SPEC CPU, or the table of one."""
-    return _ANY_HEADER.search(text) is not None
+    return "Run Time" in text and _ANY_HEADER.search(text) is not None
 
 
 @dataclass(frozen=True)

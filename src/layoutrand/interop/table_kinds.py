@@ -1,0 +1,152 @@
+"""What rows of a table share that differ in value, execution and iteration alone: a table has few such kinds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, get_args
+
+from layoutrand.config.metric import Better
+from layoutrand.interop.imported import (
+    PROGRAM_ITSELF,
+    FailedRun,
+    ImportedNumber,
+    is_impossible,
+    refuse_impossible,
+    to_base_unit,
+)
+from layoutrand.text.digits import MEASURABLE, is_measurable
+from layoutrand.text.foreign_fields import excerpt, parse_number, plain, unreadable
+
+OK: Final = "ok"
+NO_BENCHMARK: Final = "benchmark"
+NO_METRIC: Final = "value"
+OF_EACH_ROW: Final = frozenset({"value", "execution", "iteration"})
+"""Columns that have another cell in each row."""
+
+_FLAGS: Final = {"": False, "0": False, "false": False, "no": False, "1": True, "true": True, "yes": True}
+
+
+@dataclass(frozen=True, slots=True)
+class RowKind:
+    """One of them.
+
+    ``number`` is what its numbers have in common, ``measured`` what is measured in them: rows of one binary in several
+    units, or on several nodes, have the same.  ``divisor`` and ``factor`` bring values to the unit of ``number``.
+    ``problem`` is what is wrong with it, or empty.
+    """
+
+    number: ImportedNumber
+    measured: int
+    divisor: float
+    factor: float
+    status: str
+    reason: str
+    problem: str
+
+    @property
+    def failed(self) -> bool:
+        """Whether they have no values."""
+        return self.status != OK
+
+    def is_impossible(self, value: float) -> bool:
+        """Whether none of them can have this value in its base unit."""
+        return is_impossible(value, self.number.unit, self.number.metric)
+
+    def value_of(self, text: str, where: str, line: int | None) -> float:
+        """The value of one of them in its base unit, NaN for one that failed; raises `UnreadableResults`."""
+        if self.failed:
+            if text:
+                raise unreadable(where, f"status is {self.status!r}, so value must be empty", line=line)
+            return math.nan
+        value = parse_number(text, where, "value", line=line) / self.divisor * self.factor
+        if not is_measurable(value):
+            size = "large" if abs(value) > 1 else "small"
+            raise unreadable(where, f"value is too {size} in its base unit: {MEASURABLE}", line=line)
+        refuse_impossible(value, self.number.unit, self.number.metric, where, "value", line=line)
+        return value
+
+    def failed_run(self, execution: int) -> FailedRun:
+        """One of them that failed."""
+        return FailedRun(
+            benchmark=self.number.benchmark,
+            status=plain(self.status),
+            reason=plain(self.reason),
+            execution=execution,
+            system=self.number.system,
+            binary=self.number.binary,
+            instrument=self.number.instrument,
+            node=self.number.node,
+        )
+
+
+class _Plain(dict[str, str]):
+    """Names as they can be shown; many cells have the same, which is one object then."""
+
+    def __missing__(self, name: str) -> str:
+        self[name] = found = plain(name)
+        return found
+
+
+class RowKinds:
+    """The kinds in a table."""
+
+    def __init__(self, columns: Sequence[str], held: Callable[[str], str]) -> None:
+        """Of a table with these columns; ``held`` is what a cell holds."""
+        self._columns = [column for column in columns if column not in OF_EACH_ROW]
+        self.places = [columns.index(column) for column in self._columns]
+        self.known: list[RowKind] = []
+        self._held = held
+        self._plainly = _Plain()
+        self._by_cells: dict[tuple[str, ...], int] = {}
+        self._measured: dict[tuple[str, ...], int] = {}
+
+    def place(self, cells: tuple[str, ...]) -> int:
+        """The place in ``known`` of rows with these cells in the columns at ``places``."""
+        found = self._by_cells.get(cells)
+        if found is None:
+            self.known.append(self._read(dict(zip(self._columns, map(self._held, cells), strict=True))))
+            found = self._by_cells[cells] = len(self.known) - 1
+        return found
+
+    def _read(self, cells: Mapping[str, str]) -> RowKind:
+        def named(column: str) -> str:
+            return self._plainly[cells.get(column, "")]
+
+        status, flag, better = (cells.get(name, "") for name in ("status", "warmup", "better"))
+        divisor, factor, unit = to_base_unit(named("unit"))
+        number = ImportedNumber(
+            value=0.0,
+            metric=named("metric") or NO_METRIC,
+            unit=unit,
+            system=named("system"),
+            benchmark=named("benchmark") or NO_BENCHMARK,
+            binary=named("seed"),
+            instrument=named("instrument") or PROGRAM_ITSELF,
+            node=named("node"),
+            warmup=_FLAGS.get(flag.lower(), False),
+            better=_directions().get(better, "less"),
+        )
+        series = (number.system, number.benchmark, number.binary, number.instrument, number.metric)
+        return RowKind(
+            number=number,
+            measured=self._measured.setdefault(series, len(self._measured)),
+            divisor=divisor,
+            factor=factor,
+            status=status or OK,
+            reason=cells.get("reason", ""),
+            problem="" if status not in {"", OK} else _problem(flag, better),
+        )
+
+
+def _problem(flag: str, better: str) -> str:
+    if flag.lower() not in _FLAGS:
+        return f"warmup is {excerpt(flag)}; expected 0 or 1"
+    if better not in _directions():
+        return f"better is {excerpt(better)}; expected less or more"
+    return ""
+
+
+def _directions() -> dict[str, Better]:
+    return {"": "less", **{each: each for each in get_args(Better)}}
