@@ -50,6 +50,7 @@ LEFT_OUT = {
     "cluster/measuring_task.py RunDescription.get": "its SHA-256 came with the task, from the user",
     "config/lines.py _statement": "called by lines_of where something is wrong, which the changes of layoutrand.toml see to",
     "config/lines.py lines_of": "the same",
+    "execute/experiment.py on_huge_pages": CHECKED,
     "explain/hot_functions.py _load": "a profile of this machine's cache; what cannot be read is made again",
     "explain/suspects_document.py explain_document": CHECKED,
     "link/codecheck.py section_bytes": "a binary that codecheck.placed has read",

@@ -323,6 +323,27 @@ def test_nothing_is_found_where_another_function_is_moved(layoutrand) -> None:
 
 
 @pytest.mark.slow
+def test_several_layouts_are_swept_and_looked_at_together(layoutrand) -> None:
+    """Wherever the function lies, byte 32 of a line is the slow place."""
+    words = ("sweep", "warm", "--rounds", "3", "--metric", "place", "--base", "identity,7..8")
+    told = layoutrand(*words)
+    assert told.stdout.startswith(
+        "over 3 layouts offset 32 of warm: 33.00 % more place than the others (the same in each of them, to the digit)"
+    )
+    assert "by itself 3 of 3 layouts has an offset that stands out, 3 of them the same offsets" in told.stdout
+    assert "layout 8: offset 32 of warm" in told.stdout
+    assert "36 executions" not in told.stderr
+    assert told.stderr.count("12 executions now") == 3
+    document = json.loads(layoutrand(*words, "--json").stdout)
+    assert document["schema"] == "layoutrand/sweep-bases/1"
+    assert document["bases"] == ["identity", 7, 8]
+    assert [each["base"] for each in document["sweeps"]] == document["bases"]
+    assert document["largest"]["offsets"] == [32]
+    for more in ("--cause", "--switch=line", "--output=x.svg"):
+        assert "are of one layout" in layoutrand(*words, more, status=2).stderr
+
+
+@pytest.mark.slow
 def test_failed_executions_are_told_and_their_rounds_left_out(layoutrand, tmp_path: Path) -> None:
     path = tmp_path / "project" / "layoutrand.toml"
     path.write_text(

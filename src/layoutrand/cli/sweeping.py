@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from layoutrand.config.config import Config
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.offsets import Offsets
+    from layoutrand.explain.several_bases import SeveralBases
     from layoutrand.explain.sweep import Sweep, SweepOrder
     from layoutrand.model import LayoutName
     from layoutrand.stats import Interval
@@ -44,7 +46,13 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         typer.Option(min=1, help="Bytes from one offset to the next; default: 16, or the alignment if more."),
     ] = None,
     rounds: Annotated[int, typer.Option(min=2, help="Execute every offset so often.")] = 10,
-    base: Annotated[str, typer.Option(help="The layout that all else is as in: identity, or a seed.")] = "identity",
+    base: Annotated[
+        str,
+        typer.Option(
+            help="The layout that all else is as in: identity, or a seed; several, as identity,1..4, are swept one "
+            "after the other, and looked at together."
+        ),
+    ] = "identity",
     system: options.Systems = None,
     benchmark: Benchmarks = None,
     metric: Annotated[str | None, typer.Option(help="Compare this metric; default: the benchmark's main one.")] = None,
@@ -90,13 +98,16 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
             "a sweep executes on the machine that it is given on, and not on nodes: take [cluster] out of "
             "layoutrand.toml to execute here"
         )
+    bases = _layouts(base)
+    if len(bases) > 1 and (cause or switch is not None or output is not None):
+        raise UsageError("--cause, --switch and --output are of one layout: name one --base with them")
     order = SweepOrder(
         system=_the_one("system", options.match_systems(config, system)),
         benchmark=_the_one("benchmark", _benchmarks(config, benchmark or [])),
         function=function,
         offsets=offsets,
         rounds=rounds,
-        base=_layout(base),
+        base=bases[0],
         metric=metric,
         confidence=confidence,
         switch=switch,
@@ -105,6 +116,8 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         _check_output(output)
     part = options.ProjectPart(config, directory, [order.system], [order.benchmark], jobs=options.count_jobs(jobs))
     choices = RunChoices(wait_s=wait, share_machine=share_machine)
+    if len(bases) > 1:
+        return _over_bases([replace(order, base=each) for each in bases], part, choices, terminal, json=json)
     found = _swept(order, part, choices, terminal, profiler if cause or switch else None)
     terminal.say(run_message(found.summary))
     if cause and found.cause is None:
@@ -117,6 +130,26 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
     show_sweep(found, terminal)
     warn_disturbed(found.summary.disturbed, terminal)
     return 1 if found.summary.failures else 0
+
+
+def _over_bases(
+    orders: Sequence[SweepOrder], part: options.ProjectPart, choices: RunChoices, terminal: Terminal, *, json: bool
+) -> int:
+    """One sweep after the other, then what they say together."""
+    from layoutrand.explain.several_bases import bases_document, over_bases
+
+    found = []
+    for number, order in enumerate(orders, start=1):
+        terminal.say(f"layout {order.base}, {number} of {len(orders)}")
+        found.append(_swept(order, part, choices, terminal, None))
+        terminal.say(run_message(found[-1].summary))
+    together = over_bases(found, seed=part.config.run.schedule_seed)
+    if json:
+        terminal.document(bases_document(together))
+    show_bases(together, terminal)
+    for each in found:
+        warn_disturbed(each.summary.disturbed, terminal)
+    return 1 if any(each.summary.failures for each in found) else 0
 
 
 def _the_one(kind: str, names: Sequence[str]) -> str:
@@ -149,19 +182,28 @@ def _benchmarks(config: Config, names: Sequence[str]) -> list[str]:
     return choose("benchmark", list(names), [benchmark.name for benchmark in config.benchmarks])
 
 
-def _layout(text: str) -> LayoutName:
-    """`identity` or a seed; raises `UsageError`."""
+def _layouts(text: str) -> list[LayoutName]:
+    """`identity`, seeds and ranges of them, in the order in which they are written; raises `UsageError`."""
     from layoutrand.errors import UsageError
+    from layoutrand.explain.several_bases import MOST_BASES
     from layoutrand.model import IDENTITY, MAX_SEED
     from layoutrand.text.digits import whole_number
     from layoutrand.text.foreign_fields import excerpt
 
-    if text == IDENTITY:
-        return IDENTITY
-    seed = whole_number(text, MAX_SEED)
-    if seed is None:
-        raise UsageError(f"--base {excerpt(text, quoted=False)}: it is identity, or a seed from 0 to 2^64-1")
-    return seed
+    given = f"--base {excerpt(text, quoted=False)}"
+    found: dict[LayoutName, None] = {}
+    for word in (part.strip() for part in text.split(",")):
+        first, dots, last = word.partition("..")
+        ends = [whole_number(end, MAX_SEED) for end in (first, last if dots else first)]
+        if word == IDENTITY:
+            found[IDENTITY] = None
+        elif ends[0] is None or ends[1] is None or ends[1] < ends[0]:
+            raise UsageError(f"{given}: it is identity, a seed from 0 to 2^64-1, or several, such as identity,1..4")
+        elif ends[1] - ends[0] >= MOST_BASES or len(found) >= MOST_BASES:
+            raise UsageError(f"{given}: at most {MOST_BASES:,} layouts can be swept in one call")
+        else:
+            found |= dict.fromkeys(range(ends[0], ends[1] + 1))
+    return list(found)
 
 
 def _check_output(path: Path) -> None:
@@ -246,6 +288,24 @@ def show_sweep(found: Sweep, page: Terminal) -> None:
     for warning in found.warnings:
         page.warn(str(warning))
     page.line(words.one_layout())
+
+
+def show_bases(found: SeveralBases, page: Terminal) -> None:
+    """What holds over layouts, what each says, and the means over them."""
+    from layoutrand.cli.answer_parts import screen_width
+    from layoutrand.cli.terminal import terminal_width
+    from layoutrand.explain import several_bases as words
+
+    page.line(words.verdict_over_bases(found))
+    page.line(words.agreement(found))
+    page.line()
+    for line in words.each_base(found):
+        page.line(line)
+    page.line()
+    page.screen(list(dose_lines(found.as_one, screen_width(terminal_width()))))
+    for sweep in found.sweeps:
+        for warning in sweep.warnings:
+            page.warn(f"layout {sweep.order.base}: {warning}")
 
 
 def dose_lines(found: Sweep, width: int) -> Iterator[Line]:
