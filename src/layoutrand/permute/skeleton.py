@@ -356,8 +356,12 @@ def _stretch(old: Skeleton, new: Skeleton) -> None:
         new.segments["memsz"][number] = int(row["memsz"]) + in_memory[0] - in_file[0]
         new.segments["filesz"][number] = int(row["filesz"]) + in_memory[1] - in_file[1]
         if int(row["type"]) == PT_GNU_RELRO and old.linker == "gnu" and old.homes != (old.code,):
-            size = int(row["memsz"]) - int(old.ends[last]) + int(row["vaddr"])  # that of the next section's begin, too
-            end = elf.rounded(int(new.ends[last]) + size, _COMMON_PAGE)
+            following = last + 1  # the begin of that is in it, too
+            dot, size = int(new.ends[last]), 0
+            if following < len(old.sections) and old.loaded[following]:
+                dot = int(new.sections["addr"][following])
+                size = max(int(row["vaddr"]) + int(row["memsz"]) - int(old.sections["addr"][following]), 0)
+            end = elf.rounded(dot + size, _COMMON_PAGE)
             for name in ("memsz", "filesz"):
                 new.segments[name][number] = end - int(new.segments["vaddr"][number])
         rest = int(row["memsz"]) - (int(old.ends[last]) - int(row["vaddr"]))
