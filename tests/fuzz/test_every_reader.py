@@ -43,7 +43,7 @@ LEFT_OUT = {
     "build/apply.py LinkOutcome.link": SAME_PROCESS,
     "build/apply.py RelinkOrders.read": SAME_PROCESS,
     "build/apply.py read_outcomes": SAME_PROCESS,
-    "build/made_from.py _parsed": CHECKED,
+    "build/present_parts.py _parsed": CHECKED,
     "build/why_again.py changed_parts": SAME_PROCESS,
     "capture/bitcode.py _assembled": "an object that elf.read has read",
     "capture/link_memory.py LinkMemory.learn": SAME_PROCESS,

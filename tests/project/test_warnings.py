@@ -28,7 +28,7 @@ STRINGS = {
 """Where what a user is told is text all the same, and why."""
 
 SEARCHES = {
-    ("build/made_from.py", "with changes"): "what results files of version 3 have in place of a field",
+    ("build/present_parts.py", "with changes"): "what results files of version 3 have in place of a field",
     ("cache/capture_record.py", " with changes"): "how this module says it of a source, which it shortens here",
     ("capture/repository.py", "ambiguous"): "git's word",
     ("config/problems.py", "Input should be"): "pydantic's",
@@ -36,6 +36,7 @@ SEARCHES = {
     ("host/virtual.py", " hypervisor"): "the kernel's, in /proc/cpuinfo",
     ("host/host_problems.py", "intel"): "the name of a driver of the kernel",
     ("host/tuning.py", "performance"): "the name of a governor of the kernel",
+    ("interop/go_benchmark.py", "Benchmark"): "what a line of Go's benchmarks begins with",
     ("interop/spec.py", "Full Results Table"): "runcpu's heading",
     ("interop/spec_report.py", "Run Time"): "the heading of a report of SPEC's",
     ("interop/table.py", "value"): "a column's name",

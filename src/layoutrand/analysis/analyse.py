@@ -32,6 +32,7 @@ from layoutrand.instruments.known import counts
 from layoutrand.instruments.program_output import without_last_words
 from layoutrand.model import BinaryName, LayoutName
 from layoutrand.stats import Interval, mean_interval, variance_components
+from layoutrand.stats.levels import Nested, nested_executions
 from layoutrand.warning import AnyWarning, sentences_of
 
 LEVELS: Final = ("binary", "execution", "iteration")
@@ -160,19 +161,23 @@ def choose_metrics(selection: Selection, metrics: Sequence[str]) -> list[Sample]
 
 
 def measurements(sample: Sample) -> Any:
-    """The sample as nested sequences, highest level first, for `layoutrand.stats`."""
+    """The sample, highest level first, for `layoutrand.stats`."""
     return collapse([executions for _, executions in sample.binaries])[0]
 
 
 def collapse(binaries: Sequence[Executions]) -> tuple[Any, tuple[str, ...]]:
-    """Nested data without the lower levels that were nowhere repeated, and the names of the levels that are left."""
-    if any(len(iterations) > 1 for executions in binaries for iterations in executions):
-        if all(len(executions) == 1 for executions in binaries):
-            return [list(executions[0]) for executions in binaries], ("binary", "iteration")
-        return [[list(iterations) for iterations in executions] for executions in binaries], LEVELS
-    if any(len(executions) > 1 for executions in binaries):
-        return [[iterations[0] for iterations in executions] for executions in binaries], ("binary", "execution")
-    return [executions[0][0] for executions in binaries], ("binary",)
+    """The measurements without lower levels that were nowhere repeated, and the names of the levels that are left."""
+    if not binaries:
+        return [], ("binary",)
+    whole = nested_executions(binaries)
+    iterations, executions, top = whole.counts
+    if iterations.max() > 1:
+        if executions.max() == 1:
+            return Nested(values=whole.values, counts=(iterations, top)), ("binary", "iteration")
+        return whole, LEVELS
+    if executions.max() > 1:
+        return Nested(values=whole.values, counts=(executions, top)), ("binary", "execution")
+    return Nested(values=whole.values, counts=(top,)), ("binary",)
 
 
 def _analyse(measured: Sample, selection: Selection, confidence: float, state: MachineState | None) -> Analysis:

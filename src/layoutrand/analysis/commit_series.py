@@ -19,7 +19,7 @@ from layoutrand.analysis.present_captures import made_from
 from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.analysis.selection import Question, current_binaries, current_definitions, recorded_experiment
 from layoutrand.analysis.unlike_starts import most_started_with
-from layoutrand.build.made_from import PresentSystem
+from layoutrand.build.present_parts import PresentSystem
 from layoutrand.config.at_commits import declared
 from layoutrand.config.config import choose
 from layoutrand.config.twice import is_second

@@ -6,7 +6,7 @@ null stands for an infinite bound, because JSON has no infinity, and for what th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from layoutrand.analysis.aa import Halves, aa_document
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control
@@ -26,11 +26,13 @@ from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
 from layoutrand.analysis.variation import variation_json
 from layoutrand.build.build_document import build_failure_json
 from layoutrand.config.disturbance import Disturbed
-from layoutrand.execute.run_progress import Summary
 from layoutrand.model import Execution
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import finite
 from layoutrand.warning import sentences_of
+
+if TYPE_CHECKING:  # results are shown without all that executes
+    from layoutrand.execute.run_progress import Summary
 
 
 def run_document(summary: Summary) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from layoutrand.stats import (
     variance_components,
     variance_test,
 )
+from layoutrand.stats.levels import nested
 from layoutrand.text.quantities import finite
 from layoutrand.warning import AnyWarning
 
@@ -290,7 +291,7 @@ def _consistent(interval: Callable[[float], Interval | None], confidence: float,
 def _repeated(own: Freed, data: Any) -> tuple[TestResult, str]:
     """The test between binaries that were executed repeatedly, and its name; on several nodes within these."""
     if len(own.nodes) < 2:
-        method = "f" if is_balanced(data) else "permutation"
+        method = "f" if nested(data).is_balanced else "permutation"
         return variance_test(data, method=method), method
     measured = [[fmean(run) for run in executions] for _, executions in own.raw.binaries]
     blocks = [
@@ -320,14 +321,3 @@ def relative_root(variance: Interval, mean: float) -> Interval:
     """The interval of a variance as a standard deviation over the mean, whose own uncertainty is small beside it."""
     centre, low, high = (math.sqrt(max(value, 0.0)) / abs(mean) for value in _ends(variance))
     return replace(variance, centre=centre, low=low, high=high)
-
-
-def is_balanced(data: Any) -> bool:
-    """Whether all nested sequences of a level are of one length."""
-    if not data or not isinstance(data[0], Sequence):
-        return True
-    return len({len(part) for part in data}) == 1 and all(map(is_balanced, data)) and is_balanced(_flattened(data))
-
-
-def _flattened(data: Any) -> Any:
-    return [item for part in data for item in part]

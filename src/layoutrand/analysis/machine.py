@@ -274,6 +274,8 @@ def _made(sample: Sample) -> list[_Made]:
     fewest = min((len(executions) for _, executions in sample.binaries), default=0)
     for name, executions in [*sample.binaries, *sample.controls.items()]:
         started = sample.started.get(name, ())
+        if not started:  # of imported results, which may be millions
+            continue
         nodes = sample.nodes.get(name, ("",) * len(executions))
         is_control = name in (STOCK, IDENTITY) or sample.one_layout
         for number, iterations in enumerate(executions):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownThoughOld, SystemLeftOut
-from layoutrand.build.made_from import Difference, PresentSystem, built_in
+from layoutrand.build.present_parts import Difference, PresentSystem, built_in
 from layoutrand.config.twice import first_of
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BuiltFrom, Context, Execution

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from layoutrand.analysis.analyse import measurements
@@ -26,17 +27,17 @@ class SamplePair:
     whole: tuple[Freed, Freed]
     comparable: bool
 
-    @property
+    @cached_property
     def samples(self) -> tuple[Sample, Sample]:
         """What the comparison rests on, with what nodes add taken out."""
         return self.free[0].sample, self.free[1].sample
 
-    @property
+    @cached_property
     def by_round(self) -> tuple[Sample, Sample]:
         """The complete rounds as measured: both systems of a round are executed on one node, so that cancels."""
         return self.design.by_round(self.measured[0], 0), self.design.by_round(self.measured[1], 1)
 
-    @property
+    @cached_property
     def free_by_round(self) -> tuple[Sample, Sample]:
         """The complete rounds with what nodes add taken out."""
         return self.design.by_round(self.whole[0].sample, 0), self.design.by_round(self.whole[1].sample, 1)

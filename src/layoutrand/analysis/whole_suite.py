@@ -27,7 +27,7 @@ from layoutrand.stats import (
 )
 from layoutrand.stats.benchmark_suite import pair_suites
 from layoutrand.stats.incomplete_suite import suite_values
-from layoutrand.stats.levels import FloatArray, Nested, nested
+from layoutrand.stats.levels import FloatArray, Nested, nested, nested_executions
 from layoutrand.stats.ratio import exponential
 from layoutrand.stats.whole_binaries import binary_values
 
@@ -232,9 +232,13 @@ def _of_common_seeds(pairs: Pairs) -> tuple[Sides, Sides] | None:
     seeds = _common_seeds(pairs)
     if len(seeds) < 2:
         return None
-    old = {_name(a): [dict(a.binaries)[seed] for seed in seeds] for a, _ in pairs}
-    new = {_name(b): [dict(b.binaries)[seed] for seed in seeds] for _, b in pairs}
-    return old, new
+    return {_name(old): _of(seeds, old) for old, _ in pairs}, {_name(new): _of(seeds, new) for _, new in pairs}
+
+
+def _of(seeds: Sequence[BinaryName], sample: Sample) -> Nested:
+    """The measurements of these binaries in this order, at all levels."""
+    binaries = dict(sample.binaries)
+    return nested_executions([binaries[seed] for seed in seeds])
 
 
 def _name(sample: Sample) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from layoutrand.build.build import SystemBuild
 from layoutrand.model import Binary, BuildFailure
+
+if TYPE_CHECKING:  # results are shown without all that builds
+    from layoutrand.build.build import SystemBuild
 
 
 def build_document(results: Sequence[SystemBuild]) -> dict[str, Any]:

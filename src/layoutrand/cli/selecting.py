@@ -16,7 +16,7 @@ from layoutrand.errors import CacheError, HostError, UsageError
 
 if TYPE_CHECKING:
     from layoutrand.analysis.selection import Question, Selection
-    from layoutrand.build.made_from import PresentSystem
+    from layoutrand.build.present_parts import PresentSystem
     from layoutrand.config.config import Config
     from layoutrand.results.experiments import ResultsStore
 
@@ -113,7 +113,8 @@ def select_with_second(store: ResultsStore, question: Question) -> tuple[Selecti
 def _look(config: Config, directory: Path, systems: Collection[str]) -> Mapping[str, PresentSystem]:
     """What the systems would be made from now; says nothing and builds nothing."""
     from layoutrand.build.build_setup import BuildProgress, BuildSetup
-    from layoutrand.build.made_from import PresentSystem, present_systems
+    from layoutrand.build.made_from import present_systems
+    from layoutrand.build.present_parts import PresentSystem
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.execute.images import image_of
     from layoutrand.platform.process import SubprocessRunner

@@ -12,7 +12,7 @@ import numpy as np
 from layoutrand.analysis.sample import Executions, Sample
 from layoutrand.config.metric import Better
 from layoutrand.errors import UsageError
-from layoutrand.interop.column_cells import IntArray
+from layoutrand.interop.column_cells import FloatArray, IntArray
 from layoutrand.interop.import_spec import layout_of
 from layoutrand.interop.imported_numbers import Numbers, together
 from layoutrand.interop.interop_warnings import OnlyWarmup, SingleBinaries
@@ -102,6 +102,28 @@ class _Runs:
 
 def _runs(numbers: Numbers, file: IntArray, group: IntArray, warmup: int) -> Iterator[_Runs]:
     """Those of each group of kinds (``group`` has the number of each kind's), in order, by file and execution."""
+    found = _in_runs(numbers, file, group, warmup)
+    bounds = np.concatenate(([0], np.cumsum(found.lengths)))[[0, *found.ends]].tolist()
+    done = 0
+    for end, first, last in zip(found.ends, bounds[:-1], bounds[1:], strict=True):
+        own = found.lengths[done:end]
+        counted = own[own > 0]
+        nodes = tuple(itertools.compress(found.nodes[done:end], own.tolist())) if found.nodes else ("",) * counted.size
+        yield _Runs(_divided(found.values[first:last].tolist(), counted), nodes, end - done)
+        done = end
+
+
+@dataclass(frozen=True)
+class _InRuns:
+    """Values that count, execution by execution: how many each has, its node if any is known, where groups end."""
+
+    values: FloatArray
+    lengths: IntArray
+    nodes: Sequence[str]
+    ends: Sequence[int]
+
+
+def _in_runs(numbers: Numbers, file: IntArray, group: IntArray, warmup: int) -> _InRuns:
     of_row = group[numbers.kind]
     columns = (of_row, file, numbers.executions, numbers.iterations)
     order = np.lexsort(columns[::-1])  # rows that are the same in all stay in their order
@@ -114,18 +136,12 @@ def _runs(numbers: Numbers, file: IntArray, group: IntArray, warmup: int) -> Ite
     starts = np.flatnonzero(new)
     kept = np.arange(order.size) - starts[run] >= warmup
     kept &= ~numbers.of_each_kind([kind.warmup for kind in numbers.kinds])[order]
-    lengths = np.bincount(run[kept], minlength=starts.size)
-    values = numbers.values[order][kept].tolist()
-    nodes = _nodes(numbers, np.minimum.reduceat(order, starts)) if starts.size else []
-    ends = np.cumsum(np.bincount(of_row[order[starts]], minlength=int(group.max(initial=-1)) + 1)).tolist()
-    bounds = np.concatenate(([0], np.cumsum(lengths)))[[0, *ends]].tolist()
-    done = 0
-    for end, first, last in zip(ends, bounds, bounds[1:], strict=False):
-        own = lengths[done:end]
-        counted = own[own > 0]
-        of_runs = tuple(itertools.compress(nodes[done:end], own.tolist())) if nodes else ("",) * counted.size
-        yield _Runs(_divided(values[first:last], counted), of_runs, end - done)
-        done = end
+    return _InRuns(
+        values=numbers.values[order][kept],
+        lengths=np.bincount(run[kept], minlength=starts.size),
+        nodes=_nodes(numbers, np.minimum.reduceat(order, starts)) if starts.size else [],
+        ends=np.cumsum(np.bincount(of_row[order[starts]], minlength=int(group.max(initial=-1)) + 1)).tolist(),
+    )
 
 
 def _nodes(numbers: Numbers, rows: IntArray) -> list[str]:

@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final, TypeAlias, TypeGuard
 
 import numpy as np
@@ -151,6 +152,31 @@ def nested(data: Measurements, *, name: str = "data") -> Nested:
     if not np.isfinite(flat).all():
         raise _not_finite(flat, name)
     return result
+
+
+def nested_executions(binaries: Sequence[Sequence[Sequence[float]]]) -> Nested:
+    """Numbers of binaries, executions and iterations as `nested` reads them, all at once: there may be millions.
+
+    Parameters
+    ----------
+    binaries
+        For each binary its executions, for each execution its iterations.
+
+    Raises
+    ------
+    AnalysisError
+        As `nested` does.
+    """
+    executions = [iterations for binary in binaries for iterations in binary]
+    counts = (
+        np.fromiter(map(len, executions), np.int64, len(executions)),
+        np.fromiter(map(len, binaries), np.int64, len(binaries)),
+        np.array([len(binaries)], dtype=np.int64),
+    )
+    flat = np.fromiter(chain.from_iterable(executions), np.float64, int(counts[0].sum()))
+    if not all(level.all() for level in counts) or not np.isfinite(flat).all():
+        return nested(binaries)  # which says what is wrong
+    return Nested(values=flat, counts=counts)
 
 
 def with_lost(data: Measurements, lost: int) -> Nested:
