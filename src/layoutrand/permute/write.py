@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -94,15 +95,16 @@ def _written(table: LearnedTable, order: Sequence[int], gaps: Sequence[int]) -> 
 
 @dataclass(frozen=True)
 class _Home:
-    """A section that pieces are placed in: these, each so far from its begin, with so many bytes to fill before it.
+    """A section that pieces are placed in: these, each so far from its begin, with bytes to fill before it.
 
-    That is what a gap has, and what its alignment takes.
+    Those are what the ``gaps`` have ([] for none), and behind that what the alignment takes (``pads``).
     """
 
     number: int
     pieces: list[int]
     offset: list[int]
-    fill: list[tuple[int, int]]
+    gaps: list[int]
+    pads: list[int]
     size: int
 
 
@@ -124,17 +126,17 @@ def _home(table: LearnedTable, number: int, pieces: list[int], gaps: list[int]) 
     size, align, most = table.lists
     dot = 0
     offset: list[int] = []
-    fill: list[tuple[int, int]] = []
-    for slot, piece in enumerate(pieces):
-        gap = gaps[slot] if gaps else 0
+    pads: list[int] = []
+    for piece, gap in zip(pieces, gaps or [0] * len(pieces), strict=True):
+        free = dot + gap
         step = align[piece]
-        at = -(-(dot + gap) // step) * step if step > 1 else dot + gap
-        if most[piece] != step and at != elf.rounded(dot + gap, most[piece]):
+        at = -(-free // step) * step if step > 1 else free
+        if most[piece] != step and at != elf.rounded(free, most[piece]):
             raise NotPermuted(f"what a part of {table.skeleton.names[number]} is aligned to cannot be told")
-        fill.append((gap, at - dot - gap))
+        pads.append(at - free)
         offset.append(at)
         dot = at + size[piece]
-    return _Home(number, pieces, offset, fill, dot)
+    return _Home(number, pieces, offset, gaps, pads, dot)
 
 
 def _put_sections(table: LearnedTable, new: Skeleton, out: bytearray) -> None:
@@ -150,14 +152,12 @@ def _put_home(table: LearnedTable, home: _Home, out: bytearray, new: Skeleton) -
     view = memoryview(table.image)
     code = int(new.sections["flags"][home.number]) & elf.SHF_EXECINSTR
     fill = filling if code else _zeroes
-    parts: list[bytes | memoryview] = []
-    for number, (gap, aligning) in zip(home.pieces, home.fill, strict=True):
-        if gap:
-            parts.append(fill(table.linker, gap))
-        if aligning:
-            parts.append(fill(table.linker, aligning))
-        parts.append(view[begin[number] : end[number]])
-    content = b"".join(parts)
+    filled = {size: fill(table.linker, size) for size in {*home.pads, *home.gaps}}
+    before = [filled[pad] for pad in home.pads]
+    if home.gaps:
+        before = [filled[gap] + pad for gap, pad in zip(home.gaps, before, strict=True)]
+    own = [view[begin[piece] : end[piece]] for piece in home.pieces]
+    content = b"".join(chain.from_iterable(zip(before, own, strict=True)))
     place, size = (int(new.sections[name][home.number]) for name in ("offset", "size"))
     out[place : place + len(content)] = content
     out[place + len(content) : place + size] = fill(table.linker, size - len(content))
