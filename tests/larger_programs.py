@@ -146,17 +146,17 @@ def _openssl(laid):
     folder.mkdir()
     for name in (LIBSSL, LIBCRYPTO):
         shutil.copy(laid.files[name], folder / name)
-    env = {**os.environ, "LD_LIBRARY_PATH": str(folder), "OPENSSL_CONF": "/dev/null"}
+    own = {"LD_LIBRARY_PATH": str(folder), "OPENSSL_CONF": "/dev/null"}
 
     def ask(*args, stdin=b""):
-        return laid.run(OPENSSL, *args, stdin=stdin, env=env)
+        return laid.run(OPENSSL, *args, stdin=stdin, variables=own)
 
-    loaded = laid.run(OPENSSL, env={**env, "LD_TRACE_LOADED_OBJECTS": "1"}).decode()
+    loaded = laid.run(OPENSSL, variables={**own, "LD_TRACE_LOADED_OBJECTS": "1"}).decode()
     assert all(f"{name} => {folder}/{name}" in loaded for name in (LIBSSL, LIBCRYPTO))
     text = b"".join(path.read_bytes() for path in sorted((laid.source / "crypto" / "evp").glob("*.c")))
     digests = {name: ask("dgst", f"-{name}", "-binary", stdin=text) for name in DIGESTS}
     assert digests == {name: hashlib.new(known, text).digest() for name, known in DIGESTS.items()}
-    return b"".join([*digests.values(), *_sealed(ask, text), *_signed(laid, ask, text), _connected(laid, env)])
+    return b"".join([*digests.values(), *_sealed(ask, text), *_signed(laid, ask, text), _connected(laid, own)])
 
 
 def _sealed(ask, text):
@@ -198,21 +198,22 @@ def _signed(laid, ask, text):
     yield (laid.scratch / "ed").read_bytes()
 
 
-def _connected(laid, env):
+def _connected(laid, own):
     """What a TLS server says back, lines reversed, to a client that checks its certificate."""
     certs = laid.source / "test" / "certs"
     key = ("-cert", certs / "servercert.pem", "-key", certs / "serverkey.pem")
     check = ("-CAfile", certs / "rootcert.pem", "-verify_return_error", "-verify_hostname", "server.example")
-    command = [laid.files[OPENSSL], "s_server", "-unix", "tls", "-rev", "-naccept", "1", *key]
+    command = laid.command(OPENSSL, "s_server", "-unix", "tls", "-rev", "-naccept", "1", *key, variables=own)
     said = laid.scratch / "server"
     with said.open("wb") as log:
-        server = subprocess.Popen(command, cwd=laid.scratch, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        server = subprocess.Popen(command, cwd=laid.scratch, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
         deadline = time.monotonic() + 60
         while b"ACCEPT" not in said.read_bytes():  # the socket is there before anybody listens
             assert server.poll() is None and time.monotonic() < deadline, said.read_text()
             time.sleep(0.02)
-        line, facts = _line_from_server([laid.files[OPENSSL], "s_client", "-unix", "tls", "-brief", *check], laid, env)
+        client = laid.command(OPENSSL, "s_client", "-unix", "tls", "-brief", *check, variables=own)
+        line, facts = _line_from_server(client, laid)
         assert b"Verification: OK" in facts and b"Protocol version: TLSv1.3" in facts, facts
         assert server.wait(timeout=60) == 0, said.read_text()
     finally:
@@ -222,11 +223,11 @@ def _connected(laid, env):
     return line
 
 
-def _line_from_server(command, laid, env):
+def _line_from_server(command, laid):
     """The line that a client gets for the one it sends, before its input ends; and what it says of the connection."""
     pipe = subprocess.PIPE
     command = ["timeout", "60", *command]
-    with subprocess.Popen(command, cwd=laid.scratch, env=env, stdin=pipe, stdout=pipe, stderr=pipe) as client:
+    with subprocess.Popen(command, cwd=laid.scratch, stdin=pipe, stdout=pipe, stderr=pipe) as client:
         client.stdin.write(b"layout\n")
         client.stdin.flush()
         line = client.stdout.readline()
@@ -335,18 +336,17 @@ def _cpython(laid):
     """The interpreter's own tests of the language, and a program that this Python executes, too."""
     library = laid.source / "Lib"
     (laid.scratch / "built_with.py").write_text("build_time_vars = {}\n")  # its tests ask for the flags of its build
-    env = {
-        **os.environ,
+    own = {
         "PYTHONHOME": str(laid.source),
         "PYTHONPATH": f"{library}:{laid.scratch}",
         "PYTHONDONTWRITEBYTECODE": "1",
         "_PYTHON_SYSCONFIGDATA_NAME": "built_with",
     }
-    said = laid.run("python", "-s", "-S", "-c", CPYTHON_SUITE, env=env).decode().splitlines()[-1].split()
+    said = laid.run("python", "-s", "-S", "-c", CPYTHON_SUITE, variables=own).decode().splitlines()[-1].split()
     assert int(said[0]) > 1000 and said[1:] == ["0", "0"], said
     script = laid.scratch / "work.py"
     script.write_text(CPYTHON)
-    answer = laid.run("python", "-s", "-S", script, library / "argparse.py", env=env)
+    answer = laid.run("python", "-s", "-S", script, library / "argparse.py", variables=own)
     known = subprocess.run([sys.executable, script, library / "argparse.py"], capture_output=True, check=True).stdout
     assert answer == known
     return answer
