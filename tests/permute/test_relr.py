@@ -25,14 +25,19 @@ def test_words_stand_for_the_places(seed: int) -> None:
     wanted = places(seed, 200)
     words = np.frombuffer(packed(wanted), "<u8")
     assert len(words) < len(wanted)
-    assert unpacked(words).tolist() == wanted.tolist()
+    assert unpacked(words.tobytes()).tolist() == wanted.tolist()
 
 
 def test_the_form_is_that_of_linkers() -> None:
     """An address, and a word of bits for the 63 words behind it: 8 and 16 bytes on, then one far away."""
     made = np.frombuffer(packed(np.array([0x1000, 0x1008, 0x1010, 0x9000])), "<u8")
     assert made.tolist() == [0x1000, 0b111, 0x9000]
-    assert unpacked(np.array([0x1000, 1, 3], np.uint64)).tolist() == [0x1000, 0x1008 + 63 * 8]
+    assert unpacked(np.array([0x1000, 1, 3], np.uint64).tobytes()).tolist() == [0x1000, 0x1008 + 63 * 8]
+
+
+def test_half_a_word_is_damage() -> None:
+    with pytest.raises(NotPermuted, match="damaged"):
+        unpacked(packed(np.array([0x1000, 0x1008]))[:-3])
 
 
 def test_a_table_has_one_size() -> None:

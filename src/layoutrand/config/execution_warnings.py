@@ -39,24 +39,6 @@ class DisturbedExecutions(MachineWarning):
 
 
 @dataclass(frozen=True)
-class NotExecuted(AnyWarning):
-    """Executions that were left out, as the first of their system and benchmark all failed for one cause."""
-
-    system: str
-    benchmark: str
-    instrument: str
-    count: int
-    failed: int
-    reason: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.system}, {self.benchmark}: {self.count} more were not executed: {self.failed} failed alike, and "
-            "none has ever succeeded; `layoutrand run --keep-going` executes all"
-        )
-
-
-@dataclass(frozen=True)
 class MixedSettings(MachineWarning):
     """A setting of the machine that was not the same in all executions."""
 

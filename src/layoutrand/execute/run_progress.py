@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutrand.config.disturbance import Disturbed, summary
-from layoutrand.config.execution_warnings import NotExecuted, TooShort, too_short
+from layoutrand.config.execution_warnings import TooShort, too_short
 from layoutrand.config.schedule import Slot
 from layoutrand.execute import experiment as experiments
+from layoutrand.execute.fruitless import NotExecuted
 from layoutrand.execute.iterations import read_now
 from layoutrand.execute.live import Live
 from layoutrand.execute.run_plan import RunPlan, RunRequest

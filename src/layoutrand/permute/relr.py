@@ -38,16 +38,18 @@ class Packed:
 
 def of_file(binary: elf.Elf, section: int, probed: Probed) -> Packed:
     """What the section of identity says; raises `NotPermuted` for places that nothing known has."""
-    words = np.frombuffer(binary.content(section), "<u8")
-    address = unpacked(words)
+    address = unpacked(binary.content(section))
     home = probed.holder(address)
     if (home == NOBODY).any():
         raise NotPermuted(f"{binary.section_names[section]} has places outside all sections")
     return Packed(section, home.astype(np.int32), address)
 
 
-def unpacked(words: NDArray[np.uint64]) -> Numbers:
-    """The places that the words stand for; raises `NotPermuted` for what no program can have."""
+def unpacked(content: bytes) -> Numbers:
+    """The places that a section of such words stands for; raises `NotPermuted` for what no program can have."""
+    if len(content) % _WORD:
+        raise NotPermuted("its packed relocations are damaged")
+    words = np.frombuffer(content, "<u8")
     found: list[int] = []
     base = 0
     for word in words.tolist():

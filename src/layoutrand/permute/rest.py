@@ -16,10 +16,10 @@ from layoutrand.permute.skeleton import Numbers
 
 # lld: "6980  6980  3e90  32 .rodata", and of what it has "6980  6980  80  4         file.o:(.rodata.f)"
 _LLD: Final = re.compile(
-    r"^ *([0-9a-f]+) +[0-9a-f]+ +([0-9a-f]+) +([0-9]+) (?: {8}(\S.*):\((.*)\)|(\S+))$", re.MULTILINE
+    r"^ *([0-9a-f]{1,15}) +[0-9a-f]+ +([0-9a-f]{1,15}) +([0-9]{1,15}) (?: {8}(\S.*):\((.*)\)|(\S+))$", re.MULTILINE
 )
 # GNU ld: ".rodata  0x32000  0x3ca4", and of what it has " .rodata.f  0x32000  0x80 file.o"; a long name has a line.
-_GNU: Final = re.compile(r"^( ?)([^\s(]+)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)(?: (.*))?$", re.MULTILINE)
+_GNU: Final = re.compile(r"^( ?)([^\s(]+)\s+0x([0-9a-f]{1,16})\s+0x([0-9a-f]{1,15})(?: (.*))?$", re.MULTILINE)
 _GNU_BEGIN: Final = "\nLinker script and memory map\n"
 _FILL: Final = "*fill*"
 
