@@ -12,32 +12,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from layoutrand.config.schedule import Slot
+from layoutrand.execute.run_warnings import NotExecuted
 from layoutrand.instruments.program_output import without_last_words
 from layoutrand.model import Execution
-from layoutrand.warning import AnyWarning
 
 ENOUGH: Final = 5
 """Executions that fail alike before the others are left out."""
 
 _Kind = tuple[str, str, str]
-
-
-@dataclass(frozen=True)
-class NotExecuted(AnyWarning):
-    """Executions that were left out, as the first of their system and benchmark all failed for one cause."""
-
-    system: str
-    benchmark: str
-    instrument: str
-    count: int
-    failed: int
-    reason: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.system}, {self.benchmark}: {self.count} more were not executed: {self.failed} failed alike, and "
-            "none has ever succeeded; `layoutrand run --keep-going` executes all"
-        )
 
 
 @dataclass

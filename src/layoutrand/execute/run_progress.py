@@ -10,10 +10,10 @@ from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.config.execution_warnings import TooShort, too_short
 from layoutrand.config.schedule import Slot
 from layoutrand.execute import experiment as experiments
-from layoutrand.execute.fruitless import NotExecuted
 from layoutrand.execute.iterations import read_now
 from layoutrand.execute.live import Live
 from layoutrand.execute.run_plan import RunPlan, RunRequest
+from layoutrand.execute.run_warnings import NotExecuted
 from layoutrand.host.attempts import Attempts, is_due, that_count
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.instruments.known import is_elapsed, simulated
