@@ -363,7 +363,7 @@ def test_what_makes_no_sense_is_one_clear_error(layoutrand, tmp_path: Path) -> N
         (("warm", "--switch", "line", "--metric", "speed"), "no metric called 'speed'"),
         (("warm", "--offset", "5"), "write the first and the last offset"),
         (("warm", "--step", "8"), "aligned to 16 bytes"),
-        (("warm", "--base", "stock"), "it is identity, or a seed"),
+        (("warm", "--base", "stock"), "it is identity, a seed from 0"),
         (("warm", "--system", "O3"), "no system"),
         (("warm", "--benchmark", "c"), "no benchmark called 'c'"),
         (("warm", "--metric", "speed", "--rounds", "2"), "no metric called 'speed'"),
