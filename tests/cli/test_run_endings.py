@@ -111,7 +111,7 @@ def test_a_notification_of_success(project):
 
 def test_a_notification_of_failure(project):
     project.write(status="1")
-    done = project.run("--keep-going", "--notify", f"cd '{project.root}' && {TELL}")
+    done = project.run("--notify", f"cd '{project.root}' && {TELL}")
     assert done.returncode == 1
     failed = [line for line in done.stderr.splitlines() if line.startswith("failed: system sys, benchmark b, ")]
     assert len(failed) == 2 and ": 5 more: " in failed[1]

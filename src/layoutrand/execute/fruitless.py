@@ -16,7 +16,7 @@ from layoutrand.execute.run_warnings import NotExecuted
 from layoutrand.instruments.program_output import without_last_words
 from layoutrand.model import Execution
 
-ENOUGH: Final = 5
+ENOUGH: Final = 8
 """Executions that fail alike before the others are left out."""
 
 _Kind = tuple[str, str, str]
