@@ -18,11 +18,12 @@ from layoutrand.execute.measure import measure
 from layoutrand.execute.text_pages import Segments, TextMoved, read_segments, read_text_moved
 from layoutrand.host.huge_pages import huge_page_bytes, listed_huge, no_huge_pages
 from layoutrand.platform.disk import sha256_file
-from workshop import not_installed
+from workshop import not_installed, require
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 TEXT = 'hugepages = "text"'
 HUGE = 2 << 20
+PACKAGES = {"gold": "binutils", "mold": "mold"}
 LINKED_FOR_IT = "-Wl,-z,max-page-size=2097152"
 SHOWS_ITS_TEXT = r"""
 #include <stdio.h>
@@ -60,10 +61,17 @@ def linked(project, *flags, source=SHOWS_ITS_TEXT, **more):
     return compiled(project, source, "-x", "none", LINKED_FOR_IT, *flags, **more)
 
 
+def there_is(linker):
+    if linker in PACKAGES:
+        require(f"ld.{linker}", PACKAGES[linker])
+
+
 @pytest.mark.usefixtures("gives")
 @pytest.mark.parametrize("flags", [("-pie", "-fPIE"), ("-no-pie",), ("-fuse-ld=gold",), ("-fuse-ld=mold",)])
 def test_text_lies_on_huge_pages(project, flags):
     """As the program itself sees it, and as is recorded."""
+    for flag in flags:
+        there_is(flag.removeprefix("-fuse-ld="))
     config = make_config(WALL, systems=("a",), run=TEXT)
     executor = Kept()
     assert project.run(config, linked(project, *flags), executor).failures == ()
@@ -149,6 +157,7 @@ def beside(project, library):
 @pytest.mark.usefixtures("gives")
 @pytest.mark.parametrize("linker", ["bfd", "gold", "mold"])
 def test_a_program_that_is_linked_as_usual_is_an_error_that_says_how_to_link_it(project, linker):
+    there_is(linker)
     executor = Kept()
     with pytest.raises(FeatureUnsupported, match=rf"prog of a in layout 1 may lie .*{LINKED_FOR_IT}"):
         project.run(

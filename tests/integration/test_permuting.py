@@ -14,7 +14,7 @@ from layoutrand.errors import CacheError
 from layoutrand.model import Binary
 from layoutrand.objects import elf
 from layoutrand.permute import build_id, fields
-from workshop import Built, Workshop, main_calling, many_functions
+from workshop import Built, Workshop, main_calling, many_functions, require
 
 ENGINE = {"engine": "permute"}
 UNITS = {f"u{k}.c": many_functions(12, prefix=f"u{k}_") for k in range(3)} | {
@@ -233,6 +233,7 @@ def test_what_is_learned_is_kept(gnu: Workshop, monkeypatch: pytest.MonkeyPatch)
 def test_a_package_that_is_missing_may_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For want of it layouts are linked, and the reason told; as soon as it is there they are written."""
     pytest.importorskip("xxhash")
+    require("ld.lld-14", "lld-14")
     shop = Workshop(tmp_path / "project", tmp_path / "cache", "lld-14")
     sources(shop)
     monkeypatch.setitem(sys.modules, "xxhash", None)
