@@ -222,7 +222,7 @@ def test_a_program_that_writes_into_its_home_is_found_out(project):
             'command = ["{home}/bin/launch"]\nexpect_stdout = "expected"', 'command = ["{home}/bin/launch", "--spoil"]'
         )
     )
-    summary = json.loads(layoutrand(project, "run", "--seeds", "3", "--json").stdout)
+    summary = json.loads(layoutrand(project, "run", "--seeds", "3", "--keep-going", "--json").stdout)
     assert len(summary["failures"]) == 9, "each has an image that the one before it has not spoilt"
     assert {(one["status"], "home/lib/archive (its size)" in one["reason"]) for one in summary["failures"]} == {
         ("altered", True)
