@@ -42,7 +42,7 @@ def test_what_is_the_same_in_all_layouts_is_said():
     assert " slower (" in verdict_over_bases(found)
     assert (
         agreement(found)
-        == "by itself 5 of 5 layouts has an offset that stands out, 5 of them the same offsets in the same direction"
+        == "by themselves, 5 of 5 layouts have an offset that stands out, 5 of them the same offsets in the same direction"
     )
     assert [line.partition(":")[0] for line in each_base(found)] == [f"layout {n}" for n in range(1, 6)]
     assert found.bases == ("1", "2", "3", "4", "5")
@@ -57,7 +57,7 @@ def test_what_each_layout_has_of_its_own_is_not_said_over_them():
     ]
     found = over_bases(sweeps, seed=1)
     assert "over 8 layouts nothing stands out" in verdict_over_bases(found)
-    assert agreement(found) == "by itself 8 of 8 layouts has an offset that stands out"
+    assert agreement(found) == "by themselves, 8 of 8 layouts have an offset that stands out"
     assert all("slower" in line for line in each_base(found))
 
 

@@ -330,7 +330,7 @@ def test_several_layouts_are_swept_and_looked_at_together(layoutrand) -> None:
     assert told.stdout.startswith(
         "over 3 layouts offset 32 of warm: 33.00 % more place than the others (the same in each of them, to the digit)"
     )
-    assert "by itself 3 of 3 layouts has an offset that stands out, 3 of them the same offsets" in told.stdout
+    assert "by themselves, 3 of 3 layouts have an offset that stands out, 3 of them the same offsets" in told.stdout
     assert "layout 8: offset 32 of warm" in told.stdout
     assert "36 executions" not in told.stderr
     assert told.stderr.count("12 executions now") == 3

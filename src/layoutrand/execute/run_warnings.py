@@ -19,7 +19,8 @@ class NotExecuted(AnyWarning):
     reason: str
 
     def __str__(self) -> str:
+        were = "was" if self.count == 1 else "were"
         return (
-            f"{self.system}, {self.benchmark}: {self.count} more were not executed: {self.failed} failed alike, and "
+            f"{self.system}, {self.benchmark}: {self.count} more {were} not executed: {self.failed} failed alike, and "
             "none has ever succeeded; `layoutrand run --keep-going` executes all"
         )

@@ -88,7 +88,10 @@ def _level(found: SeveralBases) -> str:
 def agreement(found: SeveralBases) -> str:
     """In how many of the layouts something stands out by itself, and in how many of these it is the same."""
     alone = [each.response for each in found.sweeps if each.response.can_tell and each.response.matters]
-    some = f"by itself {len(alone)} of {len(found.sweeps)} layouts has an offset that stands out"
+    looked_at = (
+        "by itself, 1 of {} layouts has" if len(alone) == 1 else f"by themselves, {len(alone)} of {{}} layouts have"
+    )
+    some = f"{looked_at.format(len(found.sweeps))} an offset that stands out"
     if not alone or not found.response.matters:
         return some
     said = _differing(found.response)
