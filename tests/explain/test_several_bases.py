@@ -70,6 +70,12 @@ def test_few_layouts_cannot_tell():
             over_bases(wrong, seed=1)
 
 
+def test_of_layouts_that_cannot_tell_no_count_is_said():
+    found = over_bases(drawn(np.random.default_rng(3), 3, 0.0, 0.0, rounds=2), seed=1)
+    assert not any(each.response.can_tell for each in found.sweeps)
+    assert agreement(found) == ""
+
+
 def test_what_repeats_to_the_digit_is_told_as_such():
     logs = np.tile([0.0, 0.0, 0.1, 0.0], (4, 1))
     assert "to the digit" in verdict_over_bases(over_bases([swept(logs, n) for n in range(3)], seed=1))

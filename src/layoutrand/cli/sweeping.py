@@ -147,8 +147,7 @@ def _over_bases(
     if json:
         terminal.document(bases_document(together))
     show_bases(together, terminal)
-    for each in found:
-        warn_disturbed(each.summary.disturbed, terminal)
+    warn_disturbed([row for each in found for row in each.summary.disturbed], terminal)
     return 1 if any(each.summary.failures for each in found) else 0
 
 
@@ -297,7 +296,8 @@ def show_bases(found: SeveralBases, page: Terminal) -> None:
     from layoutrand.explain import several_bases as words
 
     page.line(words.verdict_over_bases(found))
-    page.line(words.agreement(found))
+    if said := words.agreement(found):
+        page.line(said)
     page.line()
     for line in words.each_base(found):
         page.line(line)

@@ -86,12 +86,18 @@ def _level(found: SeveralBases) -> str:
 
 
 def agreement(found: SeveralBases) -> str:
-    """In how many of the layouts something stands out by itself, and in how many of these it is the same."""
-    alone = [each.response for each in found.sweeps if each.response.can_tell and each.response.matters]
-    looked_at = (
-        "by itself, 1 of {} layouts has" if len(alone) == 1 else f"by themselves, {len(alone)} of {{}} layouts have"
-    )
-    some = f"{looked_at.format(len(found.sweeps))} an offset that stands out"
+    """In how many of the layouts something stands out by itself, and in how many of these it is the same.
+
+    Of those with rounds enough to tell; "" where none has.
+    """
+    telling = [each.response for each in found.sweeps if each.response.can_tell]
+    if not telling:
+        return ""
+    alone = [each for each in telling if each.matters]
+    looked_at = f"by itself, 1 of {len(telling)} layouts has"
+    if len(alone) != 1:
+        looked_at = f"by themselves, {len(alone)} of {len(telling)} layouts have"
+    some = f"{looked_at} an offset that stands out"
     if not alone or not found.response.matters:
         return some
     said = _differing(found.response)
