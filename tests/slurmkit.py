@@ -88,6 +88,14 @@ class SlurmCluster:
                 os.kill(pid, signal.SIGKILL)
         daemon.wait(10)
 
+    def kill_rest_of(self, job: str) -> None:
+        """What nodes with cgroups do when they have done with a job: its processes are gone, whatever they ignore."""
+        marks = (f"SLURM_CONF={self.folder / 'slurm.conf'}", f"SLURM_JOB_ID={job}")
+        while left := _carrying(*marks):
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
     def logs(self) -> str:
         """The end of every log, for a failure's message."""
         return "\n".join(
@@ -212,8 +220,13 @@ def _stop(cluster: SlurmCluster) -> None:
 
 def _descendants_of_jobs(folder: Path, node: str) -> list[int]:
     """Processes that carry this cluster's configuration and this node's name: its jobs and what looks after them."""
+    return _carrying(f"SLURM_CONF={folder / 'slurm.conf'}", f"SLURMD_NODENAME={node}")
+
+
+def _carrying(*settings: str) -> list[int]:
+    """Processes other than this one that have all these settings, NAME=value, in their environment."""
     found = []
-    marks = (f"SLURM_CONF={folder / 'slurm.conf'}".encode(), f"SLURMD_NODENAME={node}".encode())
+    marks = [setting.encode() for setting in settings]
     for path in Path("/proc").iterdir():
         if path.name.isdigit() and int(path.name) != os.getpid():
             with contextlib.suppress(OSError):
