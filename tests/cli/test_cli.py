@@ -15,6 +15,7 @@ import pytest
 import typer
 
 from layoutrand.cli import make_app
+from layoutrand.cli.help_text import dressed
 from overwrite import overwrite
 from startkit import layoutrand
 
@@ -110,6 +111,18 @@ def test_every_command_has_help(tmp_path, env):
 
         assert done.returncode == 0
         assert "Usage: layoutrand " + command in done.stdout
+
+
+def test_the_list_of_commands_says_what_they_say_of_themselves(monkeypatch):
+    """It imports none of them, and is the same, byte for byte, as if it did."""
+    for columns in ("60", "100"):
+        monkeypatch.setenv("COLUMNS", columns)
+        shown = [
+            dressed(typer.main.get_command(make_app(is_list=is_list)), is_short=False) for is_list in (True, False)
+        ]
+        texts = [command.get_help(typer.Context(command, info_name="layoutrand")) for command in shown]
+        assert texts[0] == texts[1]
+        assert "Begin" in texts[0]
 
 
 def _commands(command, path=()):

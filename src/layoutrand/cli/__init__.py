@@ -23,6 +23,7 @@ import typer.main
 
 from layoutrand.cli import appearance
 from layoutrand.cli.help_text import dressed
+from layoutrand.cli.summaries import SUMMARIES
 from layoutrand.errors import ConfigError, LayoutrandError
 from layoutrand.platform import ending
 
@@ -69,23 +70,29 @@ _COMMANDS: Final = {
     "warmup": _Command("warming", "warmup"),
     "inspect": _Command("showing", "inspect"),
     "simulate": _Command("simulating", "simulate_app"),
+    "help": _Command("helping", "help_"),
     "results": _Command("verifying", "results_app"),
     "cache": _Command("showing", "cache_app"),
     "staging": _Command("sharing", "staging_app"),
     "bundle": _Command("sharing", "bundle_app"),
     "demo": _Command("demo_command", "demo"),
-    "help": _Command("helping", "help_"),
     "relink-record": _Command("building", "relink_record", is_hidden=True),
     "relink-helper": _Command("building", "relink_helper", is_hidden=True),
 }
 """All commands."""
 
+_LISTS: Final = frozenset({"-h", "--help"})
+"""Words of a command line that asks for the list of commands alone, as one without words does."""
+
 _IN_FULL: Final = frozenset({"analyse", "analyze", "check", "compare", "history"})
 """Commands whose --full is what -v asks for."""
 
 
-def make_app(only: str | None = None) -> typer.Typer:
-    """The application with all its commands, or with one alone: importing the others would take longer than typer."""
+def make_app(only: str | None = None, *, is_list: bool = False) -> typer.Typer:
+    """The application with all its commands, or with one alone: importing the others would take longer than typer.
+
+    As a list it can do nothing but say which commands there are.
+    """
     from layoutrand.cli import project
 
     app = typer.Typer(
@@ -97,7 +104,9 @@ def make_app(only: str | None = None) -> typer.Typer:
     )
     app.callback()(project.common)
     for name, command in _COMMANDS.items():
-        if only in (None, name):
+        if is_list:
+            app.command(name, hidden=command.is_hidden, help=SUMMARIES.get(name))(lambda: None)
+        elif only in (None, name):
             command.add(app, name)
     return app
 
@@ -127,7 +136,8 @@ def _status(arguments: Sequence[str]) -> int:
     try:
         words = _looks(arguments)
         asked = next((word for word in words[:1] if word in _COMMANDS), None)
-        command = dressed(typer.main.get_command(make_app(asked)), is_short="-h" in words)
+        app = make_app(asked, is_list=_LISTS.issuperset(words))
+        command = dressed(typer.main.get_command(app), is_short="-h" in words)
         status = command(words, prog_name="layoutrand", standalone_mode=False)
     except LayoutrandError as error:
         trace = traceback.format_exc() if appearance.appearance().is_verbose else ""
