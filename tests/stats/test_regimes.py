@@ -1,10 +1,15 @@
 """Levels that a machine alternates between."""
 
+from itertools import combinations, pairwise
+
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given
 
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
+from layoutrand.stats.regimes import _cuts
 
 
 def test_two_levels_of_one_binary():
@@ -102,3 +107,31 @@ def test_a_drift_is_seldom_taken_for_levels_and_levels_are_found(n):
     assert taken <= 20
     assert found >= 0.75 * len(asked)
     assert len(asked) >= 50
+
+
+@given(
+    values=st.lists(st.integers(0, 12), min_size=4, max_size=9),
+    count=st.integers(2, 4),
+)
+def test_cuts_are_the_best_of_all(values, count):
+    """No other way to cut the values into so many sets has a smaller sum of squares."""
+    ordered = np.sort(np.array(values, dtype=np.float64))
+
+    def squares(cuts):
+        ends = [0, *cuts, ordered.size]
+        return sum(((part - part.mean()) ** 2).sum() for a, b in pairwise(ends) if (part := ordered[a:b]).size)
+
+    least = min(squares(cuts) for cuts in combinations(range(1, ordered.size), count - 1))
+    assert squares(_cuts(ordered, count)) == pytest.approx(least, abs=1e-9)
+
+
+def test_a_hundred_thousand_values_are_no_trouble():
+    """Room and time grow with the number of values: a table of all pairs would be 80 GB."""
+    rng = np.random.default_rng(8)
+    high = np.arange(100_000) // 5_000 % 2 == 1
+    values = 100 * (1 + 0.01 * rng.normal(size=100_000) + 0.1 * high)
+    found = stats.find_regimes(values, ["one"] * 100_000)
+
+    assert found is not None
+    assert np.mean(np.array(found.labels) == high) > 0.999
+    assert found.changes == tuple(range(5_000, 100_000, 5_000))

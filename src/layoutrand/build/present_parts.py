@@ -26,7 +26,7 @@ _OF_THIS_MACHINE: Final = frozenset({"toolchain", "tools", "section_flags"})
 """Parts that results of another machine need not share with what would be built here."""
 
 _PAPERS: Final = frozenset(
-    {".csv", ".html", ".json", ".log", ".md", ".pdf", ".png", ".rst", ".svg", ".tex", ".txt"}
+    {".csv", ".html", ".json", ".log", ".md", ".out", ".pdf", ".png", ".rst", ".svg", ".tex", ".txt"}
 )  # what layoutrand writes where it is told to, and what people write about a program
 _MOST_NAMED: Final = 4
 _SHORT: Final = 240
