@@ -183,6 +183,17 @@ def test_the_orders_depend_on_the_seed_alone():
     assert one.p_value != other.p_value
 
 
+def test_of_many_values_600_orders_decide_where_none_is_as_like():
+    """What takes long is not asked again; where one of them is as like, all orders are."""
+    noise, wave = np.random.default_rng(16).normal(size=2_500), np.sin(np.arange(2_500) / 300)
+    clear = stats.order_test(noise + wave, ["a"] * 2_500)
+    assert (clear.p_value, clear.n_resamples) == (1 / 601, 600)
+    fewer = stats.order_test((noise + wave)[:2_000], ["a"] * 2_000)
+    assert (fewer.p_value, fewer.n_resamples) == (1 / 2_001, 2_000)
+    faint = stats.order_test(noise + 0.2 * wave, ["a"] * 2_500)
+    assert (faint.p_value, faint.n_resamples) == (6 / 2_001, 2_000)
+
+
 def test_labels_must_match():
     with pytest.raises(AnalysisError, match="5 values, but 4 labels"):
         stats.order_test([1.0, 2, 3, 4, 5], [0] * 4)

@@ -9,6 +9,7 @@ of two answers would be chosen.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -253,13 +254,15 @@ def _distances(order: Sequence[_Made]) -> dict[BinaryName, float]:
     for key, sides in places.items():
         fewer, more = sorted(sides, key=len)
         if fewer:
-            own = sorted([*fewer, *more])
-            found[key] = max(min(_between(order, own, a, b) for b in more) for a in fewer)
+            others_before = {place: place - number for number, place in enumerate(sorted([*fewer, *more]))}
+            by_node: dict[str, list[int]] = {}
+            for place in more:
+                by_node.setdefault(order[place].node, []).append(others_before[place])
+            found[key] = max(_to_nearest(others_before[place], by_node.get(order[place].node, ())) for place in fewer)
     return found
 
 
-def _between(order: Sequence[_Made], own: Sequence[int], a: int, b: int) -> float:
-    if order[a].node != order[b].node:
-        return math.inf
-    low, high = sorted((a, b))
-    return high - low - 1 - sum(low < place < high for place in own)
+def _to_nearest(wanted: int, ascending: Sequence[int]) -> float:
+    """The distance to the nearest of these numbers; infinite where there are none."""
+    after = bisect_left(ascending, wanted)
+    return min((abs(wanted - each) for each in ascending[max(0, after - 1) : after + 1]), default=math.inf)

@@ -33,6 +33,13 @@ _FIRST: Final = 200
 _MANY: Final = 20
 """So many of the first orders as like decide that p is not small; the rest of the orders would not change that."""
 
+_LARGE: Final = 2_000
+_NONE_OF: Final = 600
+"""Of more than `_LARGE` values, each order of which is work, none as like among so many orders decides that p is small.
+
+That more orders would have said otherwise than by this p, 1/601, has a chance of 1e-6 at a level of 0.01.
+"""
+
 _FURTHEST: Final = 25
 """Places between two values that are compared: what is further apart weighs less than a thousandth."""
 
@@ -63,7 +70,8 @@ def order_test(
         Of each value a label, or None: two values with the same label may be alike for another reason than time, such
         as one seed's layout in two systems; they are not compared, and change places together.
     n_resamples
-        Random orders drawn; fewer where the first show that p is not small.
+        Random orders drawn; fewer where the first show that p is not small, and of more than 2,000 values 600 where
+        none of them is as like.
     seed
         The orders depend on it, and on the number of values, alone.
 
@@ -188,9 +196,10 @@ def _as_like(
     """How many orders have neighbours at least as alike, and of how many."""
     count = done = 0
     most = max(1, _AT_ONCE // scores.size)
+    few = min(_NONE_OF, n_resamples) if scores.size > _LARGE else n_resamples
     slack = 1e-12 * max(1.0, abs(statistic))
-    while done < n_resamples and not (done >= _FIRST and count > _MANY):
-        rows = min(_FIRST if done < _FIRST else most, n_resamples - done)
+    while done < (n_resamples if count else few) and not (done >= _FIRST and count > _MANY):
+        rows = min(_FIRST if done < _FIRST else most, (n_resamples if count else few) - done)
         count += int((pairs.sums(exchange.shuffled(scores, rows, stream)) >= statistic - slack).sum())
         done += rows
     return count, done
