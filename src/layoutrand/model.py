@@ -136,7 +136,7 @@ class BuildFailure:
     cause: str = field(default="", compare=False)  # of a failure that was recorded earlier it is not known any more
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """One number of one iteration, in the unit that is named: for what a program prints, the unit it was printed in."""
 
@@ -147,7 +147,7 @@ class Measurement:
     warmup: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Execution:
     """One process started from one binary, finished or failed: the row that is recorded.
 

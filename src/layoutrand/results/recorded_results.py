@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
@@ -88,7 +88,7 @@ class RecordedResults:
         An attempt whose row is damaged was made, and has the status `DAMAGED`.
         """
         attempts: dict[SlotKey, list[tuple[int, bool, str, bool]]] = {}
-        rows = self._recorded(experiment)
+        rows = list(self._recorded(experiment))
         made_again = _made_again(rows)
         for row in rows:
             value = dict(zip(EXECUTION_COLUMNS, row.values, strict=False))
@@ -108,23 +108,26 @@ class RecordedResults:
 
     def executions(self, experiment: Experiment) -> list[Execution]:
         """Every execution of the experiment in the order of recording, all attempts, with measurements."""
-        rows = self._recorded(experiment)
-        return self._intact(rows, _made_again(rows))
+        found, damaged = self._intact(self._recorded(experiment))
+        made_again = _made_again(list(self._recorded(experiment))) if any(row.values for row in damaged) else set()
+        for row in damaged:
+            if row.id not in made_again:
+                self._leave_out(row.damaged(row.damage))
+        return found
 
-    def _intact(self, rows: Iterable[RecordedRow], made_again: Container[int] = ()) -> list[Execution]:
-        """The executions that are as they were recorded; damaged ones are noted, but for those ``made_again``."""
-        found = []
+    def _intact(self, rows: Iterable[RecordedRow]) -> tuple[list[Execution], list[RecordedRow]]:
+        """The executions that are as they were recorded, and rows that are not; what no layoutrand writes is noted."""
+        found, damaged = [], []
         for row in rows:
             if row.damage:
-                if row.id not in made_again:
-                    self._leave_out(row.damaged(row.damage))
+                damaged.append(row)
                 continue
             try:
                 measurements = tuple(map(row_values.measurement_of, row.measured))
                 found.append(row_values.execution_of(row.values, measurements))
             except StrangeValue as error:
                 self._leave_out(row.damaged(str(error)))
-        return found
+        return found, damaged
 
     def experiments(self) -> list[tuple[Experiment, int]]:
         """Every experiment in the file with its number of executions, the one executed last at the end."""
@@ -159,11 +162,13 @@ class RecordedResults:
     def read_all(self) -> None:
         """Read every row of every experiment, so that `damaged` has all that are."""
         with self._translated():
-            executions = list(recorded_rows(self._connection, None, sealed=self.is_sealed))
             tables = ("contexts", "nodes", "build_failures")
             rows = {table: self._rows(table, "1", (), ", ".join(KEYS[table])) for table in tables}
         self.experiments()
-        self._intact(executions)
+        with self._translated():
+            _, damaged = self._intact(recorded_rows(self._connection, None, sealed=self.is_sealed))
+        for execution in damaged:
+            self._leave_out(execution.damaged(execution.damage))
         for row in rows["contexts"]:
             self._read("contexts", row, _context)
         for row in rows["nodes"]:
@@ -191,12 +196,11 @@ class RecordedResults:
         query = f"SELECT experiment_id, count(*), max(id) FROM executions {how} GROUP BY experiment_id"  # noqa: S608
         return {each: (count, last) for each, count, last in self._connection.execute(query)}
 
-    def _recorded(self, experiment: Experiment) -> list[RecordedRow]:
+    def _recorded(self, experiment: Experiment) -> Iterator[RecordedRow]:
         experiment_id = self._experiment_id(experiment)
-        if experiment_id is None:
-            return []
-        with self._translated():
-            return list(recorded_rows(self._connection, experiment_id, sealed=self.is_sealed))
+        if experiment_id is not None:
+            with self._translated():
+                yield from recorded_rows(self._connection, experiment_id, sealed=self.is_sealed)
 
     def _sealed_rows(self, table: str, experiment: Experiment, order: str) -> list[tuple[Any, ...]]:
         """The rows of the experiment in the order, with the columns of `SEALED` and the seal."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from layoutrand.results.damage import OTHER_CONTENT, OTHER_MEASUREMENTS, DamagedRow
@@ -20,6 +22,7 @@ _LAST: Final = (
     "SELECT max(id) FROM executions INDEXED BY sqlite_autoindex_executions_1",
     "SELECT max(execution_id) FROM measurements",
 )
+_BEYOND: Final = 2**64  # every number
 _LONGEST: Final = 80  # characters of a damaged value in a message
 _FIRST: Final = SEALED["executions"].index(EXECUTION_COLUMNS[0])
 
@@ -55,38 +58,47 @@ def is_damage(error: sqlite3.Error) -> bool:
 def recorded_rows(sql: sqlite3.Connection, experiment_id: int | None, *, sealed: bool) -> Iterator[RecordedRow]:
     """The executions of the experiment (None: of all), in the order of recording; raises `sqlite3.Error`."""
 
-    def between(first: int, last: int) -> list[RecordedRow]:
+    def between(first: int, last: int) -> Iterator[RecordedRow]:
         return _between(sql, experiment_id, first, last, sealed=sealed)
 
+    before = 0
     try:
-        found = between(0, 2**63 - 1)
+        for row in between(0, 2**63 - 1):
+            before = row.id + 1
+            yield row
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             raise
-        yield from _salvaged(between, 0, _last(sql, error))
-    else:
-        yield from found
+        yield from _salvaged(between, before, _last(sql, error))
 
 
 def _between(
     sql: sqlite3.Connection, experiment_id: int | None, first: int, last: int, *, sealed: bool
-) -> list[RecordedRow]:
+) -> Iterator[RecordedRow]:
+    """One after the other, so that no more of the file need be in memory than its reader keeps."""
     wanted = "" if experiment_id is None else " AND e.experiment_id = ?"
     values = (first, last) if experiment_id is None else (first, last, experiment_id)
-    measured: dict[int, list[Sequence[Any]]] = {}
     joined = "" if experiment_id is None else "JOIN executions e ON e.id = m.execution_id"
-    for execution_id, *row in sql.execute(
-        f"SELECT m.execution_id, {', '.join(f'm.{name}' for name in MEASURED)} FROM measurements m {joined} "  # noqa: S608
-        f"WHERE m.execution_id BETWEEN ? AND ?{wanted} ORDER BY m.execution_id, m.metric, m.iteration",
-        values,
-    ):
-        measured.setdefault(execution_id, []).append(row)
+    measured = groupby(
+        sql.execute(
+            f"SELECT m.execution_id, {', '.join(f'm.{name}' for name in MEASURED)} FROM measurements m {joined} "  # noqa: S608
+            f"WHERE m.execution_id BETWEEN ? AND ?{wanted} ORDER BY m.execution_id, m.metric, m.iteration",
+            values,
+        ),
+        key=itemgetter(0),
+    )
     columns = (*SEALED["executions"], "seal") if sealed else (*SEALED["executions"][:-1], "NULL", "NULL")
     rows = sql.execute(
         f"SELECT {', '.join(columns)} FROM executions e WHERE id BETWEEN ? AND ?{wanted} ORDER BY id",  # noqa: S608
         values,
     )
-    return [_compared(row, measured.get(row[0], [])) for row in rows]
+    of: int = -1
+    own: list[Sequence[Any]] = []
+    for row in rows:
+        while of < row[0]:  # measurements of executions that are not there are passed over
+            of, several = next(measured, (_BEYOND, iter(())))
+            own = [each[1:] for each in several]
+        yield _compared(row, own if of == row[0] else [])
 
 
 def _compared(row: Sequence[Any], measured: Sequence[Sequence[Any]]) -> RecordedRow:
@@ -112,10 +124,12 @@ def _last(sql: sqlite3.Connection, error: sqlite3.DatabaseError) -> int:
     raise error
 
 
-def _salvaged(between: Callable[[int, int], list[RecordedRow]], first: int, last: int) -> Iterator[RecordedRow]:
+def _salvaged(between: Callable[[int, int], Iterator[RecordedRow]], first: int, last: int) -> Iterator[RecordedRow]:
     """What can be read of a range; of what cannot be, the number."""
+    if first > last:
+        return
     try:
-        found = between(first, last)
+        found = list(between(first, last))
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -72,7 +73,7 @@ def _json(check: Check) -> Callable[[str, Any], Any]:
             raise StrangeValue(f"{column} is no JSON") from error
         if not check(found):
             raise StrangeValue(f"{column} is JSON of another shape than is recorded")
-        return found
+        return {sys.intern(key): each for key, each in found.items()} if type(found) is dict else found
 
     return read
 
@@ -83,6 +84,11 @@ def _text(column: str, value: Any) -> str:
     if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
         raise StrangeValue(f"{column} is no text in UTF-8")
     return value
+
+
+def _name(column: str, value: Any) -> str:
+    """Text that many rows have, which is there once for all of them."""
+    return sys.intern(_text(column, value))
 
 
 def _whole(column: str, value: Any) -> int:
@@ -126,6 +132,7 @@ _EXECUTION: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "signal": _perhaps,
     "env_size": _perhaps,
     **dict.fromkeys(("started_at", "wall_s"), _real),
+    **dict.fromkeys(("system", "benchmark", "definition", "capture", "binary_sha256", "instrument", "status"), _name),
     "rusage": _json(_table_of(_is_number)),
     "argv": _json(_list_of(_is_text)),
     "conditions": _json(
@@ -192,7 +199,8 @@ def measurement_of(row: Sequence[Any]) -> Measurement:
     metric, unit, iteration, value, warmup = row
     if type(metric) is not str or type(unit) is not str or type(warmup) is not int:
         raise StrangeValue("measurements: metric and unit are text, warmup is 0 or 1")
-    return Measurement(metric, unit, _whole("iteration", iteration), _real("value", value), bool(warmup))
+    named = sys.intern(metric), sys.intern(unit)
+    return Measurement(*named, _whole("iteration", iteration), _real("value", value), bool(warmup))
 
 
 def context_of(row: Sequence[Any]) -> Context:

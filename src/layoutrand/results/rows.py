@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Final
 
 from layoutrand.model import BuiltFrom, Execution, Measurement, SlotKey
@@ -122,7 +123,7 @@ def clean(text: str) -> str:
 
 def to_json(execution: Execution) -> dict[str, Any]:
     """The execution as JSON values."""
-    values = dict(vars(execution))
+    values = {field.name: getattr(execution, field.name) for field in fields(execution)}
     values["measurements"] = [[m.metric, m.unit, m.iteration, m.value, m.warmup] for m in execution.measurements]
     for name in ("rusage", "conditions", "host_state"):
         values[name] = dict(values[name])
