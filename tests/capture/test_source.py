@@ -2,9 +2,12 @@
 
 import os
 import socket
+import subprocess
+import sys
 
 import pytest
 
+from gitkit import make
 from layoutrand.capture.source import copy, digest, digest_of, is_by_editors, left_out
 from layoutrand.capture.source import listing as contents
 from layoutrand.errors import UsageError
@@ -147,6 +150,45 @@ def test_a_cache_inside_the_source_is_left_out(tree, tmp_path):
 
     assert digest(tree, []) == before
     assert not (tree / "cache" / "work" / "copy" / "cache").exists()
+
+
+PRINTING = """
+import sys
+from pathlib import Path
+from layoutrand.capture.source import copy, digest
+from layoutrand.capture.worktree import git_state
+root, target = map(Path, sys.argv[1:])
+state = git_state(root)
+print(digest(root, ()), None if state is None else state["changed"], flush=True)
+print(digest(root, ()))
+copy(root, target, ())
+"""
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_what_the_command_prints_into_is_no_source(tree, tmp_path, stream):
+    """`layoutrand compare > results`: the shell has made the file in the source before anything looks there."""
+    before = digest(tree, ())
+    with (tree / "lib" / "results").open("w") as printed:
+        done = subprocess.run(
+            [sys.executable, "-c", PRINTING, tree, tmp_path / "copy"], check=True, **{"stdout": -1, stream: printed}
+        )
+    said = done.stdout.decode() if done.stdout else (tree / "lib" / "results").read_text()
+
+    assert said.split() == [before, "None", before]
+    assert (tmp_path / "copy" / "main.c").exists()
+    assert not (tmp_path / "copy" / "lib" / "results").exists()
+    assert digest(tree, ()) != before
+
+
+def test_in_a_repository_it_is_no_change(tmp_path):
+    """But a file that the commit has is one, whoever writes into it."""
+    tree = make(tmp_path / "repository", {"known": "k"})
+    for name, changed in (("results", []), ("known", ["known"])):
+        with (tree / name).open("w") as printed:
+            subprocess.run([sys.executable, "-c", PRINTING, tree, tmp_path / name], check=True, stdout=printed)
+        assert (tree / name).read_text().splitlines()[0].endswith(str(changed))
+        (tree / "results").unlink(missing_ok=True)
 
 
 def test_sockets_and_pipes_are_left_out(tree, tmp_path, monkeypatch):

@@ -7,6 +7,8 @@ import io
 import json
 import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -149,6 +151,28 @@ def test_a_changed_file_refuses_and_papers_beside_the_program_are_told(project):
     assert "changed: part.c" in refused.stderr
     project.run()  # a build finds that the capture is what it was, and nothing is executed again
     assert project.mean() == 36.0
+
+
+@pytest.mark.slow
+def test_what_is_printed_into_the_source_is_no_reason_to_refuse(project):
+    """A file that the shell makes for a command is none of the program; to the next it is new, which says what to do."""
+    project.run()
+    with (project.source / "table").open("w") as printed:
+        subprocess.run(
+            [sys.executable, "-m", "layoutrand", "compare", "old", "new"],
+            cwd=project.root,
+            env=project.env,
+            stdout=printed,
+            check=True,
+        )
+    assert "new against old" in (project.source / "table").read_text()
+
+    refused = project("compare", "old", "new", status=1)
+    assert "(new: table)" in refused.stderr
+    assert "New files that are no part of the program belong into build.exclude." in refused.stderr
+    config = project.root / "layoutrand.toml"
+    config.write_text(config.read_text().replace("[systems.old]", 'exclude = ["table"]\n[systems.old]'))
+    project("compare", "old", "new")
 
 
 @pytest.mark.slow

@@ -86,7 +86,8 @@ def choose_captures(
         else:
             chosen[system] = found
     if stale and (set(stale) & set(named) or len(stale) == len(own)):
-        raise AnalysisError(_refusal(stale, present))
+        apart = [each for name in stale for c in own[name] for each in _differences(name, c, present[name], recorded)]
+        raise AnalysisError(_refusal(stale, present, has_new_files=any(each.has_new_files for each in apart)))
     warnings += [SystemLeftOut(sum(own[name].values()), name, stale[name][0].strip(" -")) for name in stale]
     return {system: capture for system, capture in chosen.items() if system not in stale} | dict.fromkeys(stale, "")
 
@@ -171,16 +172,15 @@ def _what_there_is(system: str, counts: Mapping[str, int], now: PresentSystem, r
     return lines
 
 
-def _refusal(stale: Mapping[str, Sequence[str]], present: Mapping[str, PresentSystem]) -> str:
+def _refusal(stale: Mapping[str, Sequence[str]], present: Mapping[str, PresentSystem], *, has_new_files: bool) -> str:
     lines = []
     for system, there in stale.items():
         source = present[system].source
         is_now = f", which is {source} now" if source else ""
         lines += [f"no results of {system} as it is configured, or of its source{is_now}. There are:", *there]
-    return "\n".join(
-        [
-            *lines,
-            "`layoutrand run` executes what is there now. To see old results, name their --capture, or say "
-            "--any-source for those that were executed last.",
-        ]
+    advice = (
+        "`layoutrand run` executes what is there now. To see old results, name their --capture, or say --any-source "
+        "for those that were executed last."
     )
+    no_part = " New files that are no part of the program belong into build.exclude." if has_new_files else ""
+    return "\n".join([*lines, advice + no_part])

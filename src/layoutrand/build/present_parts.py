@@ -39,12 +39,13 @@ class Difference:
     """How what was recorded differs from the present: ``parts`` in words, and ``papers``, files that no build reads.
 
     Of these it is only thought: they are of kinds such as ``.md`` or ``.json``.  ``is_of_mode`` where build.mode is the
-    same.
+    same, ``has_new_files`` where some are in the source that were not.
     """
 
     parts: tuple[str, ...]
     papers: tuple[str, ...]
     is_of_mode: bool = True
+    has_new_files: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,31 +69,33 @@ class PresentSystem:
         left_out = _NO_PART if is_of_here else _NO_PART | _OF_THIS_MACHINE
         parts: list[str] = []
         papers: tuple[str, ...] = ()
+        is_more = False
         for name, value in self.parts.items():
             if name in left_out or recorded.get(name, value) == value:
                 continue
             if name == "source":
-                words, papers = self._of_source(recorded[name], value)
+                words, papers, is_more = self._of_source(recorded[name], value)
                 parts += words
             else:
                 parts += _in_words(name, recorded[name], value)
         mode = self.parts.get("mode")
-        return Difference(tuple(parts), papers, recorded.get("mode", mode) == mode)
+        return Difference(tuple(parts), papers, recorded.get("mode", mode) == mode, is_more)
 
-    def _of_source(self, was: str, now: str) -> tuple[list[str], tuple[str, ...]]:
+    def _of_source(self, was: str, now: str) -> tuple[list[str], tuple[str, ...], bool]:
         before, after = _parsed(was), _parsed(now)
         if "commit" in before and "commit" in after and before["commit"] != after["commit"]:
-            return [f"the commit was {before['commit'][:12]}, is {after['commit'][:12]}"], ()
+            return [f"the commit was {before['commit'][:12]}, is {after['commit'][:12]}"], (), False
         earlier = self.earlier(str(before.get("digest")))
         if earlier is None or self.contents is None:
-            return ["the source was another"], ()
+            return ["the source was another"], (), False
         found = compare_files(earlier, self.contents)
         names = [*found.changed, *found.added, *found.removed]
         if names and all(PurePosixPath(name).suffix.lower() in _PAPERS for name in names):
-            return [], tuple(map(readable, names))
+            return [], tuple(map(readable, names)), bool(found.added)
         kinds = (("changed", found.changed), ("new", found.added), ("removed", found.removed))
         said = "; ".join(f"{what}: {_listed(files)}" for what, files in kinds if files)
-        return [f"files of the source are others ({said})" if said else "the source was another"], ()
+        words = f"files of the source are others ({said})" if said else "the source was another"
+        return [words], (), bool(found.added)
 
 
 def built_in(context: Context) -> list[BuiltFrom]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -83,7 +84,7 @@ def copy(source: Path, target: Path, exclude: Sequence[str], go_on: Callable[[],
 
 def _entries(source: Path, exclude: Sequence[str]) -> Iterator[tuple[str, Path]]:
     """Relative name and path of everything in the tree, parents first, in an order no file system decides."""
-    pending = [""]
+    pending, printed_to = [""], _printed_to()
     while pending:
         directory = pending.pop()
         children = sorted(os.scandir(source / directory), key=lambda entry: os.fsencode(entry.name))
@@ -91,6 +92,8 @@ def _entries(source: Path, exclude: Sequence[str]) -> Iterator[tuple[str, Path]]
             name = f"{directory}/{entry.name}" if directory else entry.name
             is_folder = entry.is_dir(follow_symlinks=False)
             if name in ALWAYS_LEFT_OUT or _matches(name, exclude) or _matches(entry.name, _LEFT_BY_EDITORS):
+                continue
+            if entry.inode() in printed_to and is_printed_to(source / name):
                 continue
             if is_folder and (entry.name in _NEVER_ENTERED or is_cache(source / name)):
                 continue
@@ -101,6 +104,22 @@ def _entries(source: Path, exclude: Sequence[str]) -> Iterator[tuple[str, Path]]
 
 def _matches(name: str, exclude: Sequence[str]) -> bool:
     return any(fnmatch(name, pattern.rstrip("/")) for pattern in exclude)
+
+
+def is_printed_to(path: Path) -> bool:
+    """Whether this command prints into the file: a shell has made it in the source (`> results`), and it grows yet."""
+    return path.is_file() and path.stat().st_ino in _printed_to(on=path.stat().st_dev)
+
+
+def _printed_to(on: int | None = None) -> set[int]:
+    """The inodes of files that the command prints into, those ``on`` one device or on any."""
+    found = set()
+    for descriptor in (1, 2):
+        with contextlib.suppress(OSError):  # closed before our start
+            info = os.fstat(descriptor)
+            if stat.S_ISREG(info.st_mode) and on in (None, info.st_dev):
+                found.add(info.st_ino)
+    return found
 
 
 def is_ours(name: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.capture.source import content_of, digest_of, is_by_editors, is_ours, left_out
+from layoutrand.capture.source import content_of, digest_of, is_by_editors, is_ours, is_printed_to, left_out
 from layoutrand.errors import BuildFailed, ToolNotFound
 from layoutrand.platform.disk import readable
 from layoutrand.platform.git_command import commit_facts, commit_named, git, names
@@ -67,6 +67,8 @@ def _changed(source: Path, exclude: Sequence[str]) -> tuple[dict[str, str], int]
         ignored += more
     for kind, name, submodule in _entries(source):
         if is_ours(name) or is_by_editors(name) or left_out(name, exclude):
+            continue
+        if kind == "?" and is_printed_to(source / name):
             continue
         if kind == "!":
             ignored += 1
