@@ -34,6 +34,7 @@ from layoutrand.explain.suspect_cause import SuspectCause, SuspectedMechanism
 from layoutrand.explain.suspects import Explanation, Subject, Suspect, enough_means, means_of, suspects_of
 from layoutrand.explain.suspects_document import explain_document
 from layoutrand.explain.words import (
+    answer,
     cause_of,
     could_be_found,
     next_step,
@@ -41,6 +42,7 @@ from layoutrand.explain.words import (
     nothing_found,
     of_confirmation,
     predicted,
+    title,
     worse_where,
 )
 from layoutrand.model import Experiment
@@ -272,7 +274,15 @@ def test_sentences(planted, tmp_path):
     assert said(0.9, 1, 1.2, "undecided", missing=1).endswith("; 1 more have no measurement")
     assert predicted(found).startswith("cross-validated: 50 % of the variance")
     assert "predict nothing" in predicted(explanation(tmp_path, predicted=-0.1))
+    told = answer(replace(found, suspects=(replace(planted, effect=interval(1.1, 1.2, 1.3)), planted)))
+    assert told.startswith(
+        f"{title(found)}: suspected, not proved: start of f within its 64-byte line: where it is at byte "
+    )
+    assert "wall_s is 20.00 % more (95 % interval 10.00 % to 30.00 %); it explains " in told
+    assert told.endswith("; 1 more below")
+    assert answer(explanation(tmp_path, [replace(planted, effect=None)])).endswith(" of what layouts do")
     nothing = nothing_found(explanation(tmp_path, closest=("start of g", 0.4)))
+    assert answer(explanation(tmp_path, closest=("start of g", 0.4))) == f"{title(found)}: {nothing}"
     assert "none of the 12 features" in nothing
     assert "Closest: start of g (adjusted p = 0.4)" in nothing
     assert "explains 40 % of the variance between binaries (a difference of 20 % between" in nothing

@@ -14,7 +14,7 @@ from layoutrand.cli.measuring_apart import measuring_apart, tell_executed
 from layoutrand.cli.remedying import Remedying, show_treatment
 from layoutrand.cli.remedying import remedy as remedy_of
 from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
-from layoutrand.cli.terminal import Display, Terminal
+from layoutrand.cli.terminal import Terminal
 from layoutrand.cli.terminal_tables import interval, show_selection_problems
 from layoutrand.text.quantities import percent
 
@@ -288,8 +288,8 @@ def _confirm(
     return made
 
 
-def show_explanation(found: Explanation | Unexplained, page: Display, *, hint: bool) -> None:
-    """What was looked at, the suspects or that there are none, and the hottest functions; ``hint`` at --confirm."""
+def show_explanation(found: Explanation | Unexplained, page: Terminal, *, hint: bool) -> None:
+    """The answer; the suspects, if any, the hottest functions, and what was looked at; ``hint`` at --confirm."""
     from layoutrand.explain import words
     from layoutrand.explain.explain import Unexplained
     from layoutrand.explain.explain_warnings import NothingDiffers
@@ -297,13 +297,11 @@ def show_explanation(found: Explanation | Unexplained, page: Display, *, hint: b
     if isinstance(found, Unexplained):
         page.fail(f"{found.benchmark}, {found.system}, {found.metric}: {found.reason}")
         return
-    page.line(words.looked_at(found))
+    _say(words.answer(found), page)
     page.line()
     if found.suspects:
         _show_suspects(found, page, hint=hint)
-    else:
-        page.line(words.nothing_found(found))
-    page.line()
+        page.line()
     page.table(
         "Hot functions",
         ("function", "share of cost", "size"),
@@ -311,13 +309,15 @@ def show_explanation(found: Explanation | Unexplained, page: Display, *, hint: b
     )
     if len(found.hotness.functions) > _SHOWN:
         page.line(f"and {len(found.hotness.functions) - _SHOWN} more")
+    page.line()
+    _say(words.looked_at(found), page)
     for warning in found.warnings:
         if isinstance(warning, NothingDiffers):  # the line above says it
             continue
         page.warn(f"{words.title(found)}: {warning}")
 
 
-def _show_suspects(found: Explanation, page: Display, *, hint: bool) -> None:
+def _show_suspects(found: Explanation, page: Terminal, *, hint: bool) -> None:
     from layoutrand.explain import words
 
     page.table(
@@ -340,23 +340,34 @@ def _show_suspects(found: Explanation, page: Display, *, hint: bool) -> None:
     for suspect in found.suspects:
         if suspect.alike:
             more = f" and {len(suspect.alike) - 3} more" if len(suspect.alike) > 3 else ""
-            page.line(f"with {suspect.feature.words} go also: {'; '.join(suspect.alike[:3])}{more}")
+            _say(f"with {suspect.feature.words} go also: {'; '.join(suspect.alike[:3])}{more}", page)
     for suspect in found.suspects:
-        for text in (words.cause_of(found, suspect) if suspect.cause else "", words.next_step(suspect)):
-            if text:
-                page.line(text)
+        if suspect.cause:
+            _say(words.cause_of(found, suspect), page)
+        if command := words.next_step(suspect):
+            page.line(command)
     unseen = [words.not_seen(found, suspect) for suspect in found.suspects]
     for text in dict.fromkeys([*unseen, words.not_looked_at(found)]):
         if text:
-            page.line(text)
-    page.line(words.predicted(found))
-    page.line(
+            _say(text, page)
+    _say(words.predicted(found), page)
+    _say(
         "a suspect goes with worse layouts, which does not prove that it makes them worse; and what was chosen for "
-        "being large is too large on average" + (": --confirm 15 looks at it in new layouts" if hint else "")
+        "being large is too large on average" + (": --confirm 15 looks at it in new layouts" if hint else ""),
+        page,
     )
 
 
-def show_confirmations(found: Explanation, confirmed: Confirmed, page: Display) -> None:
+def _say(sentence: str, page: Terminal) -> None:
+    """A sentence in lines of the screen."""
+    from layoutrand.cli.answer_parts import screen_width
+    from layoutrand.cli.charts import paragraph
+    from layoutrand.cli.terminal import terminal_width
+
+    page.screen(paragraph(sentence, "", screen_width(terminal_width())))
+
+
+def show_confirmations(found: Explanation, confirmed: Confirmed, page: Terminal) -> None:
     """What became of the suspects in new layouts."""
     from layoutrand.explain.words import of_confirmation
 
@@ -383,4 +394,4 @@ def show_confirmations(found: Explanation, confirmed: Confirmed, page: Display) 
     )
     page.line()
     for each in made:
-        page.line(of_confirmation(found, each))
+        _say(of_confirmation(found, each), page)

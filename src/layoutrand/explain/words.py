@@ -25,12 +25,26 @@ def title(explanation: Explanation) -> str:
     return f"{sample.benchmark}, {sample.system}, {sample.metric}"
 
 
+def answer(explanation: Explanation) -> str:
+    """What comes of it in a sentence: the first suspect, or that nothing was found, and what could have been."""
+    if not explanation.suspects:
+        return f"{title(explanation)}: {nothing_found(explanation)}"
+    first, *others = explanation.suspects
+    share = f"it explains {percent(first.share, 0)} of what layouts do"
+    if first.effect is not None:
+        metric = explanation.subject.sample.metric
+        where = worse_where(first.feature, first.split)
+        share = f"where it is {where}, {metric} is {_change(first.effect)}; {share}"
+    more = f"; {len(others)} more below" if others else ""
+    return f"{title(explanation)}: suspected, not proved: {first.feature.words}: {share}{more}"
+
+
 def looked_at(explanation: Explanation) -> str:
     """What was looked at."""
     hotness, n = explanation.hotness, len(explanation.hotness.functions)
     functions = "1 hot function" if n == 1 else f"{n} hot functions"
     return (
-        f"{title(explanation)}: {len(explanation.seeds)} layouts (seeds {format_seeds(explanation.seeds)}), standard "
+        f"looked at: {len(explanation.seeds)} layouts (seeds {format_seeds(explanation.seeds)}), standard "
         f"deviation "
         f"{percent(explanation.relative_sd)}; {functions} of {explanation.subject.artefact} with "
         f"{percent(hotness.covered, 0)} of the cost "
