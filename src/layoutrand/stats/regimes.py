@@ -197,18 +197,20 @@ def _cheapest(costs: FloatArray, price: float) -> IntArray:
 
     In numbers of Python's own: of so few labels an array costs ten times what it computes.
     """
-    own = range(costs.shape[1])
     rows = costs.tolist()
     total = rows[0]
-    back = []
+    sums = [total]
     for row in rows[1:]:
+        changed = min(total) + price
+        total = [min(stayed, changed) + cost for stayed, cost in zip(total, row, strict=True)]
+        sums.append(total)
+    label = total.index(min(total))
+    labels = [label]
+    for total in sums[-2::-1]:
         least = min(total)
-        best, changed = total.index(least), least + price
-        back.append([label if total[label] <= changed else best for label in own])
-        total = [min(total[label], changed) + row[label] for label in own]
-    labels = [total.index(min(total))]
-    for came in reversed(back):
-        labels.append(came[labels[-1]])
+        if total[label] > least + price:
+            label = total.index(least)
+        labels.append(label)
     return np.array(labels[::-1], dtype=np.int64)
 
 
