@@ -5,7 +5,7 @@
 #   make lint      style, types and import contracts, for those who change layoutrand
 #   make merge     those of the slow tests that CI executes
 #   make coverage  `make test`, and the lines and branches that it never executes: .venv/coverage/html (half an hour)
-#   make slow      all that takes long, `fresh` and `versions` included (some hours)
+#   make slow      all that takes long, `fresh` and `versions` included (some hours; a sixth of its tests: PART=2/6)
 #   make fresh     both commands in bare systems of other releases ($(RELEASES)), as an ordinary user; needs root
 #   make versions  the tests with the oldest and with the newest versions of the libraries ($(VERSIONS))
 #   make installs  install the wheel with pip, pipx and uvx in bare systems ($(INSTALLS_ON)), and use it; needs root
@@ -60,6 +60,8 @@ INERT_ANEW ?=
 FAULTS ?=
 # Options for pytest, such as PYTEST="-k cache -x".
 PYTEST ?=
+# Which part of `make slow`, such as 2/6.
+PART ?=
 # Tests wait for much that they start: half as many at once again as there are CPUs.
 WORKERS ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 # The tests start Python some thousand times: let none compile what another has.
@@ -116,11 +118,15 @@ coverage: .venv/lint.stamp
 	  .venv/bin/coverage combine --quiet; .venv/bin/coverage html --quiet; .venv/bin/coverage report; exit $$status
 
 slow: .venv/test.stamp
-	@LAYOUTRAND_EXAMPLES=full .venv/bin/pytest -n $(WORKERS) --dist worksteal -m "slow and not perf" $(PYTEST)
+	@LAYOUTRAND_EXAMPLES=full LAYOUTRAND_TEST_PART=$(PART) .venv/bin/pytest -n $(WORKERS) --dist worksteal -m "slow and not perf" $(PYTEST)
+ifneq ($(PART),)
+	@echo "make slow: PART=$(PART) is of its tests alone; left out: make fresh, make installs, make container, make versions" >&2
+else
 	@if [ "$$(id -u)" -eq 0 ]; then $(MAKE) --no-print-directory fresh RELEASES="bookworm trixie sid noble resolute" && \
 	  $(MAKE) --no-print-directory installs container; \
 	  else echo "make slow: left out, for want of root: make fresh RELEASES='bookworm trixie sid noble resolute', make installs, make container" >&2; fi
 	@$(MAKE) --no-print-directory versions
+endif
 
 # Both commands in bare systems, with the packages that README names and no others.
 RELEASES ?= bookworm trixie

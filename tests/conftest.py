@@ -5,6 +5,7 @@ starts in the background ignores Ctrl-C, and behind nohup a hang-up, and so woul
 interrupt would wait in vain.
 """
 
+import hashlib
 import os
 import signal
 
@@ -48,8 +49,20 @@ ONE_IN = 8
 """Of a slow test with more cases than so many, CI takes each eighth."""
 
 
+def in_part(name, part):
+    """Whether a test is in the part "K/N" of all: by its name alone, so that N parts are all tests, each once."""
+    number, of = map(int, part.split("/"))
+    if not 1 <= number <= of:
+        raise pytest.UsageError(f"PART={part}: give K/N with K from 1 to N")
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest()) % of == number - 1
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at marks
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if part := os.environ.get("LAYOUTRAND_TEST_PART"):
+        others = [item for item in items if not in_part(item.nodeid, part)]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in set(others)]
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     cases = {}
     for item in items:
