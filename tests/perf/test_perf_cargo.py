@@ -32,7 +32,7 @@ class Seconds(NamedTuple):
 
 
 @pytest.mark.parametrize("rust", RUSTS)
-@pytest.mark.parametrize("name", ["ripgrep", "fd"])
+@pytest.mark.parametrize("name", ["ripgrep", "fd", "exa"])
 def test_layouts_beside_rebuilds(tmp_path: Path, name: str, rust: str) -> None:
     """Thirty layouts of a capture that is there, one build of it, and rebuilds: of all crates, and of the last alone."""
     path = path_of(rust)
