@@ -4,6 +4,7 @@ import pytest
 
 from buildkit import compiled, link_with, run, said
 from layoutrand.capture import objects
+from layoutrand.capture.capture_warnings import CodeThatStays
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.order import identity_bytes
 from layoutrand.linkers import user_script
@@ -427,3 +428,10 @@ def test_reserved_sections_are_no_candidates(tmp_path):
     assert left("*(.text*)") == []
     assert left("*(.text.b_one) *(.text*)") == [("b.o", ".text.b_one")]
     assert left("*a.o(.text.*) *(.text*)") == [name for name in names if name[0] == "x.a(a.o)"] != []
+
+
+@pytest.mark.parametrize(("stays", "share"), [(996, "99 %"), (1000, "100 %"), (504, "50 %")])
+def test_all_of_the_code_stays_only_where_it_is_all(stays, share):
+    assert str(CodeThatStays(stays, 1000, ("libstd.rlib",))).startswith(
+        f"{share} of the code ({stays:,} of 1,000 bytes)"
+    )

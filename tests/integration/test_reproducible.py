@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from layoutrand.layout.order import draw
 from layoutrand.link.code import Code
 from layoutrand.link.relink import link_layout, verify
 from layoutrand.linkers.toolbox import Tool
-from layoutrand.platform.process import SubprocessRunner
+from layoutrand.platform.process import Completed, SubprocessRunner
 from workshop import Built, Workshop, main_calling, many_functions, output
 
 UNITS = {f"u{k}.c": many_functions(5, prefix=f"u{k}_") for k in range(3)}
@@ -95,6 +97,14 @@ def test_a_cached_build_links_nothing(filled: Workshop) -> None:
     assert filled.said == []
 
 
+class OfAnHour(SubprocessRunner):
+    """Says of every program that it took an hour."""
+
+    def run(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Completed:
+        """Run it."""
+        return replace(super().run(argv, cwd=cwd, env=env), seconds=3600.0)
+
+
 def test_new_seeds_need_the_capture_alone(filled: Workshop) -> None:
     """With the capture in the cache further seeds are linked without building."""
     filled.built(COMMANDS, seeds=[1])
@@ -129,10 +139,11 @@ def test_relinking_after_the_source_is_gone(filled: Workshop, tmp_path: Path) ->
     layout = draw(link.sections, link.identity, name=2, factors=("function-order",), classes="keep")
     facts = capture.tools["ld"]
     ld = Tool(Path(facts["path"]), facts["version"], facts["sha256"])
-    binary, seconds, _ = link_layout(SubprocessRunner(), ld, link, base, layout, scratch=tmp_path)
+    binary, seconds, _ = link_layout(OfAnHour(), ld, link, base, layout, scratch=tmp_path)
     with (base / "code.npz").open("rb") as file:
         linked = verify(binary, link, layout, Code.load(file), seconds, ld_version=ld.version)
     assert linked.sha256 == digests(built)[2]
+    assert linked.link_s == 3600  # as the runner says, which knows what was waited for a turn
 
 
 def test_relinking_after_the_cache_was_moved(filled: Workshop, tmp_path: Path) -> None:

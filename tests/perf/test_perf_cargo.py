@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import platform
+import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -22,8 +24,15 @@ SEEDS = 30
 REBUILDS = 2
 
 
+class Seconds(NamedTuple):
+    """What a command took."""
+
+    wall: float
+    cpu: float
+
+
 @pytest.mark.parametrize("rust", RUSTS)
-@pytest.mark.parametrize("name", ["ripgrep", "fd"])
+@pytest.mark.parametrize("name", ["ripgrep", "fd", "exa"])
 def test_layouts_beside_rebuilds(tmp_path: Path, name: str, rust: str) -> None:
     """Thirty layouts of a capture that is there, one build of it, and rebuilds: of all crates, and of the last alone."""
     path = path_of(rust)
@@ -32,10 +41,10 @@ def test_layouts_beside_rebuilds(tmp_path: Path, name: str, rust: str) -> None:
     env = {**os.environ, "PATH": path, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
     mine = [sys.executable, "-m", "layoutrand"]
 
-    def seconds(command: list[str], **changes: str) -> float:
-        begin = time.perf_counter()
+    def seconds(command: list[str], **changes: str) -> Seconds:
+        begin, used = time.perf_counter(), _used()
         subprocess.run(command, cwd=tree, env={**env, **changes}, check=True, capture_output=True)
-        return time.perf_counter() - begin
+        return Seconds(time.perf_counter() - begin, _used() - used)
 
     subprocess.run([*mine, "init", "--", *program.command, "--", program.program], cwd=tree, env=env, check=True)
     layouts = seconds([*mine, "build", "--system", "O2", "--seeds", str(SEEDS), "--no-controls", "-q"])
@@ -48,21 +57,38 @@ def test_layouts_beside_rebuilds(tmp_path: Path, name: str, rust: str) -> None:
     options["RUSTFLAGS"] = f"-C metadata={REBUILDS - 1}"  # as before, so that cargo keeps all crates but the last
     seconds([*binary, "metadata=first"], **options)
     last = [seconds([*binary, f"metadata={number}"], **options) for number in range(REBUILDS)]
+    layout = Seconds(layouts.wall / SEEDS, layouts.cpu / SEEDS)
+    rebuild, rebuild_of_last = _median(whole), _median(last)
     figure = {
         "perf": "layouts of a Rust program",
         "program": name,
         "rust": rust,
-        "seconds": {
-            "a layout": round(layouts / SEEDS, 3),
-            "a rebuild": round(statistics.median(whole), 2),
-            "a rebuild of the last crate": round(statistics.median(last), 2),
+        "seconds, wall and CPU": {
+            "a layout": [round(each, 3) for each in layout],
+            "a rebuild": [round(each, 2) for each in rebuild],
+            "a rebuild of the last crate": [round(each, 2) for each in rebuild_of_last],
         },
-        "rebuild / layout": round(statistics.median(whole) * SEEDS / layouts, 1),
-        "rebuild of the last crate / layout": round(statistics.median(last) * SEEDS / layouts, 1),
+        "rebuild / layout": _ratios(rebuild, layout),
+        "rebuild of the last crate / layout": _ratios(rebuild_of_last, layout),
         "machine": f"{platform.node()} {platform.machine()} {len(os.sched_getaffinity(0))} cpus",
+        "load": os.getloadavg(),
     }
     print(json.dumps(figure, indent=2))
     if out := os.environ.get("LAYOUTRAND_PERF_OUT"):
         with Path(out).open("a", encoding="utf-8") as file:
             file.write(json.dumps(figure) + "\n")
-    assert figure["seconds"]
+    assert figure["seconds, wall and CPU"]
+
+
+def _used() -> float:
+    """Seconds of CPU time of all processes that have ended here; other work on the machine is not in them."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _median(all_of_them: list[Seconds]) -> Seconds:
+    return Seconds(*(statistics.median(column) for column in zip(*all_of_them, strict=True)))
+
+
+def _ratios(rebuild: Seconds, layout: Seconds) -> dict[str, float]:
+    return {"wall": round(rebuild.wall / layout.wall, 1), "CPU": round(rebuild.cpu / layout.cpu, 1)}

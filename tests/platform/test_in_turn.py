@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -49,6 +50,18 @@ def test_an_error_gives_the_turn_back():
     for _ in range(3):
         with pytest.raises(ToolNotFound):
             runner.run(["/no/such/program"], cwd=Path(), env={})
+
+
+def test_what_is_waited_for_a_turn_is_not_the_programs_time(tmp_path):
+    turns = Turns(1)
+    runner = InTurn(SubprocessRunner(), turns)
+    with ThreadPoolExecutor(1) as pool:
+        with turns.taken():
+            waiting = pool.submit(runner.run, ["/bin/true"], cwd=tmp_path, env={})
+            time.sleep(0.2)
+            free = time.perf_counter()
+        seconds = waiting.result().seconds
+    assert 0 < seconds <= time.perf_counter() - free
 
 
 def test_everything_else_is_handed_through(tmp_path):

@@ -120,7 +120,8 @@ def test_cases_of_criterion_are_benchmarks_as_init_leaves_them(tmp_path, given):
     written = (tree / "layoutrand.toml").read_text()
     assert 'harness = "criterion"' in written
     assert f'artefacts = ["{program.program}"]' in written
-    layoutrand("run", "--seeds", "2", "--system", "O2", "--share-machine", "-q")
+    controls = ("--no-controls",) if given else ()  # four of six executions, half a minute each
+    layoutrand("run", "--seeds", "2", "--system", "O2", *controls, "--share-machine", "-q")
     rows = json.loads(layoutrand("analyse", "--system", "O2", "--json"))["benchmarks"]
 
     assert (tree / "layoutrand.toml").read_text() == written

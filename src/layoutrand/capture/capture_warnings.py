@@ -97,7 +97,7 @@ class CodeThatStays(AnyWarning):
 
     def __str__(self) -> str:
         return (
-            f"{100 * self.stays / self.total:.0f} % of the code ({self.stays:,} of {self.total:,} bytes) was compiled "
+            f"{100 * self.stays // self.total} % of the code ({self.stays:,} of {self.total:,} bytes) was compiled "
             f"before this build ({', '.join(self.files)}) and keeps its place in every layout; "
             'layout.archives = "all" moves it, too'
         )

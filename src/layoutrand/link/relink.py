@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -90,7 +89,7 @@ def link_captured(
 def link_layout(
     runner: Runner, ld: Tool, link: CapturedLink, base: Path, layout: Layout, *, scratch: Path, threads: int = 0
 ) -> tuple[elf.Elf, float, Path]:
-    """Link the layout in ``scratch``: the binary, the seconds it took, and where it is.
+    """Link the layout in ``scratch``: the binary, the seconds that the linker took, and where it is.
 
     ``base`` is the artefact's directory in the capture; ``threads`` limits the linker's (0: it chooses). Raises
     `LinkFailed` with the linker's words, and `FeatureUnsupported` for a layout that the linker cannot be asked for.
@@ -108,15 +107,13 @@ def link_layout(
         order_file.unlink(missing_ok=True)  # a file written over, some file systems bring to the disk at once
         order_file.write_text(asked.text, "utf-8", "surrogateescape")
     extra = asked.argv(str(order_file)) + (means.thread_limit(link.argv, threads) if threads else [])
-    begin = time.perf_counter()
     done, output = link_captured(runner, ld.path, link, root=base / "edited", folder=scratch / "output", extra=extra)
-    seconds = time.perf_counter() - begin
     if done.returncode != 0:
         log = scratch / "link.log"
         log.write_text(done.text())
         said = of_build(done.text()) or of_program(done.text()) or "it said nothing"
         raise LinkFailed(f"{ld.path} exited with status {done.returncode}: {said}", log=log)
-    return elf.read(output.read_bytes(), name=str(output)), seconds, output
+    return elf.read(output.read_bytes(), name=str(output)), done.seconds, output
 
 
 def _filled(link: CapturedLink, layout: Layout, scratch: Path) -> tuple[CapturedLink, Layout]:

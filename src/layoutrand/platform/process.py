@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,11 +25,15 @@ _LONGEST_WAIT_S = 2_000_000.0  # poll counts milliseconds in 31 bits
 
 @dataclass(frozen=True)
 class Completed:
-    """A finished process: its exit status (negative: killed by that signal) and what it wrote."""
+    """A finished process: its exit status (negative: killed by that signal), what it wrote, and the time that it took.
+
+    ``seconds`` are those between its start and its end, without what it waited for a turn.
+    """
 
     returncode: int
     stdout: bytes
     stderr: bytes
+    seconds: float = 0.0
 
     def text(self) -> str:
         """stderr then stdout as text, undecodable bytes escaped."""
@@ -151,6 +156,7 @@ def _collected(
 ) -> Completed:
     """The program run to its end without input; killed where the wait for it ends otherwise."""
     pipe = subprocess.PIPE
+    begin = time.perf_counter()
     with process_starts():
         process = subprocess.Popen(  # noqa: S603 - an argument list, never a shell string
             list(argv), cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
@@ -161,7 +167,7 @@ def _collected(
         except BaseException:
             process.kill()
             raise
-    return Completed(process.returncode, stdout, stderr)
+    return Completed(process.returncode, stdout, stderr, time.perf_counter() - begin)
 
 
 class Turns:
