@@ -48,7 +48,9 @@ SECOND = 1
 FIXED = len(CANDIDATES) - 1
 """The order: what it holds in place is one draw of the layouts, the same in all."""
 LAYOUTS = ("normal", "bimodal", "none")
-MACHINES = ("still", "spikes", "drift")
+HELD, SWITCH = 40, 0.15
+"""Executions between changes of the machine's speed, in the mean, and the change (of logarithms)."""
+MACHINES = ("still", "spikes", "drift", "switches")
 
 
 @dataclass(frozen=True)
@@ -63,17 +65,28 @@ class World:
     holds: bool = False
 
 
-def drawn(rng: np.random.Generator, world: World) -> dict[str, np.ndarray]:
-    """Logarithms of what is measured, for each system shape (rounds, layout and identity)."""
+class Drawn(dict[str, np.ndarray]):
+    """Logarithms of what is measured, for each system shape (rounds, layout and identity), and ``starts`` alike."""
+
+    starts: dict[str, np.ndarray]
+
+
+def drawn(rng: np.random.Generator, world: World) -> Drawn:
+    """A run in rounds, each in a random order."""
     systems = (BASE, *(each.name for each in CANDIDATES))
-    rows_ = {}
+    rows_ = Drawn()
     place = np.array([rng.permutation(2 * len(systems)) for _ in range(world.n)])
+    order = (place + 2 * len(systems) * np.arange(world.n)[:, None]).reshape(world.n, len(systems), 2)
+    rows_.starts = {name: 1.0 + order[:, k] for k, name in enumerate(systems)}
     noise = rng.normal(0, 0.01, (world.n, len(systems), 2))
     if world.machine == "spikes":
         noise += np.where(rng.random(noise.shape) < 0.03, 0.2, 0.0)
     if world.machine == "drift":
         walk = rng.normal(0, 0.003, world.n * 2 * len(systems)).cumsum().reshape(world.n, -1)
         noise += np.take_along_axis(walk, place, axis=1).reshape(noise.shape)
+    if world.machine == "switches":
+        changes = rng.random(noise.size) < 1 / HELD
+        noise += np.where(changes.cumsum() % 2 == 1, SWITCH, 0.0)[order]
     for k, name in enumerate(systems):
         left, slower = (1.0, 0.0) if k == 0 else (world.left[k - 1], world.slower[k - 1])
         values = noise[:, k].copy()
@@ -92,11 +105,11 @@ def layouts(rng: np.random.Generator, kind: str, n: int) -> np.ndarray:
     return np.where(rng.random(n) < 1 / 3, math.log(1.1), 0.0) if kind == "bimodal" else np.zeros(n)
 
 
-def selection_of(values: dict[str, np.ndarray]) -> Selection:
+def selection_of(values: Drawn) -> Selection:
     """The same as samples of a run in rounds."""
     samples = []
     for name, table in values.items():
-        seconds = np.exp(table)
+        seconds, starts = np.exp(table), values.starts[name].tolist()
         seeds = range(31, 31 + len(table))
         samples.append(
             Sample(
@@ -109,13 +122,16 @@ def selection_of(values: dict[str, np.ndarray]) -> Selection:
                 binaries=tuple((seed, ((float(row[0]),),)) for seed, row in zip(seeds, seconds, strict=True)),
                 controls={IDENTITY: tuple((float(row[1]),) for row in seconds)},
                 rounds={**{seed: (seed,) for seed in seeds}, IDENTITY: tuple(seeds)},
-                started={**{seed: (float(seed),) for seed in seeds}, IDENTITY: tuple(map(float, seeds))},
+                started={
+                    **{seed: (start,) for seed, (start, _) in zip(seeds, starts, strict=True)},
+                    IDENTITY: tuple(start for _, start in starts),
+                },
             )
         )
     return Selection(current_experiment(config_of(1)), tuple(samples), (), (), (), ())
 
 
-def treated(values: dict[str, np.ndarray]) -> Treatment:
+def treated(values: Drawn) -> Treatment:
     """What the command concludes of these values."""
     selection = selection_of(values)
     subject = SimpleNamespace(subject=SimpleNamespace(sample=selection.samples[0]))
@@ -210,7 +226,10 @@ def test_verdicts(falls, rises, mean, ends, better, said):
 
 
 def test_too_few_rounds_tell_nothing_and_say_so():
-    values = {name: table[:6] for name, table in drawn(np.random.default_rng(1), World("none", "still")).items()}
+    values = drawn(np.random.default_rng(1), World("none", "still"))
+    for name, table in values.items():
+        values[name] = table[:6]
+        values.starts[name] = values.starts[name][:6]
     found = treated(values)
     assert {each.verdict for each in found.tried} == {"cannot tell"}
     assert conclusion(found) == "b0, O2, wall_s: nothing is recommended: none of what was tried could be judged"
@@ -221,5 +240,7 @@ def test_too_few_rounds_tell_nothing_and_say_so():
 
 
 def test_values_that_have_no_logarithm_are_no_rounds():
-    selection = selection_of({name: np.zeros((10, 2)) for name in (BASE, "other")})
+    values = Drawn({name: np.zeros((10, 2)) for name in (BASE, "other")})
+    values.starts = {name: np.arange(20.0).reshape(10, 2) for name in values}
+    selection = selection_of(values)
     assert len(log_rounds(selection, selection.samples[0], "other")) == 10

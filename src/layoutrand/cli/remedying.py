@@ -86,8 +86,9 @@ def show_treatment(found: Treatment, page: Terminal) -> None:
     page.line()
     page.table(words.title(found), words.COLUMNS, words.rows(found))
     page.line()
-    for line in (*words.what_was_tried(found), words.how_judged(found)):
-        page.screen(paragraph(line, "", width))
+    for line in (*words.what_was_tried(found), words.how_judged(found), words.of_the_machine(found)):
+        if line:
+            page.screen(paragraph(line, "", width))
     for problem in words.problems(found):
         page.fail(problem)
     page.line()

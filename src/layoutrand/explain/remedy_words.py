@@ -91,12 +91,28 @@ def _why_nothing(found: Treatment) -> str:
     if all(each.verdict != "no help shown" for each in judged):
         return "all that could be judged makes the mean or what layout adds worse"
     more = "; more layouts (--remedy-layouts) would show a smaller difference"
-    return f"with none of {_counted(found)} do layouts differ by less, or is the mean better, beyond chance{more}"
+    told, untold = len(judged), sum(each.verdict == "cannot tell" for each in found.tried)
+    if untold:
+        of = f"{told} of {told + untold} remedies, the others could not be judged: with none of these"
+    else:
+        of = f"with none of {_counted(found)}"
+    return f"{of} do layouts differ by less, or is the mean better, beyond chance{more}"
 
 
 def _counted(found: Treatment) -> str:
     n = sum(each.spread_p is not None for each in found.tried)
     return "1 remedy" if n == 1 else f"{n} remedies"
+
+
+def of_the_machine(found: Treatment) -> str:
+    """That the machine changed meanwhile, and what that leaves; "" where it did not."""
+    measured = [found.before, *(each.after for each in found.tried if each.after is not None)]
+    if not any(each.findings is not None and each.findings.is_machine for each in measured):
+        return ""
+    return (
+        "the machine changed its speed meanwhile: remedies are judged within rounds, in which it makes no difference "
+        "but noise, and what layout adds is less certain than its interval says"
+    )
 
 
 def what_was_tried(found: Treatment) -> list[str]:

@@ -122,16 +122,15 @@ def conclude(
         else:
             own = replace(signs[name], falls=next(adjusted), mean=next(adjusted))
             sizes = (known.text_sizes.get(subject.system), known.text_sizes.get(name))
-            doubt = _doubt((before, measured[name]), own)
             tried.append(
                 Tried(
                     candidate,
-                    "cannot tell" if doubt else judged(own, before.better, confidence),
-                    reason=doubt,
+                    "cannot tell" if own.doubt else judged(own, before.better, confidence),
+                    reason=own.doubt,
                     after=measured[name],
                     mean=own.ratio,
-                    spread_p=None if doubt else own.falls,
-                    mean_p=None if doubt else own.mean,
+                    spread_p=None if own.doubt else own.falls,
+                    mean_p=None if own.doubt else own.mean,
                     text_size=None if sizes[0] is None or sizes[1] is None else (sizes[0], sizes[1]),
                 )
             )
@@ -216,13 +215,6 @@ def _began(name: object, samples: Sequence[Sample]) -> float:
 def spread_p(rounds: Sequence[tuple[float, float]]) -> float:
     """p of "the second of each round spread as much as the first", one-sided; 1 where there are too few rounds."""
     return rounds_spread_test([rounds]).p_value if len(rounds) >= FEWEST else 1.0
-
-
-def _doubt(analyses: Sequence[Analysis], signs: Signs) -> str:
-    """Why nothing can be told of a remedy that was measured; "" where something can."""
-    if any(each.findings is not None and each.findings.is_machine for each in analyses):
-        return "the machine changed its speed while it was measured"
-    return signs.doubt
 
 
 def judged(signs: Signs, better: Better, confidence: float) -> Verdict:
