@@ -151,16 +151,19 @@ class _Steps:
     failed: bool = False
 
     def take(self, number: int, explanation: Explanation) -> None:
-        """Show it, and try its suspects in new layouts; remedies, where they are asked for, are the answer: first."""
+        """Show it, and try its suspects in new layouts; where that is asked for, what came of it stands first."""
         shown = under_names(explanation, self.selection.names)
-        if self.remedying is None:
-            show_explanation(shown, self.terminal, hint=self.confirm is None)
+        if self.remedying is None and self.confirm is None:
+            show_explanation(shown, self.terminal, hint=True)
+            return
         self._confirm(number, explanation)
         if self.remedying is not None:
             self._remedy(number, explanation, self.remedying)
-            show_explanation(shown, self.terminal, hint=False)
-        if number in self.confirmed:
-            show_confirmations(shown, self.confirmed[number], self.terminal)
+        confirmed = self.confirmed.get(number)
+        if confirmed is not None:
+            show_confirmations(shown, confirmed, self.terminal)
+        is_tried = confirmed is not None and bool(confirmed.confirmations)
+        show_explanation(shown, self.terminal, hint=False, is_tried=is_tried)
 
     def _confirm(self, number: int, explanation: Explanation) -> None:
         if self.confirm is None or not explanation.suspects:
@@ -288,8 +291,11 @@ def _confirm(
     return made
 
 
-def show_explanation(found: Explanation | Unexplained, page: Terminal, *, hint: bool) -> None:
-    """The answer; the suspects, if any, the hottest functions, and what was looked at; ``hint`` at --confirm."""
+def show_explanation(found: Explanation | Unexplained, page: Terminal, *, hint: bool, is_tried: bool = False) -> None:
+    """The answer; the suspects, if any, the hottest functions, and what was looked at.
+
+    ``hint`` at --confirm; ``is_tried`` where new layouts have said already what to think of the suspects.
+    """
     from layoutrand.explain import words
     from layoutrand.explain.explain import Unexplained
     from layoutrand.explain.explain_warnings import NothingDiffers
@@ -297,7 +303,7 @@ def show_explanation(found: Explanation | Unexplained, page: Terminal, *, hint: 
     if isinstance(found, Unexplained):
         page.fail(f"{found.benchmark}, {found.system}, {found.metric}: {found.reason}")
         return
-    _say(words.answer(found), page)
+    _say(words.answer(found, is_tried=is_tried), page)
     page.line()
     if found.suspects:
         _show_suspects(found, page, hint=hint)
@@ -369,13 +375,15 @@ def _say(sentence: str, page: Terminal) -> None:
 
 def show_confirmations(found: Explanation, confirmed: Confirmed, page: Terminal) -> None:
     """What became of the suspects in new layouts."""
-    from layoutrand.explain.words import of_confirmation
+    from layoutrand.explain.words import of_confirmation, title
 
     for problem in confirmed.problems:
         page.fail(problem)
     made = confirmed.confirmations
     if not made:
         return
+    for each in made:
+        _say(f"{title(found)}: {of_confirmation(found, each)}", page)
     page.line()
     page.table(
         "Confirming experiment: new layouts, chosen by the suspect's placement alone",
@@ -393,5 +401,3 @@ def show_confirmations(found: Explanation, confirmed: Confirmed, page: Terminal)
         ],
     )
     page.line()
-    for each in made:
-        _say(of_confirmation(found, each), page)

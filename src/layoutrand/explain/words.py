@@ -25,8 +25,11 @@ def title(explanation: Explanation) -> str:
     return f"{sample.benchmark}, {sample.system}, {sample.metric}"
 
 
-def answer(explanation: Explanation) -> str:
-    """What comes of it in a sentence: the first suspect, or that nothing was found, and what could have been."""
+def answer(explanation: Explanation, *, is_tried: bool = False) -> str:
+    """What comes of it in a sentence: the first suspect, or that nothing was found, and what could have been.
+
+    A suspect is no proof; where it ``is_tried`` by now, new layouts say what it is.
+    """
     if not explanation.suspects:
         return f"{title(explanation)}: {nothing_found(explanation)}"
     first, *others = explanation.suspects
@@ -36,7 +39,8 @@ def answer(explanation: Explanation) -> str:
         where = worse_where(first.feature, first.split)
         share = f"where it is {where}, {metric} is {_change(first.effect)}; {share}"
     more = f"; {len(others)} more below" if others else ""
-    return f"{title(explanation)}: suspected, not proved: {first.feature.words}: {share}{more}"
+    how = "suspected before that" if is_tried else "suspected, not proved"
+    return f"{title(explanation)}: {how}: {first.feature.words}: {share}{more}"
 
 
 def looked_at(explanation: Explanation) -> str:
