@@ -14,9 +14,9 @@ from layoutrand.cli.measuring_apart import measuring_apart, tell_executed
 from layoutrand.cli.remedying import Remedying, show_treatment
 from layoutrand.cli.remedying import remedy as remedy_of
 from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
+from layoutrand.cli.suspects_screen import show_confirmations, show_explanation
 from layoutrand.cli.terminal import Terminal
-from layoutrand.cli.terminal_tables import interval, show_selection_problems
-from layoutrand.text.quantities import percent
+from layoutrand.cli.terminal_tables import show_selection_problems
 
 if TYPE_CHECKING:
     from layoutrand.analysis.display_names import DisplayNames
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from layoutrand.explain.suspects import Explanation
     from layoutrand.explain.treated import Treatment
     from layoutrand.model import LayoutName
-
-_SHOWN = 10
 
 _Found = TypeVar("_Found", bound="Explanation | Predicted | Unexplained")
 
@@ -289,115 +287,3 @@ def _confirm(
     if made.summary is not None:
         tell_executed(made.summary, selection.names, terminal)
     return made
-
-
-def show_explanation(found: Explanation | Unexplained, page: Terminal, *, hint: bool, is_tried: bool = False) -> None:
-    """The answer; the suspects, if any, the hottest functions, and what was looked at.
-
-    ``hint`` at --confirm; ``is_tried`` where new layouts have said already what to think of the suspects.
-    """
-    from layoutrand.explain import words
-    from layoutrand.explain.explain import Unexplained
-    from layoutrand.explain.explain_warnings import NothingDiffers
-
-    if isinstance(found, Unexplained):
-        page.fail(f"{found.benchmark}, {found.system}, {found.metric}: {found.reason}")
-        return
-    _say(words.answer(found, is_tried=is_tried), page)
-    page.line()
-    if found.suspects:
-        _show_suspects(found, page, hint=hint)
-        page.line()
-    page.table(
-        "Hot functions",
-        ("function", "share of cost", "size"),
-        [(f.name, percent(f.share, 1), f"{f.size:,} B") for f in found.hotness.functions[:_SHOWN]],
-    )
-    if len(found.hotness.functions) > _SHOWN:
-        page.line(f"and {len(found.hotness.functions) - _SHOWN} more")
-    page.line()
-    _say(words.looked_at(found), page)
-    for warning in found.warnings:
-        if isinstance(warning, NothingDiffers):  # the line above says it
-            continue
-        page.warn(f"{words.title(found)}: {warning}")
-
-
-def _show_suspects(found: Explanation, page: Terminal, *, hint: bool) -> None:
-    from layoutrand.explain import words
-
-    page.table(
-        "Suspects: placements that go with worse layouts",
-        ("suspect", "worse", "layouts", "worse / better", "interval", "explains", "adjusted p"),
-        [
-            (
-                suspect.feature.words,
-                words.worse_where(suspect.feature, suspect.split),
-                f"{suspect.n_worse} / {suspect.n_better}",
-                "-" if suspect.effect is None else f"{suspect.effect.centre:.4f}",
-                "-" if suspect.effect is None else interval(suspect.effect),
-                percent(suspect.share, 0),
-                f"{suspect.p_value:.2g}",
-            )
-            for suspect in found.suspects
-        ],
-    )
-    page.line()
-    for suspect in found.suspects:
-        if suspect.alike:
-            more = f" and {len(suspect.alike) - 3} more" if len(suspect.alike) > 3 else ""
-            _say(f"with {suspect.feature.words} go also: {'; '.join(suspect.alike[:3])}{more}", page)
-    for suspect in found.suspects:
-        if suspect.cause:
-            _say(words.cause_of(found, suspect), page)
-        if command := words.next_step(suspect):
-            page.line(command)
-    unseen = [words.not_seen(found, suspect) for suspect in found.suspects]
-    for text in dict.fromkeys([*unseen, words.not_looked_at(found)]):
-        if text:
-            _say(text, page)
-    _say(words.predicted(found), page)
-    _say(
-        "a suspect goes with worse layouts, which does not prove that it makes them worse; and what was chosen for "
-        "being large is too large on average" + (": --confirm 15 looks at it in new layouts" if hint else ""),
-        page,
-    )
-
-
-def _say(sentence: str, page: Terminal) -> None:
-    """A sentence in lines of the screen."""
-    from layoutrand.cli.answer_parts import screen_width
-    from layoutrand.cli.charts import paragraph
-    from layoutrand.cli.terminal import terminal_width
-
-    page.screen(paragraph(sentence, "", screen_width(terminal_width())))
-
-
-def show_confirmations(found: Explanation, confirmed: Confirmed, page: Terminal) -> None:
-    """What became of the suspects in new layouts."""
-    from layoutrand.explain.words import of_confirmation, title
-
-    for problem in confirmed.problems:
-        page.fail(problem)
-    made = confirmed.confirmations
-    if not made:
-        return
-    for each in made:
-        _say(f"{title(found)}: {of_confirmation(found, each)}", page)
-    page.line()
-    page.table(
-        "Confirming experiment: new layouts, chosen by the suspect's placement alone",
-        ("suspect", "layouts", "worse / better", "interval", "found before", "verdict"),
-        [
-            (
-                each.groups.suspect.feature.words,
-                f"{each.n_worse} / {each.n_better}",
-                f"{each.effect.centre:.4f}",
-                interval(each.effect),
-                "-" if each.groups.suspect.effect is None else f"{each.groups.suspect.effect.centre:.4f}",
-                each.verdict,
-            )
-            for each in made
-        ],
-    )
-    page.line()
