@@ -90,11 +90,15 @@ class SlurmCluster:
 
     def kill_rest_of(self, job: str) -> None:
         """What nodes with cgroups do when they have done with a job: its processes are gone, whatever they ignore."""
-        marks = (f"SLURM_CONF={self.folder / 'slurm.conf'}", f"SLURM_JOB_ID={job}")
-        while left := _carrying(*marks):
-            for pid in left:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not self._killed(job), f"all of job {job} to be gone", self)
+
+    def _killed(self, job: str) -> list[int]:
+        """The processes of a job that were there yet, and have SIGKILL now."""
+        left = _carrying(f"SLURM_CONF={self.folder / 'slurm.conf'}", f"SLURM_JOB_ID={job}")
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return left
 
     def logs(self) -> str:
         """The end of every log, for a failure's message."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,7 +17,15 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.config.config import System
 from layoutrand.execute.experiment import current_experiment
 from layoutrand.explain.remedies import LinkerOrder, ordered_first, remedies_for, remedies_of
-from layoutrand.explain.remedy_words import COLUMNS, conclusion, how_judged, problems, rows, what_was_tried
+from layoutrand.explain.remedy_words import (
+    COLUMNS,
+    conclusion,
+    how_judged,
+    of_the_machine,
+    problems,
+    rows,
+    what_was_tried,
+)
 from layoutrand.explain.source_files import SourceFile
 from layoutrand.explain.treated import (
     BuildFindings,
@@ -223,6 +231,28 @@ def ratio(low: float, high: float) -> Interval:
 )
 def test_verdicts(falls, rises, mean, ends, better, said):
     assert judged(Signs(falls, rises, mean, ratio(*ends), doubt=""), better, 0.95) == said
+
+
+def test_a_machine_that_changes_its_speed_is_told_and_leaves_what_is_within_rounds():
+    """What is cured has nothing left but the machine, which is no reason not to say that it is cured."""
+    left = tuple(0.0 if number == SECOND else 1.0 for number in range(len(CANDIDATES)))
+    found = treated(drawn(np.random.default_rng(5), World("bimodal", "switches", left=left)))
+    assert any(each.after is not None and each.after.is_machine for each in found.tried)
+    assert "cannot tell" not in {each.verdict for each in found.tried}
+    assert of_the_machine(found).startswith(
+        "the machine changed its speed meanwhile: remedies are judged within rounds"
+    )
+    assert of_the_machine(treated(drawn(np.random.default_rng(3), World("bimodal", "still", left=left)))) == ""
+
+
+def test_what_could_not_be_judged_is_counted_beside_what_does_not_help():
+    found = treated(drawn(np.random.default_rng(4), World("none", "still")))
+    assert found.recommended is None
+    first, *others = found.tried
+    some = replace(found, tried=(replace(first, verdict="cannot tell", spread_p=None), *others))
+    assert "with none of 5 remedies do layouts differ" in conclusion(some)
+    assert "; 1 more could not be judged; more layouts" in conclusion(some)
+    assert "could not be judged" not in conclusion(found)
 
 
 def test_too_few_rounds_tell_nothing_and_say_so():

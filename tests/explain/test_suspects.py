@@ -27,6 +27,7 @@ from layoutrand.explain.confirming import (
     verdict,
 )
 from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained, explain_selection
+from layoutrand.explain.explain_warnings import MeasuredWhileChanging
 from layoutrand.explain.features import Feature, all_features, design
 from layoutrand.explain.hotness import HotFunction, Hotness
 from layoutrand.explain.next_sweep import with_sweeps
@@ -281,6 +282,10 @@ def test_sentences(planted, tmp_path):
     assert "wall_s is 20.00 % more (95 % interval 10.00 % to 30.00 %); it explains " in told
     assert told.endswith("; 1 more below")
     assert answer(explanation(tmp_path, [replace(planted, effect=None)])).endswith(" of what layouts do")
+    doubtful = replace(found, predicted=0.0, warnings=(MeasuredWhileChanging(),))
+    assert answer(doubtful).endswith(
+        "; the machine changed its speed meanwhile; of layouts that took no part in finding it, it predicts nothing"
+    )
     nothing = nothing_found(explanation(tmp_path, closest=("start of g", 0.4)))
     assert answer(explanation(tmp_path, closest=("start of g", 0.4))) == f"{title(found)}: {nothing}"
     assert "none of the 12 features" in nothing

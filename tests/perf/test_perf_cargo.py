@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import resource
 import shutil
 import statistics
 import subprocess
@@ -17,6 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from cargo_programs import PROGRAMS, RUSTS, path_of, prepared
+from perfkit import cpu_of_children
 
 pytestmark = pytest.mark.perf
 
@@ -42,9 +42,9 @@ def test_layouts_beside_rebuilds(tmp_path: Path, name: str, rust: str) -> None:
     mine = [sys.executable, "-m", "layoutrand"]
 
     def seconds(command: list[str], **changes: str) -> Seconds:
-        begin, used = time.perf_counter(), _used()
+        begin, used = time.perf_counter(), cpu_of_children()
         subprocess.run(command, cwd=tree, env={**env, **changes}, check=True, capture_output=True)
-        return Seconds(time.perf_counter() - begin, _used() - used)
+        return Seconds(time.perf_counter() - begin, cpu_of_children() - used)
 
     subprocess.run([*mine, "init", "--", *program.command, "--", program.program], cwd=tree, env=env, check=True)
     layouts = seconds([*mine, "build", "--system", "O2", "--seeds", str(SEEDS), "--no-controls", "-q"])
@@ -78,12 +78,6 @@ def test_layouts_beside_rebuilds(tmp_path: Path, name: str, rust: str) -> None:
         with Path(out).open("a", encoding="utf-8") as file:
             file.write(json.dumps(figure) + "\n")
     assert figure["seconds, wall and CPU"]
-
-
-def _used() -> float:
-    """Seconds of CPU time of all processes that have ended here; other work on the machine is not in them."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _median(all_of_them: list[Seconds]) -> Seconds:

@@ -6,18 +6,18 @@ import csv
 import json
 import os
 import random
-import resource
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from perfkit import cost_of
+
 pytestmark = pytest.mark.perf
 
 ROWS = int(os.environ.get("LAYOUTRAND_PERF_ROWS", "200000"))
 PER_BINARY = 100
+COMMAND = ("compare", "A", "B", "--json", "--import")
 MOST = 15
 """Times the plain loop; it was 53 while names, units and flags were read of each row anew, 32 while each row was an
 object, and is 6 to 8.
@@ -36,8 +36,8 @@ def test_a_table_of_many_rows_beside_reading_it(tmp_path: Path) -> None:
     few = tmp_path / "few.csv"
     few.write_text("".join(path.read_text().splitlines(keepends=True)[:4001]))
     plain = min(_plainly(path) for _ in range(3))
-    command, most_kb = _imported(path)
-    start, least_kb = _imported(few)
+    command, most_kb, _ = cost_of([*COMMAND, str(path)])
+    start, least_kb, _ = cost_of([*COMMAND, str(few)])
     figure = {
         "perf": "compare --import",
         "rows": ROWS,
@@ -58,17 +58,3 @@ def _plainly(path: Path) -> float:
                 total += float(cells[3])
     assert total > ROWS
     return time.process_time() - begin
-
-
-def _imported(path: Path) -> tuple[float, int]:
-    """Seconds of processor time, and the most memory in KB."""
-    code = (
-        "import resource, sys; from layoutrand.cli import run; status = run(sys.argv[1:]); "
-        "own = resource.getrusage(resource.RUSAGE_SELF); print(own.ru_maxrss, file=sys.stderr); sys.exit(status)"
-    )
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    words = ["compare", "A", "B", "--json", "--import", str(path)]
-    done = subprocess.run([sys.executable, "-c", code, *words], check=True, capture_output=True, text=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return spent, int(done.stderr.splitlines()[-1])

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import resource
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +14,7 @@ import pytest
 from experiments import execution, write
 from fakes import make_config
 from layoutrand.model import Execution, Measurement
+from perfkit import cost_of
 
 pytestmark = pytest.mark.perf
 
@@ -27,7 +25,7 @@ HELD = 250
 """Executions between which the machine changes its speed: levels are looked for where there are some."""
 
 
-def test_twice_as_many_executions_cost_twice_as_much(tmp_path: Path) -> None:
+def test_memory_grows_with_the_number_of_executions(tmp_path: Path) -> None:
     """Processor time and memory of `compare`, without what starting it takes."""
     cost = {}
     for count in (LAYOUTS * 4, FEWEST, 2 * FEWEST, 4 * FEWEST):
@@ -36,14 +34,15 @@ def test_twice_as_many_executions_cost_twice_as_much(tmp_path: Path) -> None:
         config = make_config(CONFIG)
         (project / "layoutrand.toml").write_text(_text())
         write(config, project, list(_executions(project, count)))
-        cost[count] = _compared(project)
+        cost[count] = cost_of(["compare", "a", "b", "--json", "-C", str(project)])
+        assert json.loads(cost[count].stdout)["benchmarks"]
     start = cost.pop(LAYOUTS * 4)
-    more = {count: (spent - start[0], kb - start[1]) for count, (spent, kb) in cost.items()}
+    more = {count: (each.cpu_s - start.cpu_s, each.memory_kb - start.memory_kb) for count, each in cost.items()}
     first, last = more[FEWEST], more[4 * FEWEST]
     figure = {
         "perf": "compare of many executions of one benchmark",
-        "cpu_seconds": {count: round(spent, 2) for count, (spent, _) in cost.items()},
-        "memory_mb": {count: round(kb / 1024) for count, (_, kb) in cost.items()},
+        "cpu_seconds": {count: round(each.cpu_s, 2) for count, each in cost.items()},
+        "memory_mb": {count: round(each.memory_kb / 1024) for count, each in cost.items()},
         "four times as many": {"cpu": round(last[0] / first[0], 1), "memory": round(last[1] / first[1], 1)},
     }
     print(json.dumps(figure, indent=2))
@@ -70,19 +69,3 @@ def _executions(project: Path, count: int) -> Iterator[Execution]:
             started_at=float(place + 1),
             measurements=(Measurement("wall_s", "s", 0, value, warmup=False),),
         )
-
-
-def _compared(project: Path) -> tuple[float, int]:
-    """Seconds of processor time, and the most memory in KB."""
-    code = (
-        "import resource, sys; from layoutrand.cli import run; status = run(sys.argv[1:]); "
-        "own = resource.getrusage(resource.RUSAGE_SELF); print(own.ru_maxrss, file=sys.stderr); sys.exit(status)"
-    )
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    words = ["compare", "a", "b", "--json", "-C", str(project)]
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["benchmarks"]
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return spent, int(done.stderr.splitlines()[-1])

@@ -102,6 +102,11 @@ class Analysis:
     one_layout: bool = False
     better: Better = "less"
 
+    @property
+    def is_machine(self) -> bool:
+        """Whether it was the machine that made what may be taken for the difference of layouts."""
+        return self.findings is not None and self.findings.is_machine
+
 
 @dataclass(frozen=True)
 class AnalysisReport:

@@ -129,7 +129,7 @@ def _part(factor: str, whole: Analysis, alone: Analysis | None, shared: _Shared 
     if alone is None:
         return FactorPart(factor, "not executed")
     n_seeds, found = shared or (0, None)
-    unsteady = _is_unsteady(whole) or _is_unsteady(alone)
+    unsteady = whole.is_machine or alone.is_machine
     return FactorPart(factor, "cannot tell", alone, _sd(alone), None if unsteady else found, n_seeds=n_seeds)
 
 
@@ -149,7 +149,7 @@ def _bounded(parts: Sequence[FactorPart]) -> list[FactorPart]:
 
 def _p_value(part: FactorPart) -> float | None:
     """Of "this factor does nothing": by its own layouts, and by what they have in common with those of all (twice)."""
-    if part.analysis is None or _is_unsteady(part.analysis):
+    if part.analysis is None or part.analysis.is_machine:
         return None
     own = None if part.analysis.findings is None else part.analysis.findings.layout.test
     found = [each.p_value for each in (own, part.shared) if each is not None]
@@ -228,10 +228,6 @@ def _answer(analysis: Analysis) -> str:
     if analysis.findings is None or analysis.findings.is_machine:
         return "cannot tell"
     return analysis.findings.layout.answer or "cannot tell"
-
-
-def _is_unsteady(analysis: Analysis) -> bool:
-    return analysis.findings is not None and analysis.findings.is_machine
 
 
 def _sd(analysis: Analysis) -> Interval | None:

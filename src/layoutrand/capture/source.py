@@ -84,7 +84,7 @@ def copy(source: Path, target: Path, exclude: Sequence[str], go_on: Callable[[],
 
 def _entries(source: Path, exclude: Sequence[str]) -> Iterator[tuple[str, Path]]:
     """Relative name and path of everything in the tree, parents first, in an order no file system decides."""
-    pending, printed_to = [""], _printed_to()
+    pending = [""]
     while pending:
         directory = pending.pop()
         children = sorted(os.scandir(source / directory), key=lambda entry: os.fsencode(entry.name))
@@ -93,7 +93,7 @@ def _entries(source: Path, exclude: Sequence[str]) -> Iterator[tuple[str, Path]]
             is_folder = entry.is_dir(follow_symlinks=False)
             if name in ALWAYS_LEFT_OUT or _matches(name, exclude) or _matches(entry.name, _LEFT_BY_EDITORS):
                 continue
-            if entry.inode() in printed_to and is_printed_to(source / name):
+            if not is_folder and is_printed_to(source / name):
                 continue
             if is_folder and (entry.name in _NEVER_ENTERED or is_cache(source / name)):
                 continue
@@ -108,18 +108,14 @@ def _matches(name: str, exclude: Sequence[str]) -> bool:
 
 def is_printed_to(path: Path) -> bool:
     """Whether this command prints into the file: a shell has made it in the source (`> results`), and it grows yet."""
-    return path.is_file() and path.stat().st_ino in _printed_to(on=path.stat().st_dev)
+    info = path.lstat()
+    return stat.S_ISREG(info.st_mode) and any(os.path.samestat(info, own) for own in _printed_to())
 
 
-def _printed_to(on: int | None = None) -> set[int]:
-    """The inodes of files that the command prints into, those ``on`` one device or on any."""
-    found = set()
+def _printed_to() -> Iterator[os.stat_result]:
     for descriptor in (1, 2):
         with contextlib.suppress(OSError):  # closed before our start
-            info = os.fstat(descriptor)
-            if stat.S_ISREG(info.st_mode) and on in (None, info.st_dev):
-                found.add(info.st_ino)
-    return found
+            yield os.fstat(descriptor)
 
 
 def is_ours(name: str) -> bool:

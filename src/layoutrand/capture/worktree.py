@@ -68,7 +68,7 @@ def _changed(source: Path, exclude: Sequence[str]) -> tuple[dict[str, str], int]
     for kind, name, submodule in _entries(source):
         if is_ours(name) or is_by_editors(name) or left_out(name, exclude):
             continue
-        if kind == "?" and is_printed_to(source / name):
+        if kind == "?" and os.path.lexists(source / name) and is_printed_to(source / name):
             continue
         if kind == "!":
             ignored += 1

@@ -71,12 +71,12 @@ _COMMANDS: Final = {
     "warmup": _Command("warming", "warmup"),
     "inspect": _Command("showing", "inspect"),
     "simulate": _Command("simulating", "simulate_app"),
+    "demo": _Command("demo_command", "demo"),
     "help": _Command("helping", "help_"),
     "results": _Command("verifying", "results_app"),
     "cache": _Command("showing", "cache_app"),
     "staging": _Command("sharing", "staging_app"),
     "bundle": _Command("sharing", "bundle_app"),
-    "demo": _Command("demo_command", "demo"),
     "relink-record": _Command("building", "relink_record", is_hidden=True),
     "relink-helper": _Command("building", "relink_helper", is_hidden=True),
 }

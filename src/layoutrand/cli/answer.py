@@ -20,12 +20,11 @@ from layoutrand.cli.answer_parts import (
     next_lines,
     possible_steps,
     remark_lines,
-    screen_width,
     source_facts,
     warning_lines,
     wrapped,
 )
-from layoutrand.cli.charts import Line, PercentAxis, width_of
+from layoutrand.cli.charts import Line, PercentAxis, screen_width, width_of
 
 if TYPE_CHECKING:
     from layoutrand.analysis.compare import BenchmarkRatio, Comparison

@@ -15,7 +15,7 @@ from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownTh
 from layoutrand.analysis.beside import metric_beside
 from layoutrand.analysis.evidence import evidence, reconciled_words
 from layoutrand.cache.capture_record import source_in_brief
-from layoutrand.cli.charts import ELSEWHERE, NARROWEST, WIDEST, Line
+from layoutrand.cli.charts import Line
 from layoutrand.stats.stats_warning import StatsWarning
 
 if TYPE_CHECKING:
@@ -31,11 +31,6 @@ _LINES_OF_QUESTION: Final = 4
 GAP: Final = 2
 _MOST_STEPS: Final = 3
 _NO_BREAK: Final = "\N{NO-BREAK SPACE}"
-
-
-def screen_width(columns: int | None) -> int:
-    """Columns of a screen, on a terminal of so many; None where there is none."""
-    return ELSEWHERE if columns is None else min(max(columns, NARROWEST), WIDEST)
 
 
 def filled(text: str, columns: int) -> str:

@@ -97,12 +97,9 @@ def _recorded(directory: Path, alone: dict[str, Config]) -> set[str]:
 
 def _show(found: Attribution, is_one_of_several: bool, terminal: Terminal) -> None:
     from layoutrand.analysis.attribution_words import answer, cells, sd_words
-    from layoutrand.cli.answer_parts import screen_width
-    from layoutrand.cli.charts import paragraph
-    from layoutrand.cli.terminal import terminal_width
 
-    whole, width = found.whole, screen_width(terminal_width())
-    terminal.screen(paragraph(f"{whole.system}, {whole.benchmark}: {answer(found)}", "", width))
+    whole = found.whole
+    terminal.sentence(f"{whole.system}, {whole.benchmark}: {answer(found)}")
     rows = [("all together", sd_words(found.whole_sd), "", "")]
     sure = percent(found.confidence, 0)
     terminal.table(

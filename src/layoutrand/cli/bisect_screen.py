@@ -16,7 +16,8 @@ from layoutrand.analysis.bisect_words import (
     size_words,
 )
 from layoutrand.analysis.verdict_marks import change_words
-from layoutrand.cli.answer_parts import header, screen_width, wrapped
+from layoutrand.cli.answer_parts import header, wrapped
+from layoutrand.cli.charts import screen_width
 
 if TYPE_CHECKING:
     from layoutrand.analysis.bisecting import CaseSearches, SearchAnswer

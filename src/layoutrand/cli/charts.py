@@ -58,6 +58,11 @@ _PLAIN: Final = {
 }
 
 
+def screen_width(columns: int | None) -> int:
+    """Columns of a screen, on a terminal of so many; None where there is none."""
+    return ELSEWHERE if columns is None else min(max(columns, NARROWEST), WIDEST)
+
+
 def paragraph(text: str, blank: str, width: int) -> list[Line]:
     """Whole sentences in lines of so many columns, words and options unbroken."""
     parts = textwrap.wrap(

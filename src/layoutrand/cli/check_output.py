@@ -151,11 +151,11 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
     from layoutrand.cli.answer import as_built_lines
     from layoutrand.cli.answer_parts import (
         next_lines,
-        screen_width,
         steps_and_details,
         warning_lines,
         wrapped,
     )
+    from layoutrand.cli.charts import screen_width
 
     width = screen_width(columns)
     lines: list[Line] = []

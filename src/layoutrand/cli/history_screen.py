@@ -18,8 +18,8 @@ from layoutrand.analysis.history_words import (
     step_place,
     step_words,
 )
-from layoutrand.cli.answer_parts import filled, header, screen_width, steps_and_details, wrapped
-from layoutrand.cli.charts import Line, between
+from layoutrand.cli.answer_parts import filled, header, steps_and_details, wrapped
+from layoutrand.cli.charts import Line, between, screen_width
 from layoutrand.text.quantities import estimate, quantity
 
 if TYPE_CHECKING:

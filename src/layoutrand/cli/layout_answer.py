@@ -22,12 +22,11 @@ from layoutrand.cli.answer_parts import (
     next_lines,
     possible_steps,
     remark_lines,
-    screen_width,
     source_facts,
     warning_lines,
     wrapped,
 )
-from layoutrand.cli.charts import Line, histogram, in_order, width_of
+from layoutrand.cli.charts import Line, histogram, in_order, screen_width, width_of
 from layoutrand.text.quantities import MINUS, at_most, quantity, signed
 
 if TYPE_CHECKING:

@@ -111,16 +111,12 @@ def _measured(
 
 
 def _show(found: Predicted | Unexplained, made: MeasuredBest | None, step: str, page: Terminal) -> None:
-    from layoutrand.cli.answer_parts import screen_width
-    from layoutrand.cli.charts import paragraph
-    from layoutrand.cli.terminal import terminal_width
     from layoutrand.explain import prediction_words as words
     from layoutrand.explain.explain import Unexplained
 
     if isinstance(found, Unexplained):
         page.fail(f"{found.benchmark}, {found.system}, {found.metric}: {found.reason}")
         return
-    width = screen_width(terminal_width())
     if made is None:
         lines = [words.answer(found), words.best(found), words.means(found)]
         if step:
@@ -133,5 +129,5 @@ def _show(found: Predicted | Unexplained, made: MeasuredBest | None, step: str, 
             words.means(found),
         ]
     for line in filter(None, [words.title(found), *lines]):
-        page.screen(paragraph(line, "", width))
+        page.sentence(line)
     page.line()

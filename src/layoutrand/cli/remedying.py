@@ -71,16 +71,12 @@ def remedy(explanation: Explanation, confirmed: Confirmed | None, how: Remedying
 
 def show_treatment(found: Treatment, page: Terminal) -> None:
     """What to add to the build, or that nothing helped; then what each thing that was tried did, and what it is."""
-    from layoutrand.cli.answer_parts import screen_width
-    from layoutrand.cli.charts import paragraph
-    from layoutrand.cli.terminal import terminal_width
     from layoutrand.explain import remedy_words as words
 
-    width = screen_width(terminal_width())
-    page.screen(paragraph(words.conclusion(found), "", width))
+    page.sentence(words.conclusion(found))
     if found.recommended is not None:
         for sentence, added in words.how_to_use(found):
-            page.screen(paragraph(sentence, "", width))
+            page.sentence(sentence)
             for line in added.splitlines():
                 page.line(f"    {line}")
     page.line()
@@ -88,7 +84,7 @@ def show_treatment(found: Treatment, page: Terminal) -> None:
     page.line()
     for line in (*words.what_was_tried(found), words.how_judged(found), words.of_the_machine(found)):
         if line:
-            page.screen(paragraph(line, "", width))
+            page.sentence(line)
     for problem in words.problems(found):
         page.fail(problem)
     page.line()

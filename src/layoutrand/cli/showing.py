@@ -44,9 +44,6 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.build.inspect import inspect as inspect_binary
     from layoutrand.build.inspect import inspect_document
     from layoutrand.cache.store import Cache, default_root
-    from layoutrand.cli.answer_parts import screen_width
-    from layoutrand.cli.charts import paragraph
-    from layoutrand.cli.terminal import terminal_width
     from layoutrand.config.config import choose
     from layoutrand.config.seeds import parse_layout
     from layoutrand.model import IDENTITY
@@ -71,7 +68,7 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
         terminal.document(inspect_document(found))
         return 0
     for line in _inspected(found, link, coinciding_systems([binary])):
-        terminal.screen(paragraph(line, "", screen_width(terminal_width())))
+        terminal.sentence(line)
     terminal.line()
     _show_order(found, link, terminal, limit)
     terminal.line(f"{found.path}\nsha256 {found.sha256}")

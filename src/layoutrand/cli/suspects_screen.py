@@ -28,7 +28,7 @@ def show_explanation(found: Explanation | Unexplained, page: Terminal, *, hint: 
     if isinstance(found, Unexplained):
         page.fail(f"{found.benchmark}, {found.system}, {found.metric}: {found.reason}")
         return
-    _say(words.answer(found, is_tried=is_tried), page)
+    page.sentence(words.answer(found, is_tried=is_tried))
     page.line()
     if found.suspects:
         _show_suspects(found, page, hint=hint)
@@ -41,7 +41,7 @@ def show_explanation(found: Explanation | Unexplained, page: Terminal, *, hint: 
     if len(found.hotness.functions) > _SHOWN:
         page.line(f"and {len(found.hotness.functions) - _SHOWN} more")
     page.line()
-    _say(words.looked_at(found), page)
+    page.sentence(words.looked_at(found))
     for warning in found.warnings:
         if isinstance(warning, NothingDiffers):  # the line above says it
             continue
@@ -71,31 +71,21 @@ def _show_suspects(found: Explanation, page: Terminal, *, hint: bool) -> None:
     for suspect in found.suspects:
         if suspect.alike:
             more = f" and {len(suspect.alike) - 3} more" if len(suspect.alike) > 3 else ""
-            _say(f"with {suspect.feature.words} go also: {'; '.join(suspect.alike[:3])}{more}", page)
+            page.sentence(f"with {suspect.feature.words} go also: {'; '.join(suspect.alike[:3])}{more}")
     for suspect in found.suspects:
         if suspect.cause:
-            _say(words.cause_of(found, suspect), page)
+            page.sentence(words.cause_of(found, suspect))
         if command := words.next_step(suspect):
             page.line(command)
     unseen = [words.not_seen(found, suspect) for suspect in found.suspects]
     for text in dict.fromkeys([*unseen, words.not_looked_at(found)]):
         if text:
-            _say(text, page)
-    _say(words.predicted(found), page)
-    _say(
+            page.sentence(text)
+    page.sentence(words.predicted(found))
+    page.sentence(
         "a suspect goes with worse layouts, which does not prove that it makes them worse; and what was chosen for "
-        "being large is too large on average" + (": --confirm 15 looks at it in new layouts" if hint else ""),
-        page,
+        "being large is too large on average" + (": --confirm 15 looks at it in new layouts" if hint else "")
     )
-
-
-def _say(sentence: str, page: Terminal) -> None:
-    """A sentence in lines of the screen."""
-    from layoutrand.cli.answer_parts import screen_width
-    from layoutrand.cli.charts import paragraph
-    from layoutrand.cli.terminal import terminal_width
-
-    page.screen(paragraph(sentence, "", screen_width(terminal_width())))
 
 
 def show_confirmations(found: Explanation, confirmed: Confirmed, page: Terminal) -> None:
@@ -108,7 +98,7 @@ def show_confirmations(found: Explanation, confirmed: Confirmed, page: Terminal)
     if not made:
         return
     for each in made:
-        _say(f"{title(found)}: {of_confirmation(found, each)}", page)
+        page.sentence(f"{title(found)}: {of_confirmation(found, each)}")
     page.line()
     page.table(
         "Confirming experiment: new layouts, chosen by the suspect's placement alone",

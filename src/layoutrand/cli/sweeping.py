@@ -268,7 +268,7 @@ def _figure(found: Sweep) -> str:
 
 def show_sweep(found: Sweep, page: Terminal) -> None:
     """The verdict, dose and response, and what was proved."""
-    from layoutrand.cli.answer_parts import screen_width
+    from layoutrand.cli.charts import screen_width
     from layoutrand.cli.terminal import terminal_width
     from layoutrand.explain import sweep_words as words
 
@@ -291,7 +291,7 @@ def show_sweep(found: Sweep, page: Terminal) -> None:
 
 def show_bases(found: SeveralBases, page: Terminal) -> None:
     """What holds over layouts, what each says, and the means over them."""
-    from layoutrand.cli.answer_parts import screen_width
+    from layoutrand.cli.charts import screen_width
     from layoutrand.cli.terminal import terminal_width
     from layoutrand.explain import several_bases as words
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rich.cells import cell_len
 
 from layoutrand.cli.appearance import console
-from layoutrand.cli.charts import Line, can_draw, plain
+from layoutrand.cli.charts import Line, can_draw, paragraph, plain, screen_width
 from layoutrand.text.quantities import duration
 from layoutrand.text.strict_json import json_text
 
@@ -104,6 +104,10 @@ class Terminal:
             text = Text.assemble(*spans, overflow="ignore", no_wrap=True)
             text.rstrip()
             out.print(text)
+
+    def sentence(self, text: str) -> None:
+        """Results in words, in lines of the screen."""
+        self.screen(paragraph(text, "", screen_width(terminal_width())))
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """A table of results; all columns but the first are right-aligned.

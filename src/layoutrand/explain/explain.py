@@ -20,8 +20,10 @@ from layoutrand.execute import experiment as experiments
 from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
+from layoutrand.explain.as_analysed import as_analysed
 from layoutrand.explain.caches import caches_of
 from layoutrand.explain.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
+from layoutrand.explain.explain_warnings import MeasuredWhileChanging
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
 from layoutrand.explain.next_sweep import with_sweeps
 from layoutrand.explain.own_results import execute_apart
@@ -100,6 +102,9 @@ def _explain(
         level=level,
         readable=setup.profiling.readable,
     )
+    own = as_analysed(sample, selection, 1 - level)
+    if own is not None and own.is_machine:
+        found = replace(found, warnings=(*found.warnings, MeasuredWhileChanging()))
     benchmark, case = executed(sample.benchmark, setup.config)
     # A sweep measures whole benchmarks, and executes here: of layouts that were executed elsewhere it says nothing.
     if case or setup.config.remote is not None or not experiments.is_of_here(selection.experiment, setup.config):

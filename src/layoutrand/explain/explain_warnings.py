@@ -33,6 +33,18 @@ class FewLayouts(AnyWarning):
 
 
 @dataclass(frozen=True)
+class MeasuredWhileChanging(AnyWarning):
+    """Where `analyse` cannot tell layouts from the machine."""
+
+    def __str__(self) -> str:
+        return (
+            "the machine changed its speed while layouts were measured, so that `layoutrand analyse` cannot tell what "
+            "layout does: to suspects that is noise, which may hide some; by how much one is worse is less certain "
+            "than its interval says"
+        )
+
+
+@dataclass(frozen=True)
 class NoCalls(AnyWarning):
     """A profile of samples."""
 

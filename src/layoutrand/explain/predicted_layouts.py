@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from layoutrand.analysis.analyse import analyse, choose_metrics
+from layoutrand.analysis.analyse import choose_metrics
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.build.build import SystemBuild
@@ -26,13 +26,13 @@ from layoutrand.config.schedule import Slot
 from layoutrand.errors import AnalysisError, BuildFailed, LayoutrandError
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
+from layoutrand.explain.as_analysed import as_analysed
 from layoutrand.explain.explain import ExplainSetup, Unexplained, examined, executed
 from layoutrand.explain.features import table_of
 from layoutrand.explain.hotness import Hotness, hot_functions
 from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.placement import CodePlacement
 from layoutrand.explain.suspects import Subject, addresses, hot_starts, means_of
-from layoutrand.explain.treated import of_system
 from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import IDENTITY, STOCK, LayoutName
 from layoutrand.results import file
@@ -154,9 +154,8 @@ def _predict(sample: Sample, selection: Selection, setup: ExplainSetup, order: P
 
 def _refuse_changing_machine(sample: Sample, selection: Selection, confidence: float) -> None:
     """Raise `AnalysisError` where `analyse` says that it was the machine which made the difference."""
-    report = analyse(selection, confidence=confidence, metrics=[sample.metric])
-    own = of_system(report, sample, sample.system)
-    if own is not None and own.findings is not None and own.findings.is_machine:
+    own = as_analysed(sample, selection, confidence)
+    if own is not None and own.is_machine:
         raise AnalysisError(
             "the machine changed its speed while layouts were measured, so no place explains what they differ by; "
             "measure on a quieter one"

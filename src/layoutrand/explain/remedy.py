@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.build.build import SystemBuild
@@ -19,13 +18,14 @@ from layoutrand.config.config import Config
 from layoutrand.errors import BuildFailed, FeatureUnsupported
 from layoutrand.execute.run_progress import RunProgress
 from layoutrand.execute.run_request import make_request
+from layoutrand.explain.as_analysed import as_analysed
 from layoutrand.explain.explain import Confirmed, ExplainSetup, executed
 from layoutrand.explain.linker_orders import not_in_order
 from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.remedies import ALIGNMENT, Remedy
 from layoutrand.explain.suspected import suspects_left
 from layoutrand.explain.suspects import Explanation
-from layoutrand.explain.treated import BuildFindings, RemedyOrder, Treatment, TriedSystem, conclude, of_system
+from layoutrand.explain.treated import BuildFindings, RemedyOrder, Treatment, TriedSystem, conclude
 from layoutrand.model import IDENTITY, Binary, LayoutName, Section
 from layoutrand.objects import elf
 from layoutrand.results import file
@@ -48,7 +48,7 @@ def why_not_tried(
     subject = explanation.subject.sample
     if suspects_left(explanation, confirmed):
         return ""
-    own = of_system(analyse(selection, confidence=confidence, metrics=[subject.metric]), subject, subject.system)
+    own = as_analysed(subject, selection, confidence)
     if own is not None and own.findings is not None and own.findings.layout.answer == "matters":
         return ""
     suspects = "no suspect was confirmed" if explanation.suspects else "there is no suspect"

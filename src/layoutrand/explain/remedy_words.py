@@ -14,7 +14,7 @@ from layoutrand.explain.remedies import ALIGNMENT, SECTIONS, LinkerOrder, Remedy
 from layoutrand.explain.source_files import CMAKE, MESON
 from layoutrand.explain.treated import Treatment, Tried
 from layoutrand.stats import Interval
-from layoutrand.text.quantities import change, digits_of, p_words, signed
+from layoutrand.text.quantities import MINUS, change, digits_of, p_words, signed
 from layoutrand.text.toml_words import toml_string
 
 COLUMNS: Final = ("remedy", "layout adds", "mean", "code", "")
@@ -39,7 +39,7 @@ def _row(tried: Tried) -> tuple[str, ...]:
         tried.candidate.remedy.name,
         "" if tried.after is None else layout_adds(tried.after),
         "" if tried.mean is None else mean_change(tried.mean),
-        "" if tried.text_size is None else change(tried.text_size[1] / tried.text_size[0]),
+        "" if tried.text_size is None else change(tried.text_size[1] / tried.text_size[0]).replace("-", MINUS),
         tried.verdict,
     )
 
@@ -91,12 +91,10 @@ def _why_nothing(found: Treatment) -> str:
     if all(each.verdict != "no help shown" for each in judged):
         return "all that could be judged makes the mean or what layout adds worse"
     more = "; more layouts (--remedy-layouts) would show a smaller difference"
-    told, untold = len(judged), sum(each.verdict == "cannot tell" for each in found.tried)
-    if untold:
-        of = f"{told} of {told + untold} remedies, the others could not be judged: with none of these"
-    else:
-        of = f"with none of {_counted(found)}"
-    return f"{of} do layouts differ by less, or is the mean better, beyond chance{more}"
+    untold = sum(each.verdict == "cannot tell" for each in found.tried)
+    others = f"; {untold} more could not be judged" if untold else ""
+    none = f"with none of {_counted(found)} do layouts differ by less, or is the mean better, beyond chance"
+    return f"{none}{others}{more}"
 
 
 def _counted(found: Treatment) -> str:
@@ -107,7 +105,7 @@ def _counted(found: Treatment) -> str:
 def of_the_machine(found: Treatment) -> str:
     """That the machine changed meanwhile, and what that leaves; "" where it did not."""
     measured = [found.before, *(each.after for each in found.tried if each.after is not None)]
-    if not any(each.findings is not None and each.findings.is_machine for each in measured):
+    if not any(each.is_machine for each in measured):
         return ""
     return (
         "the machine changed its speed meanwhile: remedies are judged within rounds, in which it makes no difference "

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from layoutrand.analysis.analyse import Analysis, AnalysisReport, analyse
+from layoutrand.analysis.analyse import Analysis, analyse
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.sample import Sample, binary_mean
@@ -22,6 +22,7 @@ from layoutrand.config.config import System
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
 from layoutrand.execute.run_progress import Summary
+from layoutrand.explain.as_analysed import of_system
 from layoutrand.explain.remedies import Remedy
 from layoutrand.explain.suspects import Explanation
 from layoutrand.stats import Interval, adjust, decide, rounds_spread_test
@@ -143,12 +144,6 @@ def conclude(
         confidence=confidence,
         summary=summary,
     )
-
-
-def of_system(report: AnalysisReport, subject: Sample, system: str) -> Analysis | None:
-    """The analysis of the subject's benchmark and metric in another system; None where nothing was measured."""
-    wanted = (system, subject.benchmark, subject.metric)
-    return next((each for each in report.analyses if (each.system, each.benchmark, each.metric) == wanted), None)
 
 
 @dataclass(frozen=True)

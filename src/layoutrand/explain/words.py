@@ -8,7 +8,7 @@ from typing import Final
 
 from layoutrand.config.seeds import format_seeds
 from layoutrand.explain.confirming import Confirmation
-from layoutrand.explain.explain_warnings import NothingDiffers
+from layoutrand.explain.explain_warnings import MeasuredWhileChanging, NothingDiffers
 from layoutrand.explain.features import Feature
 from layoutrand.explain.mechanism_words import mechanism, not_known, unseen
 from layoutrand.explain.suspects import POWER, Explanation, Suspect
@@ -30,8 +30,12 @@ def answer(explanation: Explanation, *, is_tried: bool = False) -> str:
 
     A suspect is no proof; where it ``is_tried`` by now, new layouts say what it is.
     """
+    changed = any(isinstance(each, MeasuredWhileChanging) for each in explanation.warnings)
+    doubts = "; the machine changed its speed meanwhile" if changed else ""
     if not explanation.suspects:
-        return f"{title(explanation)}: {nothing_found(explanation)}"
+        return f"{title(explanation)}: {nothing_found(explanation)}{doubts}"
+    if explanation.predicted is not None and explanation.predicted <= 0:
+        doubts += "; of layouts that took no part in finding it, it predicts nothing"
     first, *others = explanation.suspects
     share = f"it explains {percent(first.share, 0)} of what layouts do"
     if first.effect is not None:
@@ -40,7 +44,7 @@ def answer(explanation: Explanation, *, is_tried: bool = False) -> str:
         share = f"where it is {where}, {metric} is {_change(first.effect)}; {share}"
     more = f"; {len(others)} more below" if others else ""
     how = "suspected before that" if is_tried else "suspected, not proved"
-    return f"{title(explanation)}: {how}: {first.feature.words}: {share}{more}"
+    return f"{title(explanation)}: {how}: {first.feature.words}: {share}{doubts}{more}"
 
 
 def looked_at(explanation: Explanation) -> str:

@@ -73,6 +73,7 @@ def _json(check: Check) -> Callable[[str, Any], Any]:
             raise StrangeValue(f"{column} is no JSON") from error
         if not check(found):
             raise StrangeValue(f"{column} is JSON of another shape than is recorded")
+        # The keys are the same in every row, and there once for all of them.
         return {sys.intern(key): each for key, each in found.items()} if type(found) is dict else found
 
     return read
