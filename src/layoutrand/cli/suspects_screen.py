@@ -81,7 +81,8 @@ def _show_suspects(found: Explanation, page: Terminal, *, hint: bool) -> None:
     for text in dict.fromkeys([*unseen, words.not_looked_at(found)]):
         if text:
             page.sentence(text)
-    page.sentence(words.predicted(found))
+    if found.predicted is None or found.predicted > 0:  # that they predict nothing, the answer says
+        page.sentence(words.predicted(found))
     page.sentence(
         "a suspect goes with worse layouts, which does not prove that it makes them worse; and what was chosen for "
         "being large is too large on average" + (": --confirm 15 looks at it in new layouts" if hint else "")
