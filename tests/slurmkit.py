@@ -88,6 +88,13 @@ class SlurmCluster:
                 os.kill(pid, signal.SIGKILL)
         daemon.wait(10)
 
+    def restart_controller(self) -> None:
+        """Killed, and started again with what it had saved."""
+        daemon = self.daemons.pop("slurmctld")
+        daemon.kill()
+        daemon.wait(10)
+        self.daemons["slurmctld"] = _daemon(self.folder, "slurmctld", "-D")
+
     def kill_rest_of(self, job: str) -> None:
         """What nodes with cgroups do when they have done with a job: its processes are gone, whatever they ignore."""
         wait_until(lambda: not self._killed(job), f"all of job {job} to be gone", self)

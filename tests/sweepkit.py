@@ -8,7 +8,8 @@ import numpy as np
 
 from layoutrand.analysis.sample import Sample
 from layoutrand.explain.offsets import Offsets
-from layoutrand.explain.sweep import Sweep, SweepOrder, by_round
+from layoutrand.explain.sweep import Sweep
+from layoutrand.explain.sweep_rounds import SweepOrder, by_round
 from layoutrand.stats import dose_response
 
 

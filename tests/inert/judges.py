@@ -53,6 +53,8 @@ def judged(program: Program, made: dict[str, Any], metric: str) -> dict[str, Any
         "check": checked(program, made, metric),
     }
     if made["target"] and metric == "time":
+        # What was recorded of the base for an earlier change was executed at another time, when the machine was another.
+        shutil.rmtree(program.directory / "truth-time" / ".layoutrand", ignore_errors=True)
         found["truth"] = true_effect(program, metric, made["commit"], made["name"])
     return found
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from fuzz.mutations import changed
 from layoutrand.model import Execution
 from layoutrand.results.file import open_for_reading, results_path
 from slurmkit import SlurmCluster, slurm, wait_until
@@ -208,3 +213,97 @@ def test_a_node_with_another_processor_is_given_nothing_more(
     assert document["executed"] == 36
     assert {e.node for e in recorded(shop)} == {"n1"}
     assert 1 <= said.count("the processor of n2 is Another") <= 5
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """A run on nodes, and what may go wrong of it."""
+
+    cluster: SlurmCluster
+    shared: Path
+    rng: Random
+
+    def submitter_is_killed(self, process: subprocess.Popen[str]) -> None:
+        """As by the kernel, for want of memory."""
+        process.kill()
+
+    def submitter_is_interrupted(self, process: subprocess.Popen[str]) -> None:
+        """Ctrl-C, and the same again while it ends."""
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+
+    def job_is_cancelled(self, _process: subprocess.Popen[str]) -> None:
+        """By somebody else."""
+        self.cluster.said("scancel", "--signal=KILL", "--full", self._running())
+
+    def job_is_requeued(self, _process: subprocess.Popen[str]) -> None:
+        """As by preemption, on a node that leaves nothing running."""
+        job = self._running()
+        self.cluster.said("scontrol", "requeue", job)
+        self.cluster.kill_rest_of(job)
+
+    def job_loses_its_processes(self, _process: subprocess.Popen[str]) -> None:
+        """All of them at once, so that none says anything."""
+        self.cluster.kill_rest_of(self._running())
+
+    def node_dies_and_comes_back(self, _process: subprocess.Popen[str]) -> None:
+        """With all that is on it."""
+        node = busy_node(self.cluster)
+        self.cluster.kill_node(node)
+        self.cluster.start_node(node)
+
+    def controller_is_killed_and_comes_back(self, _process: subprocess.Popen[str]) -> None:
+        """Slurm answers nobody for a while."""
+        self.cluster.restart_controller()
+
+    def staged_file_is_changed(self, _process: subprocess.Popen[str]) -> None:
+        """One that a node has written for the submitter, or the submitter for a node."""
+        files = [path for path in self.shared.rglob("*") if path.is_file() and not path.is_symlink()]
+        path = self.rng.choice(sorted(files))
+        with contextlib.suppress(FileNotFoundError):  # it is taken up and removed meanwhile
+            data = path.read_bytes()
+            numbers = [tuple(self.rng.getrandbits(32) for _ in range(3)) for _ in range(2)]
+            path.write_bytes(changed(data, [(a, b, c) for a, b, c in numbers], "bytes"))
+
+    def _running(self) -> str:
+        return self.rng.choice(self.cluster.said("squeue", "-h", "-t", "R", "-o", "%A").split())
+
+
+ATTACKS = (
+    Attacked.submitter_is_killed,
+    Attacked.submitter_is_interrupted,
+    Attacked.job_is_cancelled,
+    Attacked.job_is_requeued,
+    Attacked.job_loses_its_processes,
+    Attacked.node_dies_and_comes_back,
+    Attacked.controller_is_killed_and_comes_back,
+    Attacked.staged_file_is_changed,
+)
+ROUNDS_OF_ATTACKS = 3
+
+
+@pytest.mark.hour
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda each: each.__name__)
+def test_nothing_is_lost_or_doubled_under_attack(
+    cluster: SlurmCluster, shop: Workshop, tmp_path: Path, attack: Callable[[Attacked, subprocess.Popen[str]], None]
+) -> None:
+    """Again and again amid a run: it ends in a way of its own, the next call does the rest, and every execution is there once."""
+    configured(shop, tmp_path, slow_benchmark(tmp_path, 0.2))
+    attacked = Attacked(cluster, tmp_path / "shared", Random(attack.__name__))
+    for number in range(1, ROUNDS_OF_ATTACKS + 1):
+        seeds = 4 * number
+        process = started(shop, "--seeds", str(seeds))
+        wait_until(lambda: bool(cluster.said("squeue", "-h", "-t", "R").strip()), "a job to begin", cluster, 240)
+        time.sleep(attacked.rng.random() * 3)
+        with contextlib.suppress(IndexError):  # its jobs have ended by now
+            attack(attacked, process)
+        _, stderr = process.communicate(timeout=400)
+        assert process.returncode in {0, 1, 2, 130, -signal.SIGKILL}, stderr
+        assert "Traceback" not in stderr
+        wait_until(lambda: set(cluster.states().values()) == {"idle"}, "both nodes to be idle", cluster, 240)
+        document, said = finished(started(shop, "--seeds", str(seeds), "--retry-failed"))
+        assert "Traceback" not in said
+        rows = recorded(shop)
+        assert document["executed"] + document["already"] == len(rows) == 6 * seeds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -408,6 +409,72 @@ def test_the_cause_of_a_planted_loop_is_told(layoutrand, tmp_path: Path, unit: i
     )
     by_name = {each["mechanism"]: each for each in found["cause"]["candidates"]}
     assert by_name["line"]["levels"] == [1, 1, 2, 1]
+
+
+COUNTING_PERF = r"""#!/bin/sh
+# Counts as a processor does on which the program takes `cost` billion cycles.
+while [ "$1" != -- ]; do
+  case "$1" in -o) out=$2; shift;; -e) events="$events $2"; shift;; esac; shift
+done
+shift
+said=$("$@"); status=$?
+echo "$said"
+cost=$(echo "$said" | sed -n 's/^cost //p')
+count() { awk "BEGIN { cost = $1; printf(\"%.0f;;$2;1;100.00;;\", $3) }"; echo; }
+for event in $events; do
+  case $event in
+    cycles:u) count "${cost:-1}" "$event" '1e9 * cost';;
+    idq_uops_not_delivered.core:u) count "${cost:-1}" "$event" 'FRONT_END';;
+    *) echo "<not supported>;;$event;0;100.00;;";;
+  esac
+done > "$out"
+exit $status
+"""
+
+
+@pytest.mark.slow
+def test_counters_agree_with_a_mechanism_or_speak_against_it(layoutrand, tmp_path: Path) -> None:
+    require("valgrind", "valgrind")
+    project = tmp_path / "project"
+    (project / "src" / "a.c").write_text(counting(LOOP, tmp_path))
+    (project / "layoutrand.toml").write_text(
+        CONFIG.replace('cflags = "-O2"', 'cflags = "-O2 -DUNIT=64"').split('  { name = "fixed')[0] + "] }\n"
+    )
+    perf = tmp_path / "bin" / "perf"
+    perf.parent.mkdir()
+    path = {"PATH": f"{perf.parent}:{os.environ['PATH']}"}
+    words = ("sweep", "looping", "--rounds", "8", "--cause", "--profiler", "callgrind")
+
+    perf.write_text(COUNTING_PERF.replace("FRONT_END", "3e9 * (cost - 1) + 1e8"))
+    perf.chmod(0o755)
+    told = layoutrand(*words, **path)
+    assert "cause: instruction line straddle" in told.stdout
+    assert "counters agree with instruction line straddle" in told.stdout
+    assert "more idq_uops_not_delivered.core (places for operations that the front end leaves empty)" in told.stdout
+    assert "counting cycles:u, idq_uops_not_delivered.core:u in 24 executions more" in told.stderr
+    found = json.loads(layoutrand(*words, "--json", **path).stdout)
+    assert found["cause"]["mechanism"] == "line"
+    (counted,) = found["counters"]["counted"]
+    assert counted["agrees"] is True
+    assert counted["mechanisms"] == ["line"]
+    assert counted["cycles"]["interval"][0] < 0.3e9 < counted["cycles"]["interval"][1]
+    assert counted["more"]["interval"][0] < 0.9e9 < counted["more"]["interval"][1]
+
+    shutil.rmtree(project / ".layoutrand")  # what was counted is not counted again
+    perf.write_text(COUNTING_PERF.replace("FRONT_END", "1e8"))
+    told = layoutrand(*words, **path)
+    assert "cause: cannot tell" in told.stdout
+    assert "counters speak against instruction line straddle: where it is slow there are 0 more" in told.stdout
+    assert "idq_uops_not_delivered.core:u speaks against it" in told.stdout
+    found = json.loads(layoutrand(*words, "--json", **path).stdout)
+    assert found["cause"]["mechanism"] is None
+    assert found["counters"]["counted"][0]["agrees"] is False
+
+    perf.write_text("#!/bin/sh\nexit 2\n")
+    told = layoutrand(*words, **path)
+    assert "cause: instruction line straddle" in told.stdout
+    assert "no counters were read: perf counts no cycles here" in told.stdout
+    assert json.loads(layoutrand(*words, "--json", **path).stdout)["counters"]["absent"]
 
 
 @pytest.mark.slow

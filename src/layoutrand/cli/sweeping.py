@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.offsets import Offsets
     from layoutrand.explain.several_bases import SeveralBases
-    from layoutrand.explain.sweep import Sweep, SweepOrder
+    from layoutrand.explain.sweep import Sweep
+    from layoutrand.explain.sweep_rounds import SweepOrder
     from layoutrand.model import LayoutName
     from layoutrand.stats import Interval
 
@@ -84,8 +85,8 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
     """What one function's place does: binaries in which it alone lies elsewhere, executed and compared."""
     from layoutrand.errors import UsageError
     from layoutrand.execute.run_plan import RunChoices
-    from layoutrand.explain.sweep import SweepOrder
     from layoutrand.explain.sweep_document import sweep_document
+    from layoutrand.explain.sweep_rounds import SweepOrder
     from layoutrand.platform.foreign import write_text
 
     terminal = options.terminal(json=json, quiet=quiet)
@@ -129,7 +130,8 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         terminal.document(sweep_document(found))
     show_sweep(found, terminal)
     warn_disturbed(found.summary.disturbed, terminal)
-    return 1 if found.summary.failures else 0
+    counted = found.counters.failures if found.counters else 0
+    return 1 if found.summary.failures or counted else 0
 
 
 def _over_bases(
@@ -226,8 +228,8 @@ def _swept(
     from layoutrand.execute.measure import measure
     from layoutrand.explain.function_choice import find_function
     from layoutrand.explain.hot_functions import ProfilingSetup, readable_names
-    from layoutrand.explain.sweep import SweepSetup
     from layoutrand.explain.sweep import sweep as make_sweep
+    from layoutrand.explain.sweep_rounds import SweepSetup
     from layoutrand.instruments.profilers import choose_profiler, profiler_options
     from layoutrand.platform.process import SubprocessRunner
 
@@ -276,7 +278,13 @@ def show_sweep(found: Sweep, page: Terminal) -> None:
         page.line(words.what_it_does(found))
     if found.switched is None or found.response.can_tell:  # two kinds of offsets need fewer rounds than each of many
         page.line(words.verdict(found))
-    for line in (words.why(found), words.not_seen(found), words.not_looked_at(found)):
+    for line in (
+        words.why(found),
+        *words.what_counters_say(found),
+        words.no_counters(found),
+        words.not_seen(found),
+        words.not_looked_at(found),
+    ):
         if line:
             page.line(line)
     page.line()

@@ -63,13 +63,14 @@ def cause(
     """Which mechanism ``values`` (logarithms, large is worse, shape (rounds, offsets)) go by."""
     seen = [name for name in met if shown_by(instrument, name)]
     candidates = tuple(_candidate(values, name, met[name], level, seed) for name in seen)
+    return decided(candidates, tuple(name for name in met if name not in seen))
+
+
+def decided(candidates: tuple[Mechanism, ...], unseen: tuple[str, ...]) -> Cause:
+    """The one that is left alone and explains enough, if there is one."""
     left = [each for each in candidates if not each.out]
     alone = left[0] if len(left) == 1 and left[0].fit is not None and left[0].fit.share >= ENOUGH else None
-    return Cause(
-        mechanism=None if alone is None else alone.mechanism,
-        candidates=candidates,
-        unseen=tuple(name for name in met if name not in seen),
-    )
+    return Cause(None if alone is None else alone.mechanism, candidates, unseen)
 
 
 def _candidate(

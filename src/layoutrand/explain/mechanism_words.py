@@ -27,8 +27,12 @@ def mechanism(name: str, caches: CodeCaches) -> str:
 
 def unseen(metric: str, names: Sequence[str]) -> str:
     """What a simulated metric shows nothing of."""
-    plain = ", ".join(_MECHANISMS[name].partition(" (")[0] for name in names)
-    return f"{metric} is simulated, and has nothing of {plain}: only times can show these"
+    return f"{metric} is simulated, and has nothing of {short(names)}: only times can show these"
+
+
+def short(names: Sequence[str]) -> str:
+    """Their names alone."""
+    return ", ".join(_MECHANISMS[name].partition(" (")[0] for name in names)
 
 
 def not_known(caches: CodeCaches) -> str:

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from layoutrand.explain.sweep import Sweep
-from layoutrand.explain.sweep_words import not_looked_at, verdict, what_it_does, why
-from layoutrand.stats import DoseRun
+from layoutrand.explain.sweep_words import not_looked_at, verdict, what_counters_say, what_it_does, why
+from layoutrand.stats import DoseRun, Interval
 from layoutrand.text.quantities import finite
 from layoutrand.warning import sentences_of
 
@@ -51,6 +51,7 @@ def sweep_document(found: Sweep) -> dict[str, Any]:
         ],
         "cause": _cause(found),
         "switched": _switched(found),
+        "counters": _counters(found),
         "rounds": list(found.rounds),
         "rounds_left_out": list(found.lost),
         "still": {
@@ -103,6 +104,32 @@ def _switched(found: Sweep) -> dict[str, Any] | None:
         "matters": found.switched.matters if found.switched.alike else None,
         "within_p_value": found.switched.fit.p_value,
     }
+
+
+def _counters(found: Sweep) -> dict[str, Any] | None:
+    """None where there was no mechanism to count events of."""
+    if found.counters is None:
+        return None
+    return {
+        "absent": found.counters.absent or None,
+        "without": list(found.counters.without),
+        "sentences": what_counters_say(found),
+        "counted": [
+            {
+                "event": each.event.name,
+                "mechanisms": list(each.mechanisms),
+                "agrees": each.agrees if each.is_slow else None,
+                "more": _difference(each.more),
+                "cycles": _difference(each.cycles),
+                "cycles_each_at_most": each.event.at_most,
+            }
+            for each in found.counters.counted
+        ],
+    }
+
+
+def _difference(interval: Interval) -> dict[str, Any]:
+    return {"mean": interval.centre, "interval": [finite(interval.low), finite(interval.high)]}
 
 
 def of_run(run: DoseRun) -> dict[str, Any]:

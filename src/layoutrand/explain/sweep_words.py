@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from layoutrand.explain.mechanism_words import mechanism, not_known, unseen
+from layoutrand.explain.counted import Counted
+from layoutrand.explain.mechanism_words import mechanism, not_known, short, unseen
 from layoutrand.explain.sweep import Sweep
 from layoutrand.instruments.known import simulated
 from layoutrand.stats import DoseRun
-from layoutrand.text.quantities import SECONDS, digits_of, percent
+from layoutrand.text.quantities import SECONDS, digits_of, number, percent
 
 _LOOSE: Final = 5.0
 """Percent: where more is left open, it is said how less can be."""
@@ -105,6 +106,43 @@ def why(found: Sweep) -> str:
         f"cause: cannot tell between {names}: these offsets do not tell them apart; a smaller --step, a larger "
         "range of --offset or a larger --rounds may"
     )
+
+
+def what_counters_say(found: Sweep) -> list[str]:
+    """A sentence for each event that was counted; none where none was asked for."""
+    if found.counters is None:
+        return []
+    if any(not each.is_slow for each in found.counters.counted):
+        return [
+            "counters say nothing: executed again to count, the offsets that are slow take no more cycles than the "
+            "others beyond chance"
+        ]
+    said = [_of_event(each) for each in found.counters.counted]
+    if found.counters.counted and found.counters.without:
+        said.append(f"this processor, or its perf, counts nothing of {short(found.counters.without)}")
+    return said
+
+
+def _of_event(each: Counted) -> str:
+    """``counters agree with line: ...``."""
+    heard = {True: "agree with", False: "speak against", None: "are no answer to"}[each.agrees]
+    more = "more" if each.more.centre >= 0 else "fewer"
+    event = each.event.name.removesuffix(":u")
+    counts = f"{number(abs(each.more.centre), 3)} {more} {event} ({each.consequence.words})"
+    cycles = f"{number(each.cycles.centre, 3)} cycles more"
+    if each.agrees is False:
+        cost = "a cycle" if each.event.at_most == 1 else f"{number(each.event.at_most)} cycles"
+        part = max(0.0, each.part)
+        cycles += (
+            f", of which they are {percent(part, 1 if part < 0.01 else 0)} where each costs {cost}, and none costs more"
+        )
+    return f"counters {heard} {short(each.mechanisms)}: where it is slow there are {counts}, and {cycles}"
+
+
+def no_counters(found: Sweep) -> str:
+    """Why nothing was counted; "" where it was, or was not asked for."""
+    absent = found.counters is not None and found.counters.absent
+    return f"no counters were read: {absent}" if absent else ""
 
 
 def what_it_does(found: Sweep) -> str:

@@ -36,6 +36,11 @@ def check_events(perf: str, events: Sequence[str]) -> None:
     )
 
 
+def counted_of(perf: str, events: Sequence[str]) -> tuple[str, ...]:
+    """Those of ``events`` that can be counted here, each by itself."""
+    return tuple(event for event in events if not _uncounted(perf, [event])[0])
+
+
 def make_fifo(path: Path) -> None:
     """The FIFO that perf is told to listen on (see `instruments.perf_stat`); nothing is ever written to it."""
     os.mkfifo(path)
