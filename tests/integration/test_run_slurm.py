@@ -292,11 +292,13 @@ def test_nothing_is_lost_or_doubled_under_attack(
     """Again and again amid a run: it ends in a way of its own, the next call does the rest, and every execution is there once."""
     configured(shop, tmp_path, slow_benchmark(tmp_path, 0.2))
     attacked = Attacked(cluster, tmp_path / "shared", Random(attack.__name__))
+    amid = 0
     for number in range(1, ROUNDS_OF_ATTACKS + 1):
         seeds = 4 * number
         process = started(shop, "--seeds", str(seeds))
         wait_until(lambda: bool(cluster.said("squeue", "-h", "-t", "R").strip()), "a job to begin", cluster, 240)
         time.sleep(attacked.rng.random() * 3)
+        amid += process.poll() is None
         with contextlib.suppress(IndexError):  # its jobs have ended by now
             attack(attacked, process)
         _, stderr = process.communicate(timeout=400)
@@ -307,3 +309,4 @@ def test_nothing_is_lost_or_doubled_under_attack(
         assert "Traceback" not in said
         rows = recorded(shop)
         assert document["executed"] + document["already"] == len(rows) == 6 * seeds
+    assert amid == ROUNDS_OF_ATTACKS
