@@ -163,6 +163,17 @@ def executions(found: Collected, metric: str) -> list[str]:
     return lines
 
 
+def decided(found: Collected, metric: str) -> str:
+    """How many changes `check` decided, and how many of these in no more rounds than the fixed number."""
+    cells = list(found.cells[metric].values())
+    told = [cell["check"] for cell in cells if cell["check"]["verdict"] != "cannot tell"]
+    soon = sum(each["rounds"] <= FIXED_ROUNDS for each in told)
+    return (
+        f"`check` decided {len(told)} of {len(cells)} changes, {soon} of them within {FIXED_ROUNDS} rounds. What takes it more "
+        f"rounds than that, a fixed {FIXED_ROUNDS} leave undecided: their interval would be wider than the threshold."
+    )
+
+
 def discards(found: Collected) -> list[str]:
     """What was drawn and thrown away, by kind and reason."""
     counts: Counter[str] = Counter()
@@ -294,7 +305,7 @@ def page(found: Collected, opening: str) -> str:
             parts += [f"## By {_by(metric)}", "", "Share of inert changes that are called a difference:", ""]
             parts += [*alarms(found, metric), "", *by_program(found, metric), ""]
             parts += ["Planted slowdowns:", "", *power(found, metric), ""]
-            parts += ["Executions that `check` used:", "", *executions(found, metric), ""]
+            parts += ["Executions that `check` used:", "", *executions(found, metric), "", decided(found, metric), ""]
     rest = truths(found)
     if rest:
         parts += ["## True effects of planted loops", "", *rest, ""]

@@ -459,6 +459,9 @@ def test_counters_agree_with_a_mechanism_or_speak_against_it(layoutrand, tmp_pat
     assert counted["mechanisms"] == ["line"]
     assert counted["cycles"]["interval"][0] < 0.3e9 < counted["cycles"]["interval"][1]
     assert counted["more"]["interval"][0] < 0.9e9 < counted["more"]["interval"][1]
+    switched = layoutrand("sweep", "looping", "--switch", "line", "--rounds", "8", "--profiler", "callgrind", **path)
+    assert switched.stdout.startswith("instruction line straddle")
+    assert "counters agree with instruction line straddle" in switched.stdout
 
     shutil.rmtree(project / ".layoutrand")  # what was counted is not counted again
     perf.write_text(COUNTING_PERF.replace("FRONT_END", "1e8"))

@@ -128,3 +128,58 @@ def test_other_documents_are_no_results(tmp_path):
     done = subprocess.run([sys.executable, CINT / "results", tmp_path / "other.json"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "layoutrand/run/1" in done.stderr
+
+
+def explained(system, mechanism, recommended):
+    """A benchmark of a document of `layoutrand explain --remedy`."""
+    sd = {"answer": "yes", "relative_sd": 0.08, "interval": [0.0, None], "upper": None}
+    after = {"answer": "no", "relative_sd": 0.0, "interval": [0.0, 0.08], "upper": 0.08}
+    tried = [
+        {"system": "O2+file", "flags": "-falign-functions=64", "files": ["gates.c"], "layout_sd": after, "ratio": 0.9, "interval": [0.86, 0.95]},
+        {"system": "O2+order", "flags": "", "files": [], "layout_sd": after, "ratio": 1.0, "interval": [0.9, 1.1]},
+    ]  # fmt: skip
+    suspect = {
+        "feature": "lines under f",
+        "ratio": 1.27,
+        "interval": [1.23, 1.31],
+        "cause": {"mechanism": mechanism},
+    }
+    return {
+        "system": system,
+        "benchmark": "b",
+        "suspects": [suspect],
+        "remedies": {"recommended": recommended, "layout_sd": sd, "tried": tried},
+    }
+
+
+def test_causes_and_cures_become_a_table(tmp_path):
+    nothing = {"system": "O3", "benchmark": "c", "suspects": [], "remedies": None}
+    document = tmp_path / "explain.json"
+    document.write_text(
+        json.dumps(
+            {
+                "schema": "layoutrand/explain/1",
+                "benchmarks": [
+                    explained("O2", "line", "O2+file"),
+                    explained("lto", None, "O2+order"),
+                    explained("O3", None, None),
+                    nothing,
+                ],
+            }
+        )
+    )
+    text = subprocess.run(
+        [sys.executable, CINT / "results", document], check=True, capture_output=True, text=True
+    ).stdout
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in text.splitlines()
+        if line.startswith("| ") and "---" not in line
+    ]
+    assert rows[1] == [
+        "O2", "b", "1", "lines under f", "1.270 [1.2300, 1.3100]", "line", "`-falign-functions=64` for gates.c",
+        "8.0 % [0.0, inf]", "0.0 % [0.0, 8.0]", "0.900 [0.8600, 0.9500]",
+    ]  # fmt: skip
+    assert rows[2][5:7] == ["cannot tell", "a linker order"]
+    assert rows[3][6:] == ["nothing", "8.0 % [0.0, inf]", "", ""]
+    assert "Nothing was found in 1 of 4: c O3." in text

@@ -235,7 +235,12 @@ def _cell(slot, gate, check, executions, *, program="lua"):
     judges = {
         "gate": {"verdict": gate, "ratio": 1.03},
         "ttest": {"verdict": "slower"},
-        "check": {"verdict": check, "executions": executions},
+        "check": {
+            "verdict": check,
+            "executions": executions,
+            "rounds": executions // 2,
+            "interval": None if check == "same program" else [1.01, 1.04],
+        },
     }
     return {**facts, **judges, "seconds": 10, "made_at": "0123456789abcdef"}
 
@@ -259,8 +264,23 @@ def test_the_page_counts_alarms_and_power_and_says_what_is_missing():
     assert f"**1 of 5 changes are not judged yet**: {inert[3].name}." in text
     assert "3 inert changes are judged, 200 are wanted." in text
     assert "| two functions of a file exchanged | other code | 10 |" in text
+    assert "`check` decided 4 of 4 changes, 4 of them within 30 rounds." in text
     assert not table.is_complete(found, every, ["cycles"])
     assert table.is_complete(found, inert[:3], ["cycles"])
+
+
+def test_planted_slowdowns_are_told_one_by_one_by_time():
+    planted = [Slot("lua", "planted", number, target) for number, target in ((0, 0.05), (1, 0.01))]
+    cells = {("changes", slot.name): {"commit": "c", "discarded": {}, "seconds": 1} for slot in planted}
+    truth = {"effect": 0.02, "interval": [-0.01, 0.05], "layouts": 20}
+    cells["time", planted[0].name] = {**_cell(planted[0], "same", "slower", 80), "truth": truth}
+    cells["time", planted[1].name] = {**_cell(planted[1], "same", "cannot tell", 400), "truth": truth}
+    found = table.collected(lambda step, name: cells.get((step, name)), planted, planted)
+    text = table.page(found, "# Opening {hours} {commits}")
+    first, second = (text.index(f"| {slot.name} |") for slot in (planted[1], planted[0]))
+    assert first < second
+    assert f"| {planted[0].name} | 5 % | +2.0 % (-1.0 % … +5.0 %) | slower | +1.0 % … +4.0 % | 80 |" in text
+    assert "`check` decided 1 of 2 changes, 0 of them within 30 rounds." in text
 
 
 def test_no_page_is_written_without_any_result():
