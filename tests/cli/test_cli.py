@@ -242,11 +242,14 @@ def test_a_plan_is_made_of_a_pilot_and_written(project, env):
     layoutrand("run", "--seeds", "3", "--no-controls", "--share-machine", cwd=project, env=env)
 
     told = json.loads(layoutrand("plan", "--half-width", "5%", "--json", cwd=project, env=env).stdout)
-    shown = layoutrand("plan", "--write", cwd=project, env=env)
+    shown = layoutrand("plan", "--write", "--full", cwd=project, env=env)
+    screen = layoutrand("plan", cwd=project, env=env)
 
     assert {(row["system"], row["n_binaries"]) for row in told["benchmarks"]} == {("O1", 3), ("O2", 3)}
     assert shown.returncode == 0, shown.stderr
     assert "optimal count" in shown.stdout
+    assert screen.stdout.startswith("How many layouts are enough?")
+    assert "Details: --full" in screen.stdout
     written = tomllib.loads((project / "layoutrand.toml").read_text())["run"]["executions"]
     assert f"run.executions = {written} written to " in shown.stdout + shown.stderr
     assert written >= 1

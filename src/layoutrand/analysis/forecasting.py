@@ -63,6 +63,15 @@ def promise(n_binaries: int) -> str:
     )
 
 
+def briefly_promised(n_binaries: int, counted: str = "layouts") -> str:
+    """The same for a screen; they are ``counted`` as layouts or executions."""
+    return (
+        f"Enough: at least {percent(POWER, 0)} of experiments decide. The first number is that if {counted} differ as "
+        f"much as these do, the second for {percent(ASSURANCE, 0)} of pilots of this size; {n_binaries:,} {counted} "
+        f"can miss a group of up to {percent(missed_share(n_binaries), 0)} of all."
+    )
+
+
 def forecast_json(found: Forecast | None) -> dict[str, Any] | None:
     """For a document: ``n_binaries`` is the upper number, which keeps the promise, and ``fewest`` the lower."""
     if found is None:

@@ -32,7 +32,8 @@ from layoutrand.stats.sample_size import ASSURANCE, POWER
 from layoutrand.text.quantities import SECONDS, finite
 from layoutrand.warning import AnyWarning, sentences_of
 
-HALF_WIDTHS: Final = (0.005, 0.01, 0.02)
+USUAL_HALF_WIDTH: Final = 0.01
+HALF_WIDTHS: Final = (0.005, USUAL_HALF_WIDTH, 0.02)
 _FEWEST_OF_STOCK: Final = 3
 _FEWEST_PAIRS: Final = 3
 

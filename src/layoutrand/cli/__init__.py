@@ -88,7 +88,7 @@ _SELDOM: Final = 50_000
 _LISTS: Final = frozenset({"-h", "--help"})
 """Words of a command line that asks for the list of commands alone, as one without words does."""
 
-_IN_FULL: Final = frozenset({"analyse", "analyze", "check", "compare", "history"})
+_IN_FULL: Final = frozenset({"analyse", "analyze", "check", "compare", "history", "plan"})
 """Commands whose --full is what -v asks for."""
 
 

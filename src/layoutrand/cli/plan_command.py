@@ -25,6 +25,7 @@ Threshold = Annotated[str, typer.Option(help="Differences within this count as e
 Difference = Annotated[
     str | None, typer.Option(help="The true difference that a comparison should find; twice the threshold by default.")
 ]
+Full = Annotated[bool, typer.Option("--full", help="Every number as a table: levels, their costs, all half-widths.")]
 Write = Annotated[bool, typer.Option("--write", help="Set run.executions in layoutrand.toml to what the plan says.")]
 
 
@@ -39,14 +40,17 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     capture: Captures = None,
     any_source: AnySource = False,
     write: Write = False,
+    full: Full = False,
     directory: options.Directory = Path(),
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> int:
-    """Repetition counts from a pilot: optimal counts per level, binaries for a wanted precision, and what it costs."""
+    """How many layouts decide between two systems or give a mean, from those that are there, and how long they take."""
     from layoutrand.analysis.display_names import displayed
-    from layoutrand.analysis.plan import HALF_WIDTHS, make_plans, plan_document, unplanned
+    from layoutrand.analysis.plan import HALF_WIDTHS, USUAL_HALF_WIDTH, make_plans, plan_document, unplanned
     from layoutrand.cache.store import Cache, default_root, link_seconds
+    from layoutrand.cli.plan_screen import plan_screen
+    from layoutrand.cli.terminal import terminal_width
 
     terminal = options.terminal(json=json, quiet=quiet)
     widths = [options.share(text, "--half-width") for text in half_width or []] or list(HALF_WIDTHS)
@@ -64,7 +68,11 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     )
     if json:
         terminal.document(plan_document(plans, confidence=confidence))
-    show_plans(plans, terminal)
+    if full:
+        show_plans(plans, terminal)
+    else:
+        shown = widths[0] if half_width else USUAL_HALF_WIDTH
+        terminal.screen(plan_screen(plans, selection, shown, terminal_width()))
     for name in unplanned(selection):
         terminal.warn(f"{name}: fewer than 2 binaries are no pilot, so there is no plan for it")
     measured = [sample.instrument for sample in selection.samples if sample.is_primary]

@@ -30,7 +30,7 @@ SUMMARIES: Final[Mapping[str, str]] = {
     "sweep": "What one function's place does: binaries in which it alone lies elsewhere, executed and compared",
     "predict": "What layouts that nobody has built would measure, by where their hot code lies; and the best of them",
     "plan": (
-        "Repetition counts from a pilot: optimal counts per level, binaries for a wanted precision, and what it costs"
+        "How many layouts decide between two systems or give a mean, from those that are there, and how long they take"
     ),
     "warmup": "Plots of recorded iterations, and how many to drop as warm-up; the suggestion is yours to judge",
     "inspect": "The order asked for, the order achieved, and how far two layouts are apart",

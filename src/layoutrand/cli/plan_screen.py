@@ -1,0 +1,172 @@
+"""The first screen of `plan`: how many layouts are enough and how long they take; `--full` has the tables behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rich.cells import cell_len
+
+from layoutrand.analysis.forecasting import briefly_promised, range_words
+from layoutrand.cli.answer_parts import GAP, filled, header, source_facts, steps_and_details, wrapped
+from layoutrand.cli.charts import Line, screen_width
+from layoutrand.text.quantities import percent, telling
+
+if TYPE_CHECKING:
+    from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount
+    from layoutrand.analysis.selection import Selection
+
+MOST_ROWS: Final = 8
+"""Benchmarks and systems that are told one by one, those that take longest; the others are counted."""
+
+_MOST_LAYOUTS: Final = 5_000
+"""Of which anybody executes so many."""
+
+_LINES_OF_PROMISE: Final = 3
+_NARROW_NAME: Final = 6
+
+
+class _Row(NamedTuple):
+    """What is asked, a number for each column (None: no question of that row), and the plan that it is of."""
+
+    name: str
+    counts: tuple[PlannedCount | None, ...]
+    plan: BenchmarkPlan
+
+    @property
+    def seconds(self) -> float:
+        """The longest that it takes, as far as it has an end."""
+        return max((each.seconds[0] for each in self.counts if each is not None), default=0.0)
+
+
+def plan_screen(
+    plans: Sequence[BenchmarkPlan], selection: Selection, half_width: float, columns: int | None
+) -> list[Line]:
+    """The lines for so many columns; ``half_width`` is that of the means."""
+    width = screen_width(columns)
+    counted = "executions" if all(each.levels[0] == "execution" for each in plans) else "layouts"
+    rows = [row for each in plans for row in _rows(each, half_width)]
+    told = sorted(rows, key=lambda row: -row.seconds)[:MOST_ROWS]
+    pilot = min(each.n_binaries for each in plans)
+    facts = [f"from {pilot:,} {counted}", *source_facts(selection)]
+    lines = [*header(f"How many {counted} are enough?", facts, width), []]
+    lines += _table([row for row in rows if row in told], _heads(plans, half_width), width)
+    if len(rows) > len(told):
+        lines.append([(f"    and {len(rows) - len(told)} more, which take less: --full", "dim")])
+    lines.append([])
+    for text in _executions(plans):
+        lines += wrapped("ⓘ", "cyan", text, width)
+    lines += wrapped("ⓘ", "cyan", briefly_promised(pilot, counted), width, most=_LINES_OF_PROMISE)
+    for text, names in _warnings(plans).items():
+        whose = "" if len(names) == len(plans) else f"{', '.join(names[:3])}{' and more' * (len(names) > 3)}: "
+        lines += wrapped("⚠", "yellow", f"{whose}{text}", width)
+    return [*lines, [], *steps_and_details(_steps(plans, counted), "Details: --full", width)]
+
+
+def _rows(plan: BenchmarkPlan, half_width: float) -> list[_Row]:
+    """What a plan is of: two systems where there are such, then the mean of each."""
+    of_mean = next(each.count for each in plan.for_mean if each.half_width == half_width)
+    name = f"{plan.benchmark} {plan.system}"
+    if (ratio := plan.for_ratio) is None:
+        return [_Row(name, (None, None, of_mean), plan)]
+    if not ratio.baseline:
+        return [_Row(name, (ratio.different, ratio.same, of_mean), plan)]
+    pair = _Row(f"{name} against {ratio.baseline}", (ratio.different, ratio.same, None), plan)
+    return [pair, _Row(name, (None, None, of_mean), plan)]
+
+
+def _heads(plans: Sequence[BenchmarkPlan], half_width: float) -> tuple[str, ...]:
+    ratio = next((each.for_ratio for each in plans if each.for_ratio is not None), None)
+    mean = f"mean ± {_share(half_width)}"
+    if ratio is None:
+        return ("", "", "", mean)
+    return ("", f"to find {_share(ratio.difference)}", f"same within {_share(ratio.threshold)}", mean)
+
+
+def _share(value: float) -> str:
+    return percent(value, telling([100 * value], digits=0))
+
+
+def _table(rows: Sequence[_Row], heads: Sequence[str], width: int) -> list[Line]:
+    """Two lines for each row: the numbers, and how long they take."""
+    cells = [(row.name, *(_number(each) for each in row.counts)) for row in rows]
+    times = [("", *(_time(each) for each in row.counts)) for row in rows]
+    used = [place for place in range(len(heads)) if place == 0 or any(row[place] for row in cells)]
+    sizes = {place: max(cell_len(each[place]) for each in [*cells, *times, heads]) for place in used}
+    sizes[0] = min(sizes[0], max(_NARROW_NAME, width - 4 - sum(sizes[place] + GAP for place in used[1:])))
+
+    def line(row: Sequence[str], style: str) -> Line:
+        parts = [(f"  {filled(_cut(row[0], sizes[0]), sizes[0])}", style)]
+        return [*parts, *((" " * GAP + _right(row[place], sizes[place]), style) for place in used[1:])]
+
+    lines = [line(heads, "dim")]
+    for own, time in zip(cells, times, strict=True):
+        lines += [line(own, ""), line(time, "dim")]
+    return lines
+
+
+def _cut(text: str, columns: int) -> str:
+    return text if cell_len(text) <= columns else f"{text[: columns - 1]}…"
+
+
+def _right(text: str, columns: int) -> str:
+    return " " * (columns - cell_len(text)) + text
+
+
+def _number(count: PlannedCount | None) -> str:
+    return "" if count is None else range_words(*count.binaries).replace("more than ", ">")
+
+
+def _time(count: PlannedCount | None) -> str:
+    """``40 to 55 min``."""
+    if count is None:
+        return ""
+    ends = [_about(seconds) for seconds in count.seconds if math.isfinite(seconds)]
+    if len(ends) == 2 and ends[0] != ends[1] and ends[0][1] == ends[1][1]:
+        return f"{ends[0][0]} to {ends[1][0]} {ends[0][1]}"
+    return " to ".join(dict.fromkeys(" ".join(end) for end in ends))
+
+
+def _about(seconds: float) -> tuple[str, str]:
+    """Two digits of it and their unit: a plan of a time is no more exact."""
+    for size, unit, most in ((1, "s", 100), (60, "min", 100), (3600, "h", 72), (86_400, "days", math.inf)):
+        if seconds < most * size:
+            value = float(f"{seconds / size:.2g}")
+            return (f"{value:,.0f}" if value >= 10 else f"{value:g}"), unit
+    raise AssertionError("the last unit has no end")
+
+
+def _executions(plans: Sequence[BenchmarkPlan]) -> list[str]:
+    """What the levels below the binaries should have, where that is more than one."""
+    counts = {f"{each.benchmark} {each.system}": each.counts.get("execution", 1) for each in plans}
+    if max(counts.values(), default=1) <= 1:
+        return []
+    most = max(counts.values())
+    names = [name for name, count in counts.items() if count == most]
+    return [
+        f"{most} executions of each binary are best for {', '.join(names[:3])}{' and more' * (len(names) > 3)}, which "
+        "the numbers above have: layoutrand plan --write sets run.executions"
+    ]
+
+
+def _warnings(plans: Sequence[BenchmarkPlan]) -> dict[str, list[str]]:
+    """What to know beside, and of which plans, each thing once."""
+    found: dict[str, list[str]] = {}
+    for each in plans:
+        for warning in dict.fromkeys(each.warnings):
+            found.setdefault(str(warning), []).append(f"{each.benchmark} {each.system}")
+    return found
+
+
+def _steps(plans: Sequence[BenchmarkPlan], counted: str) -> list[str]:
+    """The command that executes what finds a difference of the size asked for, where that is in reach."""
+    wanted = [each.for_ratio.different.binaries for each in plans if each.for_ratio is not None]
+    if counted != "layouts" or not wanted:
+        return []
+    most = max(math.inf if high is None else high for _, high in wanted)
+    if most > _MOST_LAYOUTS:
+        return ["less noise first: docs/guides/noisy-machines.md"]
+    if most <= min(each.n_binaries for each in plans):
+        return ["layoutrand compare: there are enough"]
+    return [f"layoutrand run --seeds {most}"]

@@ -1,0 +1,109 @@
+"""The first screen of `plan`: how many layouts are enough, within a screen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+
+from layoutrand.analysis.analysis_warnings import NoiseOfStock
+from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast, WidthForecast
+from layoutrand.analysis.selection import Selection, Source
+from layoutrand.cli.plan_screen import MOST_ROWS, plan_screen
+
+
+def count(low: int | None, high: int | None, each_s: float = 1.0) -> PlannedCount:
+    return PlannedCount((low, high), tuple(math.inf if n is None else n * each_s for n in (low, high)))
+
+
+def planned(name: str, system: str, ratio: RatioForecast | None, **changes: object) -> BenchmarkPlan:
+    mean = tuple(WidthForecast(width, count(n, 2 * n)) for width, n in ((0.005, 400), (0.01, 100), (0.02, 25)))
+    plan = BenchmarkPlan(
+        system=system,
+        benchmark=name,
+        metric="wall_s",
+        n_binaries=30,
+        mean=1.0,
+        levels=("binary", "execution"),
+        relative_sds={"binary": 0.05, "execution": 0.01},
+        costs_s={"binary": 0.1, "execution": 0.5},
+        counts={"execution": 1},
+        for_mean=mean,
+        for_ratio=ratio,
+        warnings=(NoiseOfStock(),),
+    )
+    return replace(plan, **changes)
+
+
+def deciding(baseline: str, different: PlannedCount, same: PlannedCount) -> RatioForecast:
+    return RatioForecast(baseline, bool(baseline), 0.01, 0.02, same, different)
+
+
+SELECTION = Selection(
+    experiment=None, samples=(), executions=(), failures=(), build_failures=(), warnings=(),
+    sources=(Source("d/results.csv", "csv", ("O2",), None),),
+)  # fmt: skip
+
+
+def shown(plans: list[BenchmarkPlan], columns: int | None = 80, half_width: float = 0.01) -> list[str]:
+    lines = ["".join(text for text, _ in line) for line in plan_screen(plans, SELECTION, half_width, columns)]
+    assert all(cell_len(line) <= max(columns or 80, 60) for line in lines), lines
+    return lines
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, None])
+def test_numbers_times_and_the_next_command(columns: int | None) -> None:
+    ratio = deciding("O2", count(1238, 1597, 2.1), count(3000, None, 2.1))
+    lines = shown([planned("lua", "O2", None), planned("lua", "O3", ratio)], columns)
+    text = "\n".join(lines)
+    assert lines[0].startswith("How many layouts are enough?")
+    assert "to find 2 %" in text
+    assert "same within 1 %" in text
+    assert "mean ± 1 %" in text
+    row = next(number for number, line in enumerate(lines) if "1,238 to 1,597" in line)
+    assert lines[row].split()[0] == "lua"
+    assert "43 to 56 min" in lines[row + 1]
+    assert "3,000 to >100,000" in lines[row]
+    assert "100 to 200" in text
+    assert text.count("the noise of executions") == 1  # of both, so it is told once, and of none by name
+    assert "layoutrand run --seeds 1597" in text
+    assert "executions of each binary" not in text
+
+
+def test_what_is_enough_already_and_what_no_number_is_enough_for() -> None:
+    enough = deciding("", count(12, 20), count(12, 40))
+    assert "layoutrand compare: there are enough" in "\n".join(shown([planned("lua", "O2", enough)]))
+    endless = deciding("", count(None, None), count(None, None))
+    text = "\n".join(shown([planned("lua", "O2", endless)]))
+    assert ">100,000" in text
+    assert "less noise first" in text
+    assert "run --seeds" not in text
+
+
+def test_many_are_told_by_those_that_take_longest() -> None:
+    plans = [
+        planned(f"b{k}", "O2", deciding("", count(100 * k, 200 * k), count(100 * k, 200 * k)), warnings=())
+        for k in range(1, 13)
+    ]
+    text = "\n".join(shown(plans))
+    assert f"and {12 - MOST_ROWS} more, which take less: --full" in text
+    assert "b12 O2" in text
+    assert "b1 O2" not in text
+    assert "layoutrand run --seeds 2400" in text
+
+
+def test_more_executions_of_each_are_said_where_they_are_best() -> None:
+    ratio = deciding("", count(12, 40), count(12, 60))
+    text = " ".join(shown([planned("lua", "O2", ratio, counts={"execution": 5}), planned("zlib", "O2", ratio)]))
+    assert "5 executions of each binary are best for lua O2" in text
+    assert "plan --write" in text
+
+
+def test_executions_of_one_layout_are_counted_as_such() -> None:
+    ratio = deciding("", count(12, 40), count(12, 60))
+    lines = shown([planned("avrora", "jdk", ratio, levels=("execution",), counts={}, warnings=())], half_width=0.02)
+    assert lines[0].startswith("How many executions are enough?")
+    assert "mean ± 2 %" in "\n".join(lines)
+    assert "--seeds" not in "\n".join(lines)
