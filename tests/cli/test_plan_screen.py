@@ -42,9 +42,14 @@ def deciding(baseline: str, different: PlannedCount, same: PlannedCount) -> Rati
 
 
 SELECTION = Selection(
-    experiment=None, samples=(), executions=(), failures=(), build_failures=(), warnings=(),
+    experiment=None,
+    samples=(),
+    executions=(),
+    failures=(),
+    build_failures=(),
+    warnings=(),
     sources=(Source("d/results.csv", "csv", ("O2",), None),),
-)  # fmt: skip
+)
 
 
 def shown(plans: list[BenchmarkPlan], columns: int | None = 80, half_width: float = 0.01) -> list[str]:

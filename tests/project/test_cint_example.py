@@ -135,9 +135,16 @@ def explained(system, mechanism, recommended):
     sd = {"answer": "yes", "relative_sd": 0.08, "interval": [0.0, None], "upper": None}
     after = {"answer": "no", "relative_sd": 0.0, "interval": [0.0, 0.08], "upper": 0.08}
     tried = [
-        {"system": "O2+file", "flags": "-falign-functions=64", "files": ["gates.c"], "layout_sd": after, "ratio": 0.9, "interval": [0.86, 0.95]},
+        {
+            "system": "O2+file",
+            "flags": "-falign-functions=64",
+            "files": ["gates.c"],
+            "layout_sd": after,
+            "ratio": 0.9,
+            "interval": [0.86, 0.95],
+        },
         {"system": "O2+order", "flags": "", "files": [], "layout_sd": after, "ratio": 1.0, "interval": [0.9, 1.1]},
-    ]  # fmt: skip
+    ]
     suspect = {
         "feature": "lines under f",
         "ratio": 1.27,
@@ -177,9 +184,17 @@ def test_causes_and_cures_become_a_table(tmp_path):
         if line.startswith("| ") and "---" not in line
     ]
     assert rows[1] == [
-        "O2", "b", "1", "lines under f", "1.270 [1.2300, 1.3100]", "line", "`-falign-functions=64` for gates.c",
-        "8.0 % [0.0, inf]", "0.0 % [0.0, 8.0]", "0.900 [0.8600, 0.9500]",
-    ]  # fmt: skip
+        "O2",
+        "b",
+        "1",
+        "lines under f",
+        "1.270 [1.2300, 1.3100]",
+        "line",
+        "`-falign-functions=64` for gates.c",
+        "8.0 % [0.0, inf]",
+        "0.0 % [0.0, 8.0]",
+        "0.900 [0.8600, 0.9500]",
+    ]
     assert rows[2][5:7] == ["cannot tell", "a linker order"]
     assert rows[3][6:] == ["nothing", "8.0 % [0.0, inf]", "", ""]
     assert "Nothing was found in 1 of 4: c O3." in text
