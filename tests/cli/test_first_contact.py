@@ -178,3 +178,11 @@ def test_colours_are_for_terminals_and_for_who_asks(project, env):
     assert "\x1b[" not in plain.stdout
     assert "\x1b[" in coloured.stdout
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured.stdout).split() == plain.stdout.split()
+
+
+@pytest.mark.parametrize("group", ["cache", "bundle", "results", "staging", "simulate"])
+def test_a_group_by_its_name_alone_shows_its_commands_as_its_help_does(group, env):
+    alone, helped = layoutrand(group, env=env), layoutrand(group, "--help", env=env)
+    assert alone.returncode == 2
+    assert alone.stderr.split() == helped.stdout.split()
+    assert "x1b" not in alone.stderr

@@ -230,8 +230,11 @@ def _usage(error: Exception) -> int:
     show = getattr(error, "show", None)
     if show is None:
         raise error
+    context = getattr(error, "ctx", None)
+    own_help = context.get_help() if context is not None else None
     for words in ("message", "ui_filename"):
-        if isinstance(said := getattr(error, words, None), str):
+        said = getattr(error, words, None)
+        if isinstance(said, str) and said != own_help:  # which is told where a group is called by its name alone
             setattr(error, words, _visible(said))
     show()
     return int(getattr(error, "exit_code", 2))
