@@ -283,6 +283,16 @@ def arguments() -> argparse.Namespace:
     return options
 
 
+def timed_slots(cells: Cells, every: Sequence[Slot]) -> list[Slot]:
+    """Those to judge by time: which were chosen once stay, though more places turn out to have no change since."""
+    none = {slot.name for slot in every if (made := cells.read("changes", slot.name)) and not made["commit"]}
+    chosen = study.timed(every, none)
+    kept = [slot for slot in every if cells.read("time", slot.name) is not None][: len(chosen)]
+    added = [slot for slot in chosen if slot not in kept]
+    wanted = {slot.name for slot in [*kept, *added][: len(chosen)]}
+    return [slot for slot in every if slot.name in wanted]
+
+
 def main() -> int:
     """Make, judge, then write the page; 1 where anything that was asked for is missing."""
     options = arguments()
@@ -301,8 +311,7 @@ def main() -> int:
     with multiprocessing.get_context("spawn").Pool(min(options.jobs, max(1, len(tasks))), maxtasksperchild=1) as pool:
         for _ in pool.imap_unordered(_one_program, tasks, chunksize=1):
             pass
-    none = {slot.name for slot in every if (made := cells.read("changes", slot.name)) and not made["commit"]}
-    timed = study.timed(every, none)
+    timed = timed_slots(cells, every)
     if "time" in options.steps:
         for slot in timed:
             if slot in wanted:

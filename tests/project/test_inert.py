@@ -347,6 +347,23 @@ def test_what_is_published_is_gone_on_from(tmp_path, monkeypatch):
     assert elsewhere.read("cycles", slot.name) is None
 
 
+def test_what_was_judged_by_time_stays_chosen(tmp_path, monkeypatch):
+    monkeypatch.setattr(drive, "commit", lambda: "0123456789abcdef")
+    every = study.slots()
+    cells = drive.Cells(tmp_path / "here", anew=False, published=tmp_path)
+    first = drive.timed_slots(cells, every)
+    assert first == [slot for slot in every if slot in study.timed(every, set())]
+    for slot in first[:5]:
+        cells.write("changes", slot.name, {"commit": "1", "discarded": {}}, 1.0)
+        cells.write("time", slot.name, {"commit": "1"}, 1.0)
+    for slot in (each for each in every if each.program == "sqlite" and each not in first[:5]):
+        cells.write("changes", slot.name, {"commit": "", "discarded": {}}, 1.0)
+    later = drive.timed_slots(cells, every)
+    assert len(later) == len(first)
+    assert set(first[:5]) <= set(later)
+    assert not [slot for slot in later if slot.program == "sqlite" and slot not in first[:5]]
+
+
 def _toy_repository(place):
     """The toy as a program of the study, with what is known of its base."""
     workshop.require("git", "git")
