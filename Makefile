@@ -26,7 +26,8 @@
 #   make inert     make hundreds of changes that change nothing, and some that do, judge them by one build, by a t test and by
 #                  `layoutrand check`, and write docs/inert.md (many hours, 20 GB; some of them: INERT_ONLY=lua)
 #   make faults    disturb every command: kill -9, signals, full, failing, slow and read-only disks, few open files, changed
-#                  files of cache, staging and results; print how often (half an hour; fewer: FAULTS="--kills 50")
+#                  files of cache, staging and results; print how often (three quarters of an hour; fewer:
+#                  FAULTS="--kills 50")
 #   make clean     remove what was made here
 
 SHELL := /bin/bash

@@ -17,7 +17,7 @@ from typing import Any
 
 from faults.disturbing import FAULTS, Ended, shim
 from faults.experiment import Experiment
-from faults.table import CASES, SEEDS, Case, State
+from faults.table import CASES, MANY, SEEDS, Case, State
 from fuzz.mutations import CHANGES, changed
 from fuzz.target import Form
 
@@ -54,16 +54,40 @@ class Ground:
         self.place, self.saved, self.rng = place, saved, Random(seed)
         self.experiment = Experiment(place / "project", place / "cache", SEEDS)
         shim(place)
+        self._commit()
         self._keep("sources")
         self.hashes = self.experiment.finish("build")["binaries"]
         self._finished("bundle", "export", "O1", "bundle")
         self._keep("built")
         self.experiment.finish("run")
         self._keep("recorded")
+        self.known = {binary["sha256"] for binary in self.hashes}
         self._expected: dict[str, tuple[Any, float]] = {}
+
+    def _commit(self) -> None:
+        """The sources as a commit, beside which nothing that commands write is new."""
+        root = self.experiment.root
+        (root / ".gitignore").write_text("/*\n!/src\n!/layoutrand.toml\n!/expected\n")
+        someone = ("-c", "user.name=a", "-c", "user.email=a@localhost")
+        for words in (("init", "--quiet"), ("add", "--all"), (*someone, "commit", "--quiet", "--message=all")):
+            subprocess.run(["git", *words], cwd=root, check=True)
+
+    def _prepare(self, state: State) -> None:
+        """A state that few commands begin in, made when the first of them does."""
+        if state == "many":
+            self.restore("recorded")
+            self._finished("run", "--seeds", str(MANY), "--system", "O1")
+            self.known |= set(self.experiment.binaries())
+        else:
+            self.restore("built")
+            path = self.experiment.root / "src/part.c"
+            path.write_text(path.read_text().replace("x * 7;", "x * 7 + (x > 1000);"))
+        self._keep(state)
 
     def restore(self, state: State) -> None:
         """As it was."""
+        if not (self.saved / state).exists():
+            self._prepare(state)
         for name in ("project", "cache"):
             shutil.rmtree(self.place / name, ignore_errors=True)
             if (self.saved / state / name).exists():
@@ -117,8 +141,7 @@ class Ground:
         after = self.experiment.recorded(self.place / "copy")
         assert after[: len(before)] == before, f"{fault}: {name}: executions that were recorded are lost"
         assert self.experiment.damaged() == [], f"{fault}: {name}: the cache is damaged"
-        known = {binary["sha256"] for binary in self.hashes}
-        assert set(after) <= known, f"{fault}: {name}: an execution of a binary that nobody made"
+        assert set(after) <= self.known, f"{fault}: {name}: an execution of a binary that nobody made"
 
     def mutate(self, where: str, counts: Counts) -> None:
         """Change one file of the cache, the staging or the results, and use them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import shutil
 import sys
 import tempfile
 import traceback
@@ -21,7 +22,7 @@ KILLED = ("run", "build", "run", "build more", "exec", "bundle import", "cache g
 
 def jobs_of(kills: int, signals: int, mutations: int, others: int = 1) -> list[tuple[str, str]]:
     """(Fault, command) or ("mutation", place), each as often as it is asked for; ``others`` of each other fault."""
-    names = list(CASES)
+    names = [name for name, case in CASES.items() if not case.needs or shutil.which(case.needs)]
     wanted = [
         ("kill -9", (KILLED[k // 2 % len(KILLED)] if k % 2 else names[k // 2 % len(names)])) for k in range(kills)
     ]
@@ -68,6 +69,9 @@ def main() -> int:
     ):
         parser.add_argument(option, type=int, default=default)
     given = parser.parse_args()
+    for name, case in CASES.items():
+        if case.needs and not shutil.which(case.needs):
+            sys.stderr.write(f"left out, for want of {case.needs}: {name}\n")
     wanted = jobs_of(given.kills, given.signals, given.mutations, given.others)
     counts, found = Counts(), []
     with tempfile.TemporaryDirectory() as folder, multiprocessing.get_context("spawn").Pool(given.jobs) as pool:

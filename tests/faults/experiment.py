@@ -156,7 +156,10 @@ class Experiment:
             assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
             unfinished = "SELECT count(*) FROM executions WHERE status <> 'ok' OR id NOT IN (SELECT execution_id FROM measurements)"
             assert connection.execute(unfinished).fetchone() == (0,)
-            double = "SELECT count(*) - count(DISTINCT schedule_order) FROM executions"
+            slot = "experiment_id, system, benchmark, definition, layout, instrument, round, repetition"
+            double = (
+                f"SELECT (SELECT count(*) FROM executions) - count(*) FROM (SELECT DISTINCT {slot} FROM executions)"
+            )
             assert connection.execute(double).fetchone() == (0,), "an execution is there twice"
             return [row[0] for row in connection.execute("SELECT binary_sha256 FROM executions ORDER BY id")]
 

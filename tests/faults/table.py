@@ -10,17 +10,20 @@ from typing import Any, Literal
 
 from faults.experiment import Experiment, digest
 
-State = Literal["sources", "built", "recorded"]
+State = Literal["sources", "built", "recorded", "many", "changed"]
 SEEDS = 3
+MANY = 16
+"""Layouts of one system: enough to look for suspects in, and to predict others from."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A command line, the state that it begins in, and what it comes to where nothing disturbs it."""
+    """A command line, the state that it begins in, what it comes to where nothing disturbs it, and a program it needs."""
 
     words: tuple[str, ...]
     state: State
     outcome: Callable[[Experiment, CompletedProcess[str]], Any]
+    needs: str = ""
 
 
 def _nothing(experiment: Experiment, done: CompletedProcess[str]) -> Any:
@@ -58,6 +61,34 @@ def _there(name: str) -> Callable[[Experiment, CompletedProcess[str]], Any]:
     return lambda experiment, _: (experiment.root / name).exists()
 
 
+def _different_functions(experiment: Experiment, done: CompletedProcess[str]) -> Any:
+    """What `check` finds in both systems; how long it executes is the machine's affair."""
+    del experiment
+    systems = json.loads(done.stdout)["systems"]
+    return [(each["system"], [row["name"] for row in each["changes"][0]["differ"]]) for each in systems]
+
+
+def _swept(experiment: Experiment, done: CompletedProcess[str]) -> Any:
+    del experiment
+    return [(each["offset"], each["sha256"], len(each["values"])) for each in json.loads(done.stdout)["offsets"]]
+
+
+def _explained(experiment: Experiment, done: CompletedProcess[str]) -> Any:
+    del experiment
+    (row,) = json.loads(done.stdout)["benchmarks"]
+    return row["n_binaries"], sorted(function["name"] for function in row["functions"])
+
+
+def _predicted(experiment: Experiment, done: CompletedProcess[str]) -> Any:
+    del experiment
+    return [(each["system"], each.get("problem")) for each in json.loads(done.stdout)["predictions"]]
+
+
+def _tried(experiment: Experiment, done: CompletedProcess[str]) -> Any:
+    del experiment
+    return [(each["system"], each["benchmark"], each["n_binaries"]) for each in json.loads(done.stdout)["benchmarks"]]
+
+
 CASES = {
     "build": Case(("build", "--seeds", str(SEEDS), "--json"), "sources", _hashes),
     "build more": Case(("build", "--seeds", str(SEEDS + 2), "--json"), "built", _hashes),
@@ -67,6 +98,12 @@ CASES = {
     "analyse": Case(("analyse", "--json"), "recorded", _printed),
     "compare": Case(("compare", "O1", "O2", "--json"), "recorded", _printed),
     "plan": Case(("plan", "--json"), "recorded", _printed),
+    "history": Case(("history", "--json"), "recorded", _printed),
+    "check": Case(("check", "HEAD", "--budget", "2s", "--fail-if", "none", "--json"), "changed", _different_functions),
+    "sweep": Case(("sweep", "spread", "--system", "O1", "--rounds", "2", "--json"), "built", _swept),
+    "explain": Case(("explain", "--system", "O1", "--json"), "many", _explained, "valgrind"),
+    "predict": Case(("predict", "--system", "O1", "--layouts", "100", "--json"), "many", _predicted, "valgrind"),
+    "try": Case(("try", "--seeds", "2", "--json", "-C", "src", "--", "make", "--", "./prog"), "sources", _tried),
     "report": Case(("report", "-o", "report.html"), "recorded", _there("report.html")),
     "figures": Case(("figures", "-o", "figures"), "recorded", _there("figures")),
     "export": Case(("export", "--format", "csv", "-o", "export.csv"), "recorded", _file("export.csv")),
@@ -86,14 +123,8 @@ CASES = {
 """By the command and, where it has several, its part."""
 
 LEFT_OUT = {
-    "try": "init, build, run and analyse, one after the other",
-    "demo": "the same on the built-in example",
-    "check": "build and run of two commits, in rounds that tests/integration/test_check.py stops and resumes",
+    "demo": "what try does, on the built-in example",
     "bisect": "build and run of commits, which tests/integration/test_over_commits.py stops and resumes",
-    "history": "reads results as analyse does, and commits, which git keeps",
-    "explain": "run and analyse with other seeds, under a profiler that takes minutes",
-    "predict": "run with other layouts, which tests/integration/test_predict.py makes and executes",
-    "sweep": "run with other binaries, which tests/integration/test_sweep.py makes and executes",
     "warmup": "reads results as analyse does",
     "analyze": "analyse by another name",
     "relink-record": "called by linker wrappers, within build",

@@ -27,12 +27,12 @@ def to_decide(ratio: Interval, old: Any, new: Any, threshold: float) -> Forecast
         return None
 
 
-def range_words(low: int | None, high: int | None) -> str:
+def range_words(low: int | None, high: int | None, *, more: str = "more than ") -> str:
     """``12 to 40``, ``40``, ``more than 100,000``."""
     if low is None:
-        return f"more than {MOST_BINARIES:,}"
+        return f"{more}{MOST_BINARIES:,}"
     if high is None:
-        return f"{low:,} to more than {MOST_BINARIES:,}"
+        return f"{low:,} to {more}{MOST_BINARIES:,}"
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 

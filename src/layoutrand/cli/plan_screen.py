@@ -115,7 +115,7 @@ def _right(text: str, columns: int) -> str:
 
 
 def _number(count: PlannedCount | None) -> str:
-    return "" if count is None else range_words(*count.binaries).replace("more than ", ">")
+    return "" if count is None else range_words(*count.binaries, more=">")
 
 
 def _time(count: PlannedCount | None) -> str:
