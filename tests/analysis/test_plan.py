@@ -7,6 +7,7 @@ import json
 import math
 from statistics import fmean, stdev
 
+import numpy as np
 import pytest
 from scipy.stats import chi2
 
@@ -14,6 +15,7 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand import stats
 from layoutrand.analysis import pilot
+from layoutrand.analysis.machine_warnings import MachineSwitched
 from layoutrand.analysis.plan import make_plans, plan_document, unplanned
 from layoutrand.cli.options import share
 from layoutrand.config.config import parse
@@ -272,3 +274,18 @@ def test_wrong_shares(text):
 def test_durations(seconds, text):
     """Each unit where people use it."""
     assert duration(seconds) == text
+
+
+def test_a_machine_that_alternates_is_said_of_the_plan(tmp_path):
+    """As `analyse` says of the same executions; those of a steady one have nothing of it."""
+    rng = np.random.default_rng(3)
+    slow = np.repeat([0, 1, 0, 1, 0, 1], 10)
+    for levels, is_machine in ((0.0, False), (0.3, True)):
+        place = tmp_path / str(levels)
+        place.mkdir()
+        values = 10 * (1 + levels * slow) * np.exp(0.005 * rng.standard_normal(60))
+        rows = measured(CONFIG, place, "a", "b", {seed: [[float(value)]] for seed, value in enumerate(values)})
+        write(CONFIG, place, [dataclasses.replace(row, started_at=1e9 + at) for at, row in enumerate(rows)])
+        (plan,) = make_plans(selected(CONFIG, place), LINKS, half_widths=(0.01,), threshold=0.01, confidence=0.95)
+        assert plan.is_machine is is_machine
+        assert any(isinstance(each, MachineSwitched) for each in plan.warnings) is is_machine

@@ -9,6 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from layoutrand.analysis.analysis_warnings import NoiseOfStock
+from layoutrand.analysis.machine_warnings import MachineSwitched
 from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast, WidthForecast
 from layoutrand.analysis.selection import Selection, Source
 from layoutrand.cli.plan_screen import MOST_ROWS, plan_screen
@@ -69,6 +70,7 @@ def test_numbers_times_and_the_next_command(columns: int | None) -> None:
     assert "mean ± 1 %" in text
     row = next(number for number, line in enumerate(lines) if "1,238 to 1,597" in line)
     assert lines[row].split()[0] == "lua"
+    assert lines[row + 1].split("  ")[2].startswith("O3")
     assert "43 to 56 min" in lines[row + 1]
     assert "3,000 to >100,000" in lines[row]
     assert "100 to 200" in text
@@ -79,11 +81,22 @@ def test_numbers_times_and_the_next_command(columns: int | None) -> None:
 
 def test_what_is_enough_already_and_what_no_number_is_enough_for() -> None:
     enough = deciding("", count(12, 20), count(12, 40))
-    assert "layoutrand compare: there are enough" in "\n".join(shown([planned("lua", "O2", enough)]))
+    assert "Next: there are enough  " in "\n".join(shown([planned("lua", "O2", enough)]))
+    of_two = [planned("lua", "O2", None), planned("lua", "O3", replace(enough, baseline="O2"))]
+    assert "Next: there are enough · layoutrand compare" in "\n".join(shown(of_two))
     endless = deciding("", count(None, None), count(None, None))
     text = "\n".join(shown([planned("lua", "O2", endless)]))
     assert ">100,000" in text
-    assert "less noise first" in text
+    assert "Next: less noise, or a larger --difference · layoutrand doctor" in text
+    assert "run --seeds" not in text
+
+
+def test_a_machine_that_changed_its_speed_is_told_and_more_layouts_are_not_the_next_step() -> None:
+    ratio = deciding("", count(500, 900), count(600, 900))
+    switched = MachineSwitched((0.09, 0.12), "s", (20, 10), "stock", 9, is_instead_of_layout=True)
+    text = "\n".join(shown([planned("lua", "O2", ratio, warnings=(switched,), is_machine=True)]))
+    assert "the machine switched between 90 ms and 120 ms" in text
+    assert "Next: less noise first · layoutrand doctor" in text
     assert "run --seeds" not in text
 
 
@@ -94,8 +107,8 @@ def test_many_are_told_by_those_that_take_longest() -> None:
     ]
     text = "\n".join(shown(plans))
     assert f"and {12 - MOST_ROWS} more, which take less: --full" in text
-    assert "b12 O2" in text
-    assert "b1 O2" not in text
+    assert "  b12  " in text
+    assert "  b1  " not in text
     assert "layoutrand run --seeds 2400" in text
 
 

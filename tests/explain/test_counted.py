@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from layoutrand.explain.causes import Cause, Mechanism
 from layoutrand.explain.counted import ROUNDS, Counters, compared, consequences_of, in_sets, with_counters
 from layoutrand.explain.processor_events import CONSEQUENCES, Event
+from layoutrand.explain.sweep_words import what_counters_say
 from layoutrand.instruments.counters import counted_of
 from layoutrand.stats import DoseFit
+from sweepkit import judged
 
 CYCLES = 1e9
 EXPERIMENTS = 400
@@ -84,11 +87,29 @@ def test_what_counters_speak_against_is_out_and_what_is_left_is_the_cause() -> N
     undecided = Cause(None, candidates, ("line",))
     told = with_counters(undecided, Counters(found, ()))
     assert told.mechanism == "sets"
-    assert told.candidates[1].out == "branch-misses:u speaks against it"
+    assert told.candidates[1].out == "branch-misses speaks against it"
     assert told.unseen == ("line",)
     alone = with_counters(Cause("aliasing", candidates[1:], ()), Counters(found, ()))
     assert alone.mechanism is None
     assert with_counters(undecided, Counters((), names, "no perf")) == undecided
+
+
+def test_each_event_is_told_by_what_it_was_counted_with() -> None:
+    """One set of executions shows the slowness and another does not: what the first says stands."""
+    shape = (ROUNDS, len(SLOW))
+    rng = np.random.default_rng(2)
+    slow = CYCLES * noise(rng, "1 %", shape) + 0.2 * CYCLES * np.array(SLOW)
+    even = CYCLES * noise(rng, "1 %", shape)
+    own, other = CONSEQUENCES["sets"].events[0], CONSEQUENCES["aliasing"].events[0]
+    counts = {own: 1e5 * noise(rng, "1 %", shape), other: 1e5 * noise(rng, "1 %", shape)}
+    found = compared(counts, {own: slow, other: even}, SLOW, ["sets", "aliasing"], confidence=0.95)
+    table = 1 + 0.2 * np.array([SLOW] * 4)
+    sweep = replace(judged(table, (0, 16, 32, 48), 1), counters=Counters(found, ("line",)))
+    first, second, third = what_counters_say(sweep)
+    assert first.startswith("counters speak against instruction cache set conflict: where it is slow there are ")
+    assert "e0" not in first
+    assert second.startswith("counters say nothing of branch aliasing: executed again to count branch-misses")
+    assert third == "this processor, or its perf, counts nothing of instruction line straddle"
 
 
 def test_each_mechanism_has_something_that_is_counted_and_few_are_at_once(tmp_path) -> None:

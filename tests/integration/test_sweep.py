@@ -389,15 +389,20 @@ LOOP = """
 """It costs a third more for each boundary of UNIT bytes that its loop lies across."""
 
 
+def with_planted_loop(tmp_path: Path, unit: int) -> Path:
+    """The project, whose program is that one."""
+    project = tmp_path / "project"
+    (project / "src" / "a.c").write_text(counting(LOOP, tmp_path))
+    config = CONFIG.replace('cflags = "-O2"', f'cflags = "-O2 -DUNIT={unit}"').split('  { name = "fixed')[0]
+    (project / "layoutrand.toml").write_text(f"{config}] }}\n")
+    return project
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("unit", "told"), [(64, "line"), (32, "window")])
 def test_the_cause_of_a_planted_loop_is_told(layoutrand, tmp_path: Path, unit: int, told: str) -> None:
     require("valgrind", "valgrind")
-    project = tmp_path / "project"
-    (project / "src" / "a.c").write_text(counting(LOOP, tmp_path))
-    (project / "layoutrand.toml").write_text(
-        CONFIG.replace('cflags = "-O2"', f'cflags = "-O2 -DUNIT={unit}"').split('  { name = "fixed')[0] + "] }\n"
-    )
+    with_planted_loop(tmp_path, unit)
     found = json.loads(
         layoutrand("sweep", "looping", "--rounds", "8", "--cause", "--profiler", "callgrind", "--json").stdout
     )
@@ -435,11 +440,7 @@ exit $status
 @pytest.mark.slow
 def test_counters_agree_with_a_mechanism_or_speak_against_it(layoutrand, tmp_path: Path) -> None:
     require("valgrind", "valgrind")
-    project = tmp_path / "project"
-    (project / "src" / "a.c").write_text(counting(LOOP, tmp_path))
-    (project / "layoutrand.toml").write_text(
-        CONFIG.replace('cflags = "-O2"', 'cflags = "-O2 -DUNIT=64"').split('  { name = "fixed')[0] + "] }\n"
-    )
+    project = with_planted_loop(tmp_path, 64)
     perf = tmp_path / "bin" / "perf"
     perf.parent.mkdir()
     path = {"PATH": f"{perf.parent}:{os.environ['PATH']}"}
@@ -451,7 +452,7 @@ def test_counters_agree_with_a_mechanism_or_speak_against_it(layoutrand, tmp_pat
     assert "cause: instruction line straddle" in told.stdout
     assert "counters agree with instruction line straddle" in told.stdout
     assert "more idq_uops_not_delivered.core (places for operations that the front end leaves empty)" in told.stdout
-    assert "counting cycles:u, idq_uops_not_delivered.core:u in 24 executions more" in told.stderr
+    assert "counting cycles, idq_uops_not_delivered.core in 24 executions more" in told.stderr
     found = json.loads(layoutrand(*words, "--json", **path).stdout)
     assert found["cause"]["mechanism"] == "line"
     (counted,) = found["counters"]["counted"]
@@ -468,10 +469,18 @@ def test_counters_agree_with_a_mechanism_or_speak_against_it(layoutrand, tmp_pat
     told = layoutrand(*words, **path)
     assert "cause: cannot tell" in told.stdout
     assert "counters speak against instruction line straddle: where it is slow there are 0 more" in told.stdout
-    assert "idq_uops_not_delivered.core:u speaks against it" in told.stdout
+    assert "idq_uops_not_delivered.core speaks against it" in told.stdout
     found = json.loads(layoutrand(*words, "--json", **path).stdout)
     assert found["cause"]["mechanism"] is None
     assert found["counters"]["counted"][0]["agrees"] is False
+
+    broken = COUNTING_PERF.replace("FRONT_END", "1e8").replace('echo "$said"\n', '[ -z "$said" ] || exit 3\n')
+    shutil.rmtree(project / ".layoutrand")
+    perf.write_text(broken)  # counts what does nothing, and fails with the program
+    told = layoutrand(*words, status=1, **path)
+    assert "cause: instruction line straddle" in told.stdout
+    assert "no counters were read: no execution of the sweep measured anything: exit status 3" in told.stdout
+    assert "failed: offset 32" in told.stderr
 
     perf.write_text("#!/bin/sh\nexit 2\n")
     told = layoutrand(*words, **path)
@@ -483,11 +492,7 @@ def test_counters_agree_with_a_mechanism_or_speak_against_it(layoutrand, tmp_pat
 @pytest.mark.slow
 def test_one_mechanism_is_switched_alone(layoutrand, tmp_path: Path) -> None:
     require("valgrind", "valgrind")
-    project = tmp_path / "project"
-    (project / "src" / "a.c").write_text(counting(LOOP, tmp_path))
-    (project / "layoutrand.toml").write_text(
-        CONFIG.replace('cflags = "-O2"', 'cflags = "-O2 -DUNIT=64"').split('  { name = "fixed')[0] + "] }\n"
-    )
+    with_planted_loop(tmp_path, 64)
     options = ("sweep", "looping", "--rounds", "4", "--profiler", "callgrind", "--switch")
     told = layoutrand(*options, "line")
     assert told.stdout.startswith(

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, variance
 from typing import Any, Final
 
 from layoutrand.analysis.analyse import collapse, measurements
 from layoutrand.analysis.analysis_warnings import CountsExecutions, NoiseOfStock
 from layoutrand.analysis.blocking import Freed, apart, freed
+from layoutrand.analysis.machine import machine_finding, machine_states, quantity_of
 from layoutrand.analysis.pilot import Pilot, combined, paired_top, pilot_of
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
@@ -95,6 +96,7 @@ class BenchmarkPlan:
     ``levels`` are those that the pilot (or stock) shows, highest first; ``relative_sds``, ``costs_s`` and ``counts``
     go by level name.  ``counts`` holds the levels below the binaries.  ``for_mean`` gives the interval of one system's
     mean, ``for_ratio`` what decides between two; None for the baseline, beside which the other systems stand.
+    ``is_machine`` says that the machine alternated so much meanwhile that nothing can be told of layouts.
     """
 
     system: str
@@ -109,6 +111,7 @@ class BenchmarkPlan:
     for_mean: tuple[WidthForecast, ...]
     for_ratio: RatioForecast | None
     warnings: tuple[AnyWarning, ...]
+    is_machine: bool = False
 
 
 def make_plans(
@@ -136,12 +139,16 @@ def make_plans(
     stated = min(2 * threshold, (1 + threshold) / 2) if difference is None else difference
     wanted = PlanAim(tuple(half_widths), threshold, stated, confidence)
     firsts: dict[tuple[str, str, str], _Measured] = {}
+    states = machine_states([sample for sample in selection.samples if sample.is_primary])
     plans = []
     for sample in samples:
         own = _measured(sample, selection, link_s, confidence)
         baseline = firsts.setdefault((sample.benchmark, sample.instrument, sample.metric), own)
         is_compared = any(_alike(sample, other) for other in samples)
-        plans.append(_plan(own, None if baseline is own else baseline, wanted, is_baseline=is_compared))
+        made = _plan(own, None if baseline is own else baseline, wanted, is_baseline=is_compared)
+        machine = machine_finding(sample, states[quantity_of(sample)], has_groups=False, by_round=False)
+        # A plan supposes that executions scatter by chance: where the machine changes, more of them do not help.
+        plans.append(replace(made, warnings=(*machine.warnings, *made.warnings), is_machine=machine.instead_of_layout))
     return plans
 
 

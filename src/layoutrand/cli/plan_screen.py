@@ -28,11 +28,11 @@ _NARROW_NAME: Final = 6
 
 
 class _Row(NamedTuple):
-    """What is asked, a number for each column (None: no question of that row), and the plan that it is of."""
+    """Of which benchmark and systems, and a number for each column (None: no question of that row)."""
 
-    name: str
+    benchmark: str
+    systems: str
     counts: tuple[PlannedCount | None, ...]
-    plan: BenchmarkPlan
 
     @property
     def seconds(self) -> float:
@@ -67,13 +67,12 @@ def plan_screen(
 def _rows(plan: BenchmarkPlan, half_width: float) -> list[_Row]:
     """What a plan is of: two systems where there are such, then the mean of each."""
     of_mean = next(each.count for each in plan.for_mean if each.half_width == half_width)
-    name = f"{plan.benchmark} {plan.system}"
     if (ratio := plan.for_ratio) is None:
-        return [_Row(name, (None, None, of_mean), plan)]
+        return [_Row(plan.benchmark, plan.system, (None, None, of_mean))]
     if not ratio.baseline:
-        return [_Row(name, (ratio.different, ratio.same, of_mean), plan)]
-    pair = _Row(f"{name} against {ratio.baseline}", (ratio.different, ratio.same, None), plan)
-    return [pair, _Row(name, (None, None, of_mean), plan)]
+        return [_Row(plan.benchmark, plan.system, (ratio.different, ratio.same, of_mean))]
+    pair = _Row(plan.benchmark, f"{plan.system} against {ratio.baseline}", (ratio.different, ratio.same, None))
+    return [pair, _Row(plan.benchmark, plan.system, (None, None, of_mean))]
 
 
 def _heads(plans: Sequence[BenchmarkPlan], half_width: float) -> tuple[str, ...]:
@@ -90,8 +89,8 @@ def _share(value: float) -> str:
 
 def _table(rows: Sequence[_Row], heads: Sequence[str], width: int) -> list[Line]:
     """Two lines for each row: the numbers, and how long they take."""
-    cells = [(row.name, *(_number(each) for each in row.counts)) for row in rows]
-    times = [("", *(_time(each) for each in row.counts)) for row in rows]
+    cells = [(row.benchmark, *(_number(each) for each in row.counts)) for row in rows]
+    times = [(f"  {row.systems}", *(_time(each) for each in row.counts)) for row in rows]
     used = [place for place in range(len(heads)) if place == 0 or any(row[place] for row in cells)]
     sizes = {place: max(cell_len(each[place]) for each in [*cells, *times, heads]) for place in used}
     sizes[0] = min(sizes[0], max(_NARROW_NAME, width - 4 - sum(sizes[place] + GAP for place in used[1:])))
@@ -155,18 +154,21 @@ def _warnings(plans: Sequence[BenchmarkPlan]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for each in plans:
         for warning in dict.fromkeys(each.warnings):
-            found.setdefault(str(warning), []).append(f"{each.benchmark} {each.system}")
+            found.setdefault(warning.brief(), []).append(f"{each.benchmark} {each.system}")
     return found
 
 
 def _steps(plans: Sequence[BenchmarkPlan], counted: str) -> list[str]:
-    """The command that executes what finds a difference of the size asked for, where that is in reach."""
+    """The command that executes what finds a difference of the size asked for, where that is in reach and helps."""
     wanted = [each.for_ratio.different.binaries for each in plans if each.for_ratio is not None]
+    if any(each.is_machine for each in plans):
+        return ["less noise first", "layoutrand doctor"]
     if counted != "layouts" or not wanted:
         return []
     most = max(math.inf if high is None else high for _, high in wanted)
     if most > _MOST_LAYOUTS:
-        return ["less noise first: docs/guides/noisy-machines.md"]
-    if most <= min(each.n_binaries for each in plans):
-        return ["layoutrand compare: there are enough"]
-    return [f"layoutrand run --seeds {most}"]
+        return ["less noise, or a larger --difference", "layoutrand doctor"]
+    if most > min(each.n_binaries for each in plans):
+        return [f"layoutrand run --seeds {most}"]
+    is_compared = any(each.for_ratio.baseline for each in plans if each.for_ratio is not None)
+    return ["there are enough", *(["layoutrand compare"] if is_compared else [])]

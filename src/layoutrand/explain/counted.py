@@ -131,6 +131,6 @@ def with_counters(cause: Cause, counters: Counters) -> Cause:
 
     def judged(each: Mechanism) -> Mechanism:
         spoken = against.get(each.mechanism)
-        return each if each.out or spoken is None else replace(each, out=f"{spoken.event.name} speaks against it")
+        return each if each.out or spoken is None else replace(each, out=f"{spoken.event.word} speaks against it")
 
     return decided(tuple(judged(each) for each in cause.candidates), cause.unseen)

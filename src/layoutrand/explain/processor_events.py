@@ -23,6 +23,11 @@ class Event:
     name: str
     at_most: float
 
+    @property
+    def word(self) -> str:
+        """Its name for people."""
+        return self.name.removesuffix(":u")
+
 
 @dataclass(frozen=True)
 class Consequence:

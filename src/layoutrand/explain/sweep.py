@@ -8,7 +8,7 @@ whether it can be that (`layoutrand.explain.counted`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -120,25 +120,20 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
     response = dose_response(
         np.log(means), offsets, period=order.offsets.period, confidence=order.confidence, seed=config.run.schedule_seed
     )
-    found, does, caches = None, None, _caches(config, sample.instrument, function)
-    sign = 1 if sample.better == "less" else -1
-    seed = config.run.schedule_seed
-    counters = None
+    caches = _caches(config, sample.instrument, function)
     counter = EventCounter(order, setup, config, function, made, offsets, progress)
+    told, does, counters = None, None, None
     if switch is not None:
-        does = switched(np.log(means), switch, confidence=order.confidence, seed=seed)
-        if does.alike and does.matters and sample.instrument not in simulated():
-            more_is_slow = sign * does.difference.centre > 0
-            counters = counter.count(switch.with_it if more_is_slow else switch.without, [switch.mechanism])
+        does = switched(np.log(means), switch, confidence=order.confidence, seed=config.run.schedule_seed)
+        counters = _counted_of_switch(does, sample, counter)
     elif setup.profiling is not None and response.matters:
         code = _code(order, setup, config, function, made.hole, caches)
         met = levels(code, [made.hole.window + offset for offset in offsets])
-        level = 1 - order.confidence
-        found = cause(sign * np.log(means), met, sample.instrument, level=level, seed=seed)
-        left = [each.mechanism for each in found.candidates if not each.out]
-        if left and sample.instrument not in simulated():
-            counters = counter.count(_slow(response, offsets, sign), left)
-            found = with_counters(found, counters)
+        costs = _worse(sample) * np.log(means)
+        level, seed = 1 - order.confidence, config.run.schedule_seed
+        alone = cause(costs, met, sample.instrument, level=level, seed=seed)
+        counters = _counted_of_cause(alone, response, sample, counter)
+        told = alone if counters is None else with_counters(alone, counters)
     return Sweep(
         order=order,
         sample=sample,
@@ -154,18 +149,34 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
         response=response,
         summary=summary,
         hostname=hostname,
-        cause=found,
+        cause=told,
         caches=caches,
         switched=does,
         counters=counters,
     )
 
 
-def _slow(response: DoseResponse, offsets: Sequence[int], sign: int) -> tuple[int, ...]:
-    """The offsets of the run that stands out, or the others where these are the worse ones."""
+def _worse(sample: Sample) -> int:
+    """1 where more of the metric is worse, -1 where less is."""
+    return 1 if sample.better == "less" else -1
+
+
+def _counted_of_switch(does: Switched, sample: Sample, counter: EventCounter) -> Counters | None:
+    """What counters say of the mechanism that was switched; None where it does nothing, or nothing is real."""
+    if not (does.alike and does.matters) or sample.instrument in simulated():
+        return None
+    is_worse = _worse(sample) * does.difference.centre > 0
+    return counter.count(does.switch.with_it if is_worse else does.switch.without, [does.switch.mechanism])
+
+
+def _counted_of_cause(found: Cause, response: DoseResponse, sample: Sample, counter: EventCounter) -> Counters | None:
+    """What counters say of the mechanisms that offsets leave; None where they leave none, or nothing is real."""
+    left = [each.mechanism for each in found.candidates if not each.out]
+    if not left or sample.instrument in simulated():
+        return None
     inside = set(response.largest.doses)
-    is_worse = sign * response.largest.difference.centre > 0
-    return tuple(offset for offset in offsets if (offset in inside) == is_worse)
+    is_worse = _worse(sample) * response.largest.difference.centre > 0
+    return counter.count([offset for offset in response.doses if (offset in inside) == is_worse], left)
 
 
 def _switch(order: SweepOrder, setup: SweepSetup, config: Config, function: SweptFunction, name: str) -> Switch:

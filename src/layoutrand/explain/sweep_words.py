@@ -112,11 +112,6 @@ def what_counters_say(found: Sweep) -> list[str]:
     """A sentence for each event that was counted; none where none was asked for."""
     if found.counters is None:
         return []
-    if any(not each.is_slow for each in found.counters.counted):
-        return [
-            "counters say nothing: executed again to count, the offsets that are slow take no more cycles than the "
-            "others beyond chance"
-        ]
     said = [_of_event(each) for each in found.counters.counted]
     if found.counters.counted and found.counters.without:
         said.append(f"this processor, or its perf, counts nothing of {short(found.counters.without)}")
@@ -125,10 +120,14 @@ def what_counters_say(found: Sweep) -> list[str]:
 
 def _of_event(each: Counted) -> str:
     """``counters agree with line: ...``."""
+    if not each.is_slow:
+        return (
+            f"counters say nothing of {short(each.mechanisms)}: executed again to count {each.event.word}, the offsets "
+            "that are slow take no more cycles than the others beyond chance"
+        )
     heard = {True: "agree with", False: "speak against", None: "are no answer to"}[each.agrees]
     more = "more" if each.more.centre >= 0 else "fewer"
-    event = each.event.name.removesuffix(":u")
-    counts = f"{number(abs(each.more.centre), 3)} {more} {event} ({each.consequence.words})"
+    counts = f"{number(abs(each.more.centre), 3)} {more} {each.event.word} ({each.consequence.words})"
     cycles = f"{number(each.cycles.centre, 3)} cycles more"
     if each.agrees is False:
         cost = "a cycle" if each.event.at_most == 1 else f"{number(each.event.at_most)} cycles"
