@@ -257,6 +257,11 @@ metric = { printed = [
 """
 
 
+def prose(done: subprocess.CompletedProcess[str]) -> str:
+    """What was printed, wherever its lines end."""
+    return " ".join(done.stdout.split())
+
+
 @pytest.fixture
 def layoutrand(tmp_path: Path):
     """A function that calls the command line on the planted program."""
@@ -279,11 +284,11 @@ def layoutrand(tmp_path: Path):
 def test_a_planted_offset_is_found_said_and_drawn(layoutrand, tmp_path: Path) -> None:
     figure = tmp_path / "dose.svg"
     told = layoutrand("sweep", "warm", "--rounds", "5", "-o", figure)
-    first = told.stdout.splitlines()[0]
+    first = prose(told)
     assert first.startswith("offset 32 of warm: 3")
     assert "% slower (" in first
     assert "5 % of sweeps" in first
-    assert "nothing else moves: " in told.stdout
+    assert "nothing else moves: " in prose(told)
     assert "20 executions now" in told.stderr
     assert ET.parse(figure).getroot().tag.endswith("svg")
 
@@ -291,7 +296,7 @@ def test_a_planted_offset_is_found_said_and_drawn(layoutrand, tmp_path: Path) ->
     assert "0 executions now, 20 were there already" in again.stderr
     document = json.loads(again.stdout)
     assert document["schema"] == "layoutrand/sweep/1"
-    assert document["verdict"] == first
+    assert first.startswith(document["verdict"])
     assert document["matters"] is True
     assert (document["largest"]["offsets"], document["largest"]["period"]) == ([32], 64)
     assert document["largest"]["interval"][0] < 0.33 < document["largest"]["interval"][1]
@@ -315,11 +320,11 @@ def test_nothing_is_found_where_another_function_is_moved(layoutrand) -> None:
         "nothing stands out: no offset of other differs from the others by more than "
     )
     assert 0 < document["bound"] < 0.05
-    same = layoutrand("sweep", "other", "--rounds", "6", "--metric", "fixed").stdout
+    same = prose(layoutrand("sweep", "other", "--rounds", "6", "--metric", "fixed"))
     assert same.startswith("no offset of other differs: fixed is the same at all of them, to the digit")
-    exact = layoutrand("sweep", "warm", "--rounds", "3", "--metric", "place", "--base", "7").stdout
+    exact = prose(layoutrand("sweep", "warm", "--rounds", "3", "--metric", "place", "--base", "7"))
     assert exact.startswith("offset 32 of warm: 33.00 % more place than the others (values repeat to the digit")
-    few = layoutrand("sweep", "other", "--rounds", "2").stdout
+    few = prose(layoutrand("sweep", "other", "--rounds", "2"))
     assert few.startswith("cannot tell: 2 complete rounds of 4 offsets are too few")
 
 
@@ -328,11 +333,11 @@ def test_several_layouts_are_swept_and_looked_at_together(layoutrand) -> None:
     """Wherever the function lies, byte 32 of a line is the slow place."""
     words = ("sweep", "warm", "--rounds", "3", "--metric", "place", "--base", "identity,7..8")
     told = layoutrand(*words)
-    assert told.stdout.startswith(
+    assert prose(told).startswith(
         "over 3 layouts offset 32 of warm: 33.00 % more place than the others (the same in each of them, to the digit)"
     )
-    assert "by themselves, 3 of 3 layouts have an offset that stands out, 3 of them the same offsets" in told.stdout
-    assert "layout 8: offset 32 of warm" in told.stdout
+    assert "by themselves, 3 of 3 layouts have an offset that stands out, 3 of them the same offsets" in prose(told)
+    assert "layout 8: offset 32 of warm" in prose(told)
     assert "36 executions" not in told.stderr
     assert told.stderr.count("12 executions now") == 3
     document = json.loads(layoutrand(*words, "--json").stdout)
@@ -408,9 +413,8 @@ def test_the_cause_of_a_planted_loop_is_told(layoutrand, tmp_path: Path, unit: i
     )
     assert found["matters"] is True
     assert found["cause"]["mechanism"] == told
-    assert (
-        found["cause"]["sentence"]
-        in layoutrand("sweep", "looping", "--rounds", "8", "--cause", "--profiler", "callgrind").stdout
+    assert found["cause"]["sentence"] in prose(
+        layoutrand("sweep", "looping", "--rounds", "8", "--cause", "--profiler", "callgrind")
     )
     by_name = {each["mechanism"]: each for each in found["cause"]["candidates"]}
     assert by_name["line"]["levels"] == [1, 1, 2, 1]
@@ -449,9 +453,9 @@ def test_counters_agree_with_a_mechanism_or_speak_against_it(layoutrand, tmp_pat
     perf.write_text(COUNTING_PERF.replace("FRONT_END", "3e9 * (cost - 1) + 1e8"))
     perf.chmod(0o755)
     told = layoutrand(*words, **path)
-    assert "cause: instruction line straddle" in told.stdout
-    assert "counters agree with instruction line straddle" in told.stdout
-    assert "more idq_uops_not_delivered.core (places for operations that the front end leaves empty)" in told.stdout
+    assert "cause: instruction line straddle" in prose(told)
+    assert "counters agree with instruction line straddle" in prose(told)
+    assert "more idq_uops_not_delivered.core (places for operations that the front end leaves empty)" in prose(told)
     assert "counting cycles, idq_uops_not_delivered.core in 24 executions more" in told.stderr
     found = json.loads(layoutrand(*words, "--json", **path).stdout)
     assert found["cause"]["mechanism"] == "line"
@@ -461,15 +465,15 @@ def test_counters_agree_with_a_mechanism_or_speak_against_it(layoutrand, tmp_pat
     assert counted["cycles"]["interval"][0] < 0.3e9 < counted["cycles"]["interval"][1]
     assert counted["more"]["interval"][0] < 0.9e9 < counted["more"]["interval"][1]
     switched = layoutrand("sweep", "looping", "--switch", "line", "--rounds", "8", "--profiler", "callgrind", **path)
-    assert switched.stdout.startswith("instruction line straddle")
-    assert "counters agree with instruction line straddle" in switched.stdout
+    assert prose(switched).startswith("instruction line straddle")
+    assert "counters agree with instruction line straddle" in prose(switched)
 
     shutil.rmtree(project / ".layoutrand")  # what was counted is not counted again
     perf.write_text(COUNTING_PERF.replace("FRONT_END", "1e8"))
     told = layoutrand(*words, **path)
-    assert "cause: cannot tell" in told.stdout
-    assert "counters speak against instruction line straddle: where it is slow there are 0 more" in told.stdout
-    assert "idq_uops_not_delivered.core speaks against it" in told.stdout
+    assert "cause: cannot tell" in prose(told)
+    assert "counters speak against instruction line straddle: where it is slow there are 0 more" in prose(told)
+    assert "idq_uops_not_delivered.core speaks against it" in prose(told)
     found = json.loads(layoutrand(*words, "--json", **path).stdout)
     assert found["cause"]["mechanism"] is None
     assert found["counters"]["counted"][0]["agrees"] is False
@@ -478,14 +482,14 @@ def test_counters_agree_with_a_mechanism_or_speak_against_it(layoutrand, tmp_pat
     shutil.rmtree(project / ".layoutrand")
     perf.write_text(broken)  # counts what does nothing, and fails with the program
     told = layoutrand(*words, status=1, **path)
-    assert "cause: instruction line straddle" in told.stdout
-    assert "no counters were read: no execution of the sweep measured anything: exit status 3" in told.stdout
+    assert "cause: instruction line straddle" in prose(told)
+    assert "no counters were read: no execution of the sweep measured anything: exit status 3" in prose(told)
     assert "failed: offset 32" in told.stderr
 
     perf.write_text("#!/bin/sh\nexit 2\n")
     told = layoutrand(*words, **path)
-    assert "cause: instruction line straddle" in told.stdout
-    assert "no counters were read: perf counts no cycles here" in told.stdout
+    assert "cause: instruction line straddle" in prose(told)
+    assert "no counters were read: perf counts no cycles here" in prose(told)
     assert json.loads(layoutrand(*words, "--json", **path).stdout)["counters"]["absent"]
 
 
@@ -495,17 +499,17 @@ def test_one_mechanism_is_switched_alone(layoutrand, tmp_path: Path) -> None:
     with_planted_loop(tmp_path, 64)
     options = ("sweep", "looping", "--rounds", "4", "--profiler", "callgrind", "--switch")
     told = layoutrand(*options, "line")
-    assert told.stdout.startswith(
+    assert prose(told).startswith(
         "instruction line straddle (64-byte lines under its hottest instructions), switched alone: "
     )
-    assert re.search(r"looping is (29|30)\S* % slower", told.stdout)
+    assert re.search(r"looping is (29|30)\S* % slower", prose(told))
     found = json.loads(layoutrand(*options, "line", "--json").stdout)
-    assert found["switched"]["sentence"] == told.stdout.splitlines()[0]
+    assert prose(told).startswith(found["switched"]["sentence"])
     assert all(offset % 64 == 32 for offset in found["switched"]["with"])
     assert not any(offset % 64 == 32 for offset in found["switched"]["without"])
     assert found["switched"]["matters"] is True
     assert found["cause"] is None
-    assert layoutrand(*options, "window").stdout.startswith("no effect of 32-byte window")
+    assert prose(layoutrand(*options, "window")).startswith("no effect of 32-byte window")
     for words, said in (
         (("fetch",), "looping meets as much of it at all"),
         (("lines",), "no mechanism called 'lines'"),
@@ -534,5 +538,5 @@ def test_a_set_conflict_is_told_from_simulated_misses(layoutrand, tmp_path: Path
         "callgrind",
     )
     told = layoutrand("sweep", "pong", *options, "--cause")
-    assert "cause: instruction cache set conflict" in told.stdout
-    assert "i1_misses is simulated, and has nothing of instruction line straddle" in told.stdout
+    assert "cause: instruction cache set conflict" in prose(told)
+    assert "i1_misses is simulated, and has nothing of instruction line straddle" in prose(told)

@@ -275,9 +275,9 @@ def show_sweep(found: Sweep, page: Terminal) -> None:
     from layoutrand.explain import sweep_words as words
 
     if found.switched is not None:
-        page.line(words.what_it_does(found))
+        page.sentence(words.what_it_does(found))
     if found.switched is None or found.response.can_tell:  # two kinds of offsets need fewer rounds than each of many
-        page.line(words.verdict(found))
+        page.sentence(words.verdict(found))
     for line in (
         words.why(found),
         *words.what_counters_say(found),
@@ -286,15 +286,15 @@ def show_sweep(found: Sweep, page: Terminal) -> None:
         words.not_looked_at(found),
     ):
         if line:
-            page.line(line)
+            page.sentence(line)
     page.line()
-    page.line(words.what_was_done(found))
+    page.sentence(words.what_was_done(found))
     page.screen(list(dose_lines(found, screen_width(terminal_width()))))
     page.line()
-    page.line(words.what_lay_still(found))
+    page.sentence(words.what_lay_still(found))
     for warning in found.warnings:
         page.warn(str(warning))
-    page.line(words.one_layout())
+    page.sentence(words.one_layout())
 
 
 def show_bases(found: SeveralBases, page: Terminal) -> None:
@@ -303,12 +303,12 @@ def show_bases(found: SeveralBases, page: Terminal) -> None:
     from layoutrand.cli.terminal import terminal_width
     from layoutrand.explain import several_bases as words
 
-    page.line(words.verdict_over_bases(found))
+    page.sentence(words.verdict_over_bases(found))
     if said := words.agreement(found):
-        page.line(said)
+        page.sentence(said)
     page.line()
     for line in words.each_base(found):
-        page.line(line)
+        page.sentence(line)
     page.line()
     page.screen(list(dose_lines(found.as_one, screen_width(terminal_width()))))
     for sweep in found.sweeps:
