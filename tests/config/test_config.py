@@ -212,7 +212,7 @@ WRONG = {
     "benchmark with an empty command": (MINIMAL + '[[benchmarks]]\nname = "b"\ncommand = []\n', "benchmarks[0].command: must not be empty"),
     "unknown placeholder": (
         MINIMAL + '[[benchmarks]]\nname = "b"\ncommand = ["{artefacts}"]\n',
-        "benchmarks[0].command: {artefacts} in '{artefacts}' is not a placeholder; there are {args}, {artefact}, {artefact_dir}, {home}, {launcher}, {project}. "
+        "benchmarks[0].command: {artefacts} in '{artefacts}' is not a placeholder; there are {args}, {artefact}, {artefact_dir}, {home}, {launcher}, {project}, {tmp}. "
         "Write {{artefacts}} for {artefacts} itself",
     ),
     "two benchmarks of one name": (MINIMAL + BENCHMARK + BENCHMARK, "benchmarks[1].name: benchmarks[0] is called 'b' too"),

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from executekit import Project
+from harnesses.samplekit import left
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.selection import Question, select
 from layoutrand.config.config import parse
@@ -31,6 +32,10 @@ command = ["/bin/sh", "-c", "cat {project}/given.json > layoutrand-cases.json"%s
 [run]
 controls = ["stock"]
 """
+
+
+COUNTED = '[ $IAI_CALLGRIND_HOME = $TMPDIR ] && [ \\"$*\\" = --output-format=json ] && cat {project}/given.jsonl'
+"""What a runner does, whose words are behind ``--bench`` here, which is the name that a shell takes for itself."""
 
 
 def run_of(name, time, **others):
@@ -109,6 +114,21 @@ def test_primary_chooses_the_number_that_cases_are_judged_by_and_repeats_nothing
     assert {each.metric for each in selected(project, by_cpu).samples if each.is_primary} == {"cpu_time_s"}
     with pytest.raises(AnalysisError, match=r"primary = 'cycles': bench/B/1 has no such number; there are"):
         selected(project, config_of('metric = { primary = "cycles" }'))
+
+
+def test_a_harness_that_counts_is_judged_by_its_estimate_and_has_a_directory_of_its_own(project):
+    (project.path / "given.jsonl").write_text(left("iai-callgrind").output)
+    text = CONFIG % ("", "")
+    text = text.replace("google-benchmark", "iai-callgrind").replace(
+        "cat {project}/given.json > layoutrand-cases.json", COUNTED
+    )
+    config = with_harness_words(parse(text, path="layoutrand.toml"), "layoutrand.toml")
+    assert executed(project, config).failures == ()
+    found = selected(project, config)
+    assert {(each.benchmark, each.metric) for each in found.samples if each.is_primary} == {
+        ("bench/counts::sorting::sorted::short", "estimated_cycles"),
+        ("bench/counts::counting::primes", "estimated_cycles"),
+    }
 
 
 def test_warm_up_is_by_the_harness_s_repetitions(project):

@@ -1,7 +1,8 @@
 """What real programs left, by harness.
 
 google-benchmark (1.7.1), catch2 (2.13.10), criterion (0.3.6) and bencher (0.1.5) of Debian 12, libtest of rustc 1.95, Go
-1.27, nanobench 4.6.0 and divan 0.1.21 of Debian's forky wrote theirs on a machine of ours.  jmh's is put together by hand
+1.27, nanobench 4.6.0 and divan 0.1.21 of Debian's forky, and iai-callgrind 0.16.1 wrote theirs on a machine of ours;
+gungraun's form is the same.  jmh's is put together by hand
 after the form that `layoutrand.interop.jmh` reads: it could not be executed here.
 """
 
@@ -56,6 +57,8 @@ def left(harness: str) -> LeftByHarness:
             "", files={"layoutrand-cases.json": text_of("google-benchmark-1.7.1.json")}
         ),
         "go-test": lambda: LeftByHarness(text_of("go-test-1.27.txt")),
+        "gungraun": lambda: LeftByHarness(text_of("iai-callgrind-0.16.1.jsonl")),
+        "iai-callgrind": lambda: LeftByHarness(text_of("iai-callgrind-0.16.1.jsonl")),
         "jmh": lambda: LeftByHarness("", files={"layoutrand-cases.json": json.dumps(JMH)}),
         "libtest": lambda: LeftByHarness(text_of("libtest-1.95.txt") + text_of("bencher-0.1.5.txt")),
         "nanobench": lambda: LeftByHarness("", files={"bench.json": text_of("nanobench-4.6.0.json")}),

@@ -15,6 +15,7 @@ from layoutrand.harnesses.known import (
     go_test,
     google_benchmark,
     harness_named,
+    iai_callgrind,
     jmh_forks,
     libtest,
     nanobench,
@@ -276,3 +277,40 @@ def test_one_method_of_jmh_in_two_modes_is_two_cases_and_two_forks_are_no_execut
     forks = {**JMH[0], "primaryMetric": {"scoreUnit": "us/op", "rawData": [[1.0], [2.0]]}}
     with pytest.raises(NoMeasurement, match="has 2 forks, and an execution is one"):
         jmh_forks.cases_of([forks])
+
+
+def summary(**changed):
+    return {**json.loads(text_of("iai-callgrind-0.16.1.jsonl").splitlines()[0]), **changed}
+
+
+def test_iai_callgrind_has_what_valgrind_counted_and_its_estimate_first():
+    cases = read("iai-callgrind")
+    assert list(cases) == ["counts::sorting::sorted::short", "counts::counting::primes"]
+    numbers = cases["counts::sorting::sorted::short"].numbers
+    assert next(iter(numbers)) == harness_named("iai-callgrind").main[0] == "estimated_cycles"
+    counted = {name: quantity.values for name, quantity in numbers.items()}
+    # As it printed them: Instructions 82, Estimated Cycles 216, and of 110 reads and writes 4 that missed the first level.
+    assert counted["instructions"] == (82,)
+    assert counted["estimated_cycles"] == (216,)
+    assert counted["i1_misses"] == (3,)
+    assert counted["d1_misses"] == (1,)
+    assert "branch_mispredictions" not in counted  # which nobody asked Valgrind for
+    assert read("gungraun") == cases
+
+
+def test_a_case_of_iai_callgrind_that_executes_another_program_says_nothing_of_the_layout():
+    case = iai_callgrind.case_of(summary(kind="BinaryBenchmark", benchmark_exe="/bin/true"))
+    assert not case.numbers
+    assert case.failure == "it executes /bin/true, which is no program of the layout"
+
+
+def test_a_case_of_iai_callgrind_that_nobody_counted_is_told():
+    case = iai_callgrind.case_of(summary(profiles=[{"summaries": {"total": {"summary": {"Dhat": {}}}}}]))
+    assert (dict(case.numbers), case.failure) == ({}, "none of the tools that executed it counts instructions")
+
+
+def test_counts_of_iai_callgrind_beside_those_of_an_earlier_execution_are_refused():
+    both = {"Ir": {"metrics": {"Both": [{"Int": 82}, {"Int": 80}]}}}
+    compared = summary(profiles=[{"summaries": {"total": {"summary": {"Callgrind": both}}}}])
+    with pytest.raises(NoMeasurement, match=r"Ir of .* is compared with an earlier execution"):
+        iai_callgrind.case_of(compared)

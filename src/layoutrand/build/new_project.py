@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.build.first_build import Learned
 from layoutrand.capture.cargo_project import bench_harness, cargo_project
 from layoutrand.capture.recognise import safe_name
-from layoutrand.config.command import placeholders_in
+from layoutrand.config.command import SYSTEM_PATH, placeholders_in
 from layoutrand.config.config import System, parse
-from layoutrand.errors import UsageError
+from layoutrand.errors import ToolNotFound, UsageError
+from layoutrand.harnesses.harness import Harness
 from layoutrand.harnesses.known import harness_named
 from layoutrand.platform.disk import cache_errors, write_atomically
 from layoutrand.platform.process import Runner
@@ -23,6 +25,9 @@ from layoutrand.text.render import render
 
 GO_TEST: Final = "go-test"
 _GO_TEST: Final = re.compile(r"(?:^|[\s/;&])go\s+test\s(?:.*\s)?-c(?:\s|$)")
+
+_IN_PROJECT: Final = ("env", "-C", "{project}")
+"""What starts a program there; executions begin in directories of their own."""
 
 SCHEMA_PLACE = ".layoutrand/schema.json"
 """Where a project has the JSON Schema of its layoutrand.toml, for editors."""
@@ -33,7 +38,7 @@ class FirstBenchmark:
     """What to execute: words as in benchmarks.command, a file for standard input, whether to count by simulation.
 
     ``harness`` is what its numbers come from, "" for a program that is measured as a whole; ``cases`` are the ones that
-    its command asked for, in the harness's own words.
+    its command asked for, in the harness's own words, and ``env`` the variables that it needs.
     """
 
     name: str
@@ -42,6 +47,7 @@ class FirstBenchmark:
     simulated: bool = False
     harness: str = ""
     cases: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -118,16 +124,33 @@ def benchmark_of(words: Sequence[str], place: int, folder: Path, project: Path, 
 def in_its_harness(benchmark: FirstBenchmark, artefact: str, project: Path, runner: Runner) -> FirstBenchmark:
     """The benchmark by the harness that its source names, where the artefact is a benchmark of Cargo's.
 
-    Raises `FeatureUnsupported` for a harness that executes no benchmarks here.
+    Raises `FeatureUnsupported` for a harness that executes no benchmarks here, and `ToolNotFound` for what it starts.
     """
     folder, name = posixpath.split(artefact)
     found = cargo_project(project, runner) if posixpath.basename(folder) == "deps" else None
     harness = "" if found is None else bench_harness(found, name)
     if not harness:
         return benchmark
-    harness_named(harness)
+    known = harness_named(harness)
     words = tuple(word for word in benchmark.command if word != "--bench")  # which each of them is told anyway
-    return replace(benchmark, command=words, harness=harness)
+    if known.in_project:
+        words = (*_IN_PROJECT, *words)
+    return replace(benchmark, command=words, harness=harness, env=_with_what_it_starts(known))
+
+
+def _with_what_it_starts(harness: Harness) -> dict[str, str]:
+    """PATH with the directories of the programs that a harness starts, where executions would not find these."""
+    folders = []
+    for program in harness.starts:
+        path = shutil.which(program)
+        if path is None:
+            raise ToolNotFound(
+                f"{harness.name} executes its benchmarks by {' and '.join(harness.starts)}: {program} is not on PATH"
+            )
+        folder = os.path.dirname(os.path.abspath(path))
+        if shutil.which(program, path=SYSTEM_PATH) != path and folder not in folders:
+            folders.append(folder)
+    return {"PATH": ":".join([*folders, SYSTEM_PATH])} if folders else {}
 
 
 def of_go_test(benchmark: FirstBenchmark, commands: Sequence[str]) -> FirstBenchmark:

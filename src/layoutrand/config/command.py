@@ -17,7 +17,7 @@ from layoutrand.layout.keyed import keyed_uniform
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ARGS: Final = "{args}"
 LAUNCHER: Final = "{launcher}"
-PLACEHOLDERS: Final = frozenset({"args", "artefact", "artefact_dir", "home", "launcher", "project"})
+PLACEHOLDERS: Final = frozenset({"args", "artefact", "artefact_dir", "home", "launcher", "project", "tmp"})
 PADDING_VARIABLE: Final = "LAYOUTRAND_PAD"
 MAX_PADDING: Final = 4096
 _ALONE: Final = re.compile(r"(?<!\{)\{([A-Za-z_]+)\}(?!\})")
@@ -54,7 +54,7 @@ def literally(word: str) -> str:
 
 
 def fill_in(word: str, places: Places) -> str:
-    """Replace ``{artefact}``, ``{artefact_dir}``, ``{home}``, ``{project}`` and, quoted for a shell, ``{launcher}``.
+    """Replace all of `PLACEHOLDERS` but ``{args}``; ``{launcher}`` is quoted for a shell.
 
     ``{{name}}`` is ``{name}`` itself.
     """
@@ -64,6 +64,7 @@ def fill_in(word: str, places: Places) -> str:
         "home": places.prebuilt,
         "launcher": shlex.join(places.launcher),
         "project": places.project,
+        "tmp": places.tmp,
     }
 
     def replace(match: re.Match[str]) -> str:

@@ -13,9 +13,10 @@ from typing import Final
 
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.metric import Metric, Printed
+from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import AnalysisError
 from layoutrand.harnesses.case_names import benchmark_of, split_metric
-from layoutrand.harnesses.harness import TIME
+from layoutrand.harnesses.known import harness_named
 from layoutrand.model import Execution, Measurement
 
 FAILED_CASES: Final = "failed_cases"
@@ -128,7 +129,10 @@ def _benchmark(entry: Benchmark, case: str, units: Mapping[str, str]) -> Benchma
         Printed.model_construct(name=name, unit=unit, better="more" if unit.endswith("/s") else "less")
         for name, unit in units.items()
     ]
-    main = primary or TIME  # of harnesses that have no times it is what they name first
+    reading = entry.metric.suite
+    assert isinstance(reading, HarnessReading)
+    wanted = (primary,) if primary else harness_named(reading.harness).main
+    main = next((name for name in wanted if name in units), "")
     ordered = sorted(numbers, key=lambda each: each.name != main)
     metric = Metric.model_construct(printed=ordered, warmup=entry.metric.warmup)
     return entry.model_copy(

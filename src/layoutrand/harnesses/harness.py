@@ -66,6 +66,15 @@ class Harness(ABC):
     files: ClassVar[tuple[str, ...]] = ()
     """Patterns of files that it leaves in the working directory, beside what it prints."""
 
+    main: ClassVar[tuple[str, ...]] = (TIME,)
+    """The number of a case that is judged: the first of these that it has, or else the first that it has."""
+
+    starts: ClassVar[tuple[str, ...]] = ()
+    """Programs that it looks for on PATH, where executions may not have them: theirs is the system's."""
+
+    in_project: ClassVar[bool] = False
+    """Whether it looks for the project where it is started."""
+
     def refusal(self, command: Sequence[str]) -> str:  # noqa: ARG002 - for those whose options could be there already
         """What is wrong with a command whose words would not go with `words`; "" for what goes."""
         return ""

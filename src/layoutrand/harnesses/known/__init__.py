@@ -13,12 +13,11 @@ from layoutrand.errors import FeatureUnsupported
 from layoutrand.harnesses.harness import Harness
 
 _NOT_EXECUTED: Final[Mapping[str, str]] = {
-    name: (
-        f"{name} starts each benchmark under Valgrind by itself, with counts and no times: have a program "
-        "(an example of the crate, say) call the same functions, and give it metric = { cachegrind = true }, which "
-        "counts their instructions and cache misses in every layout; or write the benchmark with criterion or divan"
+    "iai": (
+        "iai starts each benchmark under Valgrind by itself, and prints no numbers for programs: iai-callgrind, its "
+        "successor, is executed; or have a program (an example of the crate, say) call the same functions, and give it "
+        "metric = { cachegrind = true }, which counts their instructions and cache misses in every layout"
     )
-    for name in ("gungraun", "iai", "iai-callgrind")
 }
 """What to do where benchmarks are written with a harness that is known and that executes none here."""
 
