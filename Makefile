@@ -18,7 +18,8 @@
 #                  layoutrand.toml, output that pages show
 #   make perf      measure and print the figures of docs/project/figures.md
 #   make hotspot-check  fetch, build and lay out HotSpot in $(HOTSPOT), and try every JVM (an hour and a half)
-#   make matrix    build every program of docs/project/verified.md with every toolchain and factor, and write the table (an hour)
+#   make matrix    build every program of docs/project/verified.md with every toolchain and factor, and write the table (an hour;
+#                  cells that nobody has tried: MATRIX=fill)
 #   make packages  build Debian's source packages under `layoutrand exec` in bare systems ($(RELEASES)), and write
 #                  docs/packages.md (some hours; some of them: PACKAGES="zlib bzip2"); needs root
 #   make rates     simulate how often what the commands print is true, and write docs/rates.md (hours; fewer
@@ -57,6 +58,7 @@ RATES_IN ?= .venv/rates
 INERT_IN ?= /var/tmp/layoutrand-inert
 INERT_ONLY ?=
 INERT_ANEW ?=
+MATRIX ?= write
 # Options of `make faults`: how many kills, signals and mutations.
 FAULTS ?=
 # Options for pytest, such as PYTEST="-k cache -x".
@@ -168,7 +170,7 @@ perf: .venv/test.stamp
 	@.venv/bin/pytest -m perf -s $(PYTEST)
 
 matrix: .venv/test.stamp
-	@LAYOUTRAND_MATRIX=write .venv/bin/pytest -m slow tests/real/test_matrix.py $(PYTEST)
+	@LAYOUTRAND_MATRIX=$(MATRIX) .venv/bin/pytest -m slow tests/real/test_matrix.py $(PYTEST)
 
 packages: .venv/test.stamp
 	@PYTHONPATH=tests .venv/bin/python -m packages.drive --directory "$(PACKAGES_IN)" --releases "$(RELEASES)" \

@@ -55,11 +55,20 @@ def test_more_layouts_are_no_advice_where_there_are_no_more():
     failed = [
         BuildFailure("a", "prog", seed, "the same code in the same order as seed 1", None) for seed in range(3, 31)
     ]
-    few, many = SimpleNamespace(build_failures=failed), SimpleNamespace(build_failures=failed[:2])
+    few, many = (SimpleNamespace(build_failures=each, sources=()) for each in (failed, failed[:2]))
     assert possible_steps(steps, few, 2) == steps[:1]
     assert possible_steps(steps, many, 28) == steps
     text = " ".join(line.strip() for line in in_words(failure_lines(SimpleNamespace(failures=[], **vars(few)), 80)))
     assert text == "⚠ 28 layouts could not be built: the same code in the same order as seed 1"
+
+
+def test_what_takes_executions_is_no_advice_for_results_of_others():
+    steps = [STEPS["quiet machine"], STEPS["more layouts"], STEPS["retry failed"], STEPS["sooner"]]
+    imported = SimpleNamespace(build_failures=[], sources=("results.csv",))
+    assert [step.briefly for step in possible_steps(steps, imported, 2)] == [
+        "import more binaries",
+        "less noise, or a larger --threshold",
+    ]
 
 
 def test_one_line_for_a_thing_with_the_benchmarks_that_it_is_about():

@@ -224,6 +224,10 @@ WRONG = {
         MINIMAL + BENCHMARK + 'metric = { regex = "(" }\n',
         "benchmarks[0].metric.regex: not a regular expression: missing ), unterminated subpattern at position 0 (given: '(')",
     ),
+    "pattern that Python may come to read otherwise": (
+        MINIMAL + BENCHMARK + 'metric = { regex = "[[a]([0-9]+)" }\n',
+        "benchmarks[0].metric.regex: ambiguous: Possible nested set at position 1; write \\[ for the sign itself (given: '[[a]([0-9]+)')",
+    ),
     "pattern without group": (
         MINIMAL + BENCHMARK + 'metric = { regex = "x" }\n', "benchmarks[0].metric.regex: needs exactly one group, around the number; it has 0 (given: 'x')",
     ),

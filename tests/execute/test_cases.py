@@ -125,9 +125,9 @@ def test_a_harness_that_counts_is_judged_by_its_estimate_and_has_a_directory_of_
     config = with_harness_words(parse(text, path="layoutrand.toml"), "layoutrand.toml")
     assert executed(project, config).failures == ()
     found = selected(project, config)
-    assert {(each.benchmark, each.metric) for each in found.samples if each.is_primary} == {
-        ("bench/counts::sorting::sorted::short", "estimated_cycles"),
-        ("bench/counts::counting::primes", "estimated_cycles"),
+    assert {(each.benchmark, each.instrument, each.metric) for each in found.samples if each.is_primary} == {
+        ("bench/counts::sorting::sorted::short", "simulating-harness", "estimated_cycles"),
+        ("bench/counts::counting::primes", "simulating-harness", "estimated_cycles"),
     }
 
 

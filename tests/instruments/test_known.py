@@ -10,6 +10,8 @@ import pytest
 from layoutrand.config.metric import Metric
 from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import FeatureUnsupported, NoMeasurement, ToolNotFound
+from layoutrand.harnesses.case_names import metric_of
+from layoutrand.harnesses.harness import Case, CaseQuantity
 from layoutrand.instruments import known
 from layoutrand.instruments.instrument import EndedExecution, InstrumentFiles
 from layoutrand.instruments.profile import ProfiledExecution
@@ -26,6 +28,7 @@ WRITTEN = {
 ASKING = {
     "native": [{"wall": True}, {"regex": "t=([0-9]+)", "name": "t"}, {"wall": True, "regex": "t=([0-9]+)"}],
     "cachegrind": [{"cachegrind": True}, {"instruments": ["cachegrind"]}],
+    "simulating-harness": [{"suite": {"kind": "harness", "harness": name}} for name in ("iai-callgrind", "gungraun")],
     "perf": [{"counters": ["page-faults"]}, {"counters": ["task-clock", "page-faults"]}],
 }
 """What asks for each instrument; one without an entry is asked for by its name."""
@@ -35,7 +38,10 @@ def asking(instrument):
     return [Metric(**given) for given in ASKING.get(instrument.name, [{"instruments": [instrument.name]}])]
 
 
-def ended(metric, *, written=None, output=b"t=3\n", messages=b"a message\n"):
+CASES = (Case("few", {"instructions": CaseQuantity("1", (7.0,))}),)
+
+
+def ended(metric, *, written=None, output=b"t=3\n", messages=b"a message\n", cases=CASES):
     return EndedExecution(
         metric,
         7,
@@ -46,6 +52,7 @@ def ended(metric, *, written=None, output=b"t=3\n", messages=b"a message\n"):
         written=(WRITTEN if written is None else written).get,
         harness=None,
         warmups={number.name: InForce(0, "metric.warmup") for number in metric.numbers().values()},
+        cases=cases if metric.by_case else (),
     )
 
 
@@ -120,7 +127,7 @@ def test_its_program_is_found_as_absolute_path(starter, monkeypatch, tmp_path):
 
 def test_a_program_under_it_may_take_as_long_as_by_itself(starter):
     assert starter.slowdown >= 1
-    assert starter.slowdown > 1 or not starter.simulated
+    assert starter.slowdown > 1 or not starter.simulated or not starter.program  # which a harness starts, as ever
 
 
 # --- those that measure -------------------------------------------------------------------------------------------
@@ -165,7 +172,7 @@ def test_what_decides_its_numbers_is_json_and_the_same_every_time(instrument):
 def test_it_measures_the_metrics_that_it_names(instrument):
     """The one to judge by first; each once in every iteration, and finite."""
     for metric in asking(instrument):
-        names = instrument.metrics(metric)
+        names = [metric_of("few", "instructions")] if metric.by_case else instrument.metrics(metric)
         found = instrument.measurements(ended(metric))
         assert names
         assert len(set(names)) == len(names)
@@ -178,7 +185,7 @@ def test_it_measures_the_metrics_that_it_names(instrument):
 def test_an_execution_that_left_nothing_has_measured_nothing(instrument):
     """Or only what is known without files and output."""
     for metric in asking(instrument):
-        nothing = ended(metric, written={}, output=b"", messages=b"")
+        nothing = ended(metric, written={}, output=b"", messages=b"", cases=())
         if instrument.reads_output and not metric.numbers():
             assert instrument.measurements(nothing)
             continue
@@ -197,6 +204,11 @@ def test_what_is_not_known_here_is_of_a_real_processor_and_counts():
     assert "sundial" not in known.simulated()
     assert known.counts("sundial")
     assert known.simulated() >= {"cachegrind", "callgrind"}
+
+
+def test_a_harness_that_has_no_processor_simulated_is_read_with_the_program_itself():
+    metric = Metric(suite={"kind": "harness", "harness": "criterion"})
+    assert [each.name for each in known.asked(metric)] == ["native"]
 
 
 # --- profilers ----------------------------------------------------------------------------------------------------

@@ -142,6 +142,7 @@ def test_mold_shuffles_where_cargo_is_configured_to_use_it(rust):
 
     made.assert_all_print_as_stock("1000")
     assert made.result.capture.tools["ld"]["path"].endswith("ld.mold")
+    assert not any("keeps its place" in warning for warning in made.result.capture.links[0].warnings)  # std moves, too
 
 
 def test_a_linker_that_flags_of_the_system_choose(rust):

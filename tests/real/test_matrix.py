@@ -5,7 +5,8 @@ the same code or data, and every binary (stock, identity, seeds) gives the progr
 the toolchain's linker cannot do must be refused by name. The factors of a row share one capture.
 
 By default every program is built with one toolchain, and one program with every toolchain. `make matrix`
-(LAYOUTRAND_MATRIX=write) builds all and writes the table; LAYOUTRAND_MATRIX=all builds all and compares.
+(LAYOUTRAND_MATRIX=write) builds all and writes the table; LAYOUTRAND_MATRIX=fill builds and writes the cells that nobody has
+tried; LAYOUTRAND_MATRIX=all builds all and compares.
 """
 
 import json
@@ -27,7 +28,7 @@ from workshop import not_installed, of_one_version, programs_of, require
 
 pytestmark = pytest.mark.slow
 MODE = os.environ.get("LAYOUTRAND_MATRIX", "")
-assert MODE in ("", "all", "write"), "LAYOUTRAND_MATRIX is empty, all or write"
+assert MODE in ("", "all", "write", "fill"), "LAYOUTRAND_MATRIX is empty, all, write or fill"
 SEEDS = 2
 TOOLCHAINS = (
     "gcc",
@@ -112,6 +113,10 @@ def test_the_cxx_program_is_large(tmp_path):
 def test_row(program, toolchain, tmp_path):
     """What the table of docs/project/verified.md says of a program and a toolchain is so, factor by factor."""
     subject = PROGRAMS[program]
+    before = matrix.known().get((program, toolchain), {}) if MODE == "fill" else {}
+    untried = [factor for factor in FACTORS if before.get(factor, UNKNOWN) == UNKNOWN]
+    if not untried:
+        pytest.skip("no cell of the row is left to be tried")
     for tool, package in subject.needs.items():
         if shutil.which(tool) is None and not os.path.exists(tool):
             unavailable(not_installed(tool, package))
@@ -120,18 +125,18 @@ def test_row(program, toolchain, tmp_path):
     able = toolboxes.load(chosen, tmp_path).link.factors
     tree = source_tree(subject.package, tmp_path / "source")
 
-    row, reasons = {}, {}
-    for factor in FACTORS:
+    row, reasons = dict(before), {}
+    for factor in untried:
         try:
             row[factor] = _cell(subject, toolchain, factor, tree, tmp_path, able=factor in able)
         except AssertionError as error:
             row[factor] = FAILED
             reasons[factor] = str(error)
-    if MODE == "write":
+    if MODE in ("write", "fill"):
         _write(program, toolchain, row, tmp_path)
 
     assert reasons == {}
-    if MODE != "write":
+    if MODE not in ("write", "fill"):
         expected = matrix.known().get((program, toolchain), {})
         assert {factor: mark for factor, mark in row.items() if mark != UNKNOWN} == {
             factor: mark for factor, mark in expected.items() if mark != UNKNOWN

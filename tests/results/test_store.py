@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import json
 import os
 import sqlite3
@@ -348,6 +349,22 @@ def test_exclusive_use_says_who_has_it(path):
         ):
             pass
     with exclusive_use(path, wait_s=0, on_wait=pytest.fail):
+        pass
+
+
+def test_exclusive_use_holds_where_it_cannot_be_said_who_has_it(path, monkeypatch):
+    """As on a full disk, or one that fails."""
+    open_for_writing(path).close()
+
+    def fails(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "pwrite", fails)
+    with (
+        exclusive_use(path, wait_s=0, on_wait=pytest.fail),
+        pytest.raises(ResultsError, match="another layoutrand"),
+        exclusive_use(path, wait_s=0, on_wait=pytest.fail),
+    ):
         pass
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -85,7 +85,7 @@ def _of_system(selection: Selection, name: str) -> SystemEvidence:
     seeds = [binary for binary in binaries if isinstance(binary, int)]
     executions = [e for e in selection.executions if e.system == name]
     failed = [e for e in selection.failures if e.system == name]
-    counted = len(executions) if executions else _measured(selection, name)
+    counted = _processes(executions) if executions else _measured(selection, name)
     return SystemEvidence(
         system=name,
         seeds=format_seeds(seeds) if seeds else "",
@@ -106,7 +106,14 @@ def _of_controls(selection: Selection, name: str, executions: Sequence[Execution
     samples = [sample for sample in selection.samples if sample.system == name]
     if any(sample.one_layout for sample in samples):
         return 0
-    return sum(execution.layout in {STOCK, IDENTITY} for execution in executions)
+    return _processes([execution for execution in executions if execution.layout in {STOCK, IDENTITY}])
+
+
+def _processes(executions: Iterable[Execution]) -> int:
+    """How many there were: an execution under a harness is there once for each of its cases, with all else alike."""
+    return len(
+        {(each.argv, each.started_at, each.node, each.layout, each.order, each.repetition) for each in executions}
+    )
 
 
 def _measured(selection: Selection, name: str) -> int:

@@ -8,7 +8,7 @@ This is the one place that knows.  A new finding is a kind of warning, made wher
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from layoutrand.analysis import analysis_warnings as own
@@ -170,6 +170,27 @@ STEPS: Final[dict[StepKind, Step]] = {
     )
 }
 """The words of each step where figures give no better ones."""
+
+_OF_IMPORTS: Final[frozenset[StepKind]] = frozenset(
+    {"more layouts", "other threshold", "sooner", "look at the program"}
+)
+
+
+def steps_of_import(steps: Iterable[Step]) -> list[Step]:
+    """Those that help where somebody else executed: no command of ours executes more, or on a quieter machine."""
+    return [
+        replace(
+            step,
+            command="",
+            sentence=step.sentence if step.has_figures else "import the results of more binaries",
+            short="import more binaries",
+        )
+        if step.kind == "more layouts"
+        else step
+        for step in steps
+        if step.kind in _OF_IMPORTS
+    ]
+
 
 MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     # What the numbers themselves leave open.

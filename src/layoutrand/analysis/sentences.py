@@ -14,6 +14,7 @@ from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, counted
 from layoutrand.analysis.conclusion import of_suite as suite_conclusion
 from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.analysis.place_among import place_among
+from layoutrand.analysis.reasons import steps_of_import
 from layoutrand.analysis.short_run import short_run_words
 from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
 from layoutrand.instruments.known import is_elapsed
@@ -227,10 +228,11 @@ def of_suite(result: Comparison) -> str:
     return "; ".join([*parts, *_why(concluded, None)])
 
 
-def next_steps(conclusions: Sequence[Conclusion | LayoutConclusion]) -> list[str]:
-    """What to do next, each step once, those that several conclusions name first."""
+def next_steps(conclusions: Sequence[Conclusion | LayoutConclusion], *, imported: bool) -> list[str]:
+    """What to do next, each step once, those that several conclusions name first; ``imported``: of others' results."""
+    steps = [step for each in conclusions for step in (steps_of_import(each.next) if imported else each.next)]
     # What has figures and no command stands in the sentence of its benchmark.
-    count = Counter(str(step) for each in conclusions for step in each.next if step.command or not step.has_figures)
+    count = Counter(str(step) for step in steps if step.command or not step.has_figures)
     return sorted(count, key=lambda sentence: -count[sentence])
 
 

@@ -114,7 +114,7 @@ class FirstBuild:
         while todo:
             toolchain = todo.popleft()
             if past_us:
-                self.say(f"the build calls another compiler: it is made again for toolchain {toolchain}")
+                self.say(f"nothing was compiled through the wrappers: it is built again for toolchain {toolchain}")
             for number, way in enumerate(self.found.ways):
                 order = find_order(self._setup(toolchain, way, ()), self.system.name, "capture")
                 if not name:

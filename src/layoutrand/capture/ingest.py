@@ -335,13 +335,15 @@ def _edit(
     if not any(section.group == "" and is_function_section(section.name) for section in movable):
         raise NotCompiledHere(
             f"{link.artefact}: no object of it was compiled through the wrappers, so it has no function sections. "
-            "Is the source tree clean of old objects (make clean), and does the build use $CC or gcc from PATH? "
-            "A compiler that has no wrapper, such as gdc, gccgo or one called by an absolute path, needs "
-            "-ffunction-sections added to its flags (ocamlopt: -function-sections, ghc: -split-sections)"
+            "A compiler that the build calls by its absolute path: call it by its name, as in CC=gcc, or add "
+            "-ffunction-sections to its flags. One that has no wrapper, such as gdc or gccgo, needs that flag, too "
+            "(ocamlopt: -function-sections, ghc: -split-sections). Or is the source tree not clean of old objects "
+            "(make clean)?"
         )
     kept = _kept(setup, link, draft, found, chosen)
     warnings = [str(WholeObjects(tuple(lumped)))] if lumped else []
-    if (staying := objects.staying(found, chosen)) is not None:
+    # A linker that shuffles by itself takes what lies in archives along.
+    if LINKER_SHUFFLE not in setup.factors and (staying := objects.staying(found, chosen)) is not None:
         warnings.append(str(staying))
     # Ours stands in for the build's own script, with the order in it.
     argv = tuple(linkline.without_scripts(link.argv)) if link.users_script else link.argv

@@ -42,8 +42,8 @@ _OTHERS: Final[Mapping[str, tuple[str, str]]] = {
     "MODULE.bazel": ("Bazel", "it hides compiler and linker in sandboxes, where they cannot be replaced by default"),
     "Package.swift": ("Swift", "it calls a compiler and a linker of its own"),
     "build.zig": ("Zig", "its linker is its own, and takes no order of functions"),
-    "dune-project": ("OCaml", "its compiler puts the functions of a module into one section"),
-    "stack.yaml": ("Haskell", "its compiler puts the functions of a module into one section"),
+    "dune-project": ("OCaml", "its compiler keeps the functions of a module together without -function-sections"),
+    "stack.yaml": ("Haskell", "its compiler keeps the functions of a module together without -split-sections"),
 }
 """What is recognised by a file and cannot be built here as it is: what it is, and why."""
 
@@ -56,8 +56,8 @@ _ELSEWHERE: Final = re.compile(r"--manifest-path\b|(?:^|[\s;&|])(?:cd|pushd|carg
 _GO_BUILD: Final = re.compile(r"(?:^|[\s;&|/])go(?:\s+-C\s+\S+)?\s+(?:build|install|test)\b")
 
 HOW_TO_GIVE: Final = (
-    "if a command builds a program of C, C++, Fortran or Rust all the same, give it: layoutrand init -- COMMAND, or "
-    "with the program to execute: layoutrand try -- COMMAND -- PROGRAM ARGS"
+    "if a command builds such a program, or one of C, C++, Fortran or Rust, all the same, give it: layoutrand init -- "
+    "COMMAND, or with the program to execute: layoutrand try -- COMMAND -- PROGRAM ARGS"
 )
 
 

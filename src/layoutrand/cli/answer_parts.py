@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownThoughOld
 from layoutrand.analysis.beside import metric_beside
 from layoutrand.analysis.evidence import evidence, reconciled_words
+from layoutrand.analysis.reasons import steps_of_import
 from layoutrand.cache.capture_record import source_in_brief
 from layoutrand.cli.charts import Line
 from layoutrand.stats.stats_warning import StatsWarning
@@ -84,7 +85,12 @@ def failure_lines(selection: Selection, width: int) -> list[Line]:
 
 
 def possible_steps(steps: Iterable[Step], selection: Selection, n_layouts: int) -> list[Step]:
-    """Without more layouts, where most of those asked for could not be built: more of them could not, either."""
+    """Without more layouts, where most of those asked for could not be built: more of them could not, either.
+
+    Of imported results without what takes executions.
+    """
+    if selection.sources:
+        return steps_of_import(steps)
     is_exhausted = len(selection.build_failures) > n_layouts
     return [step for step in steps if not (is_exhausted and step.kind == "more layouts")]
 

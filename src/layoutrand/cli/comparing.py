@@ -214,7 +214,7 @@ def _show_conclusions(result: Comparison, page: Display) -> None:
             page.line(sentence)
     if not few:
         page.line(f"of {len(concluded)} benchmarks those that differ are told; the table has all")
-    for step in next_steps(all_of(result))[:MOST_STEPS]:
+    for step in next_steps(all_of(result), imported=bool(result.sources))[:MOST_STEPS]:
         page.line(f"next: {step}")
     page.line()
 

@@ -85,7 +85,8 @@ def _show_conclusions(report: AnalysisReport, shown: Sequence[Analysis], page: D
             page.line(of_analysis(analysis, report.warnings))
     else:
         page.line(f"{len(shown)} rows: a sentence on each with --system or --benchmark, or all numbers with --json")
-    for step in next_steps([of_layouts(analysis, report.warnings) for analysis in shown])[:MOST_STEPS]:
+    concluded = [of_layouts(analysis, report.warnings) for analysis in shown]
+    for step in next_steps(concluded, imported=bool(report.selection.sources))[:MOST_STEPS]:
         page.line(f"next: {step}")
     page.line()
 

@@ -7,6 +7,7 @@ and ``primary``.  The latter are no part of what an execution is, so changing th
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, field_validator, model_validator
@@ -39,9 +40,13 @@ class _Source(BaseModel):
     def _one_group(cls, regex: str | None) -> str | None:
         if regex is not None:
             try:
-                groups = re.compile(regex).groups
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error", FutureWarning)
+                    groups = re.compile(regex).groups
             except (re.error, OverflowError, RecursionError) as error:  # or too many repetitions, too deep
                 raise ValueError(f"not a regular expression: {error}") from error
+            except FutureWarning as error:
+                raise ValueError(f"ambiguous: {error}; write \\[ for the sign itself") from error
             if groups != 1:
                 raise ValueError(f"needs exactly one group, around the number; it has {groups}")
         return regex

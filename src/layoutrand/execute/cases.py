@@ -17,6 +17,7 @@ from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import AnalysisError
 from layoutrand.harnesses.case_names import benchmark_of, split_metric
 from layoutrand.harnesses.known import harness_named
+from layoutrand.instruments.known import asked
 from layoutrand.model import Execution, Measurement
 
 FAILED_CASES: Final = "failed_cases"
@@ -134,7 +135,8 @@ def _benchmark(entry: Benchmark, case: str, units: Mapping[str, str]) -> Benchma
     wanted = (primary,) if primary else harness_named(reading.harness).main
     main = next((name for name in wanted if name in units), "")
     ordered = sorted(numbers, key=lambda each: each.name != main)
-    metric = Metric.model_construct(printed=ordered, warmup=entry.metric.warmup)
+    simulating = [each.name for each in asked(entry.metric) if each.simulated]
+    metric = Metric.model_construct(printed=ordered, warmup=entry.metric.warmup, instruments=simulating)
     return entry.model_copy(
         update={"name": benchmark_of(entry.name, case), "label": None, "metric": metric if units else entry.metric}
     )

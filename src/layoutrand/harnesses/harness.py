@@ -69,6 +69,9 @@ class Harness(ABC):
     main: ClassVar[tuple[str, ...]] = (TIME,)
     """The number of a case that is judged: the first of these that it has, or else the first that it has."""
 
+    simulates: ClassVar[bool] = False
+    """Whether it has the processor simulated: its numbers repeat to the digit, and no machine disturbs them."""
+
     starts: ClassVar[tuple[str, ...]] = ()
     """Programs that it looks for on PATH, where executions may not have them: theirs is the system's."""
 

@@ -15,7 +15,7 @@ from layoutrand.platform.proc_files import number, text
 
 _PLACE: Final = Path("sys/kernel/mm/transparent_hugepage")
 _MAPPING: Final = re.compile(r"[0-9a-f]+-[0-9a-f]+ ")
-_HUGE: Final = re.compile(r"AnonHugePages: *([0-9]+) kB")
+_HUGE: Final = re.compile(r"AnonHugePages: *([0-9]{1,18}) kB")
 
 
 def huge_page_bytes(root: Path = Path("/")) -> int | None:

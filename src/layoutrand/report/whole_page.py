@@ -115,7 +115,10 @@ def _findings(comparisons: Sequence[Comparison], found: AnalysisReport) -> list[
         return ["No seed was executed successfully, so nothing can be said about layouts; the failures say why."]
     compared = [each for result in comparisons for each in all_of(result)]
     alone = [of_layouts(analysis, found.warnings) for analysis in found.analyses]
-    steps = dict.fromkeys([*sentences.next_steps(compared), *sentences.next_steps(alone)])
+    imported = bool(found.selection.sources)
+    steps = dict.fromkeys(
+        [*sentences.next_steps(compared, imported=imported), *sentences.next_steps(alone, imported=imported)]
+    )
     return [f"Next: {step}." for step in list(steps)[:_MOST_STEPS]]
 
 

@@ -258,8 +258,9 @@ def exclusive_use(path: Path, *, wait_s: float, on_wait: Callable[[str], None]) 
         busy = wait_for_lock(attempt, wait_s=wait_s, poll_s=_LOCK_POLL_S, on_wait=on_wait)
         if isinstance(busy, str):
             raise ResultsError(f"{busy}; two at once would disturb each other. Run again when it is done")
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        with contextlib.suppress(OSError):  # whoever waits is told less: the lock holds all the same
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         yield
     finally:
         os.close(descriptor)

@@ -37,6 +37,7 @@ class IaiCallgrind(Harness):
     name = "iai-callgrind"
     described = "iai-callgrind, Rust: what Valgrind counts in each case: estimated cycles, instructions, misses"
     main = ("estimated_cycles", "instructions")
+    simulates = True
     starts = ("iai-callgrind-runner", "cargo", "valgrind")
     in_project = True
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from layoutrand.config.metric import Metric
-from layoutrand.config.readings import EACH_CASE
 from layoutrand.errors import NoMeasurement
-from layoutrand.harnesses.case_names import metric_of
+from layoutrand.instruments.case_numbers import numbers_of_cases
 from layoutrand.instruments.instrument import EndedExecution, Instrument
 from layoutrand.instruments.json_output import read_json_iterations
+from layoutrand.instruments.known.simulating_harness import INSTRUMENT as SIMULATING
 from layoutrand.instruments.program_output import read_iterations
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC, Measurement
 
@@ -25,7 +25,7 @@ class _Native(Instrument):
 
     def is_asked(self, metric: Metric) -> bool:
         """See `Instrument`."""
-        return metric.wall or bool(metric.numbers())
+        return (metric.wall or bool(metric.numbers())) and not SIMULATING.is_asked(metric)
 
     def metrics(self, metric: Metric) -> tuple[str, ...]:
         """See `Instrument`; what the kernel counts comes along, and is nothing to judge by."""
@@ -38,7 +38,7 @@ class _Native(Instrument):
     def measurements(self, ended: EndedExecution) -> tuple[Measurement, ...]:
         """See `Instrument`."""
         if ended.metric.by_case:
-            return (*_of_the_kernel(ended), *_of_cases(ended))
+            return (*_of_the_kernel(ended), *numbers_of_cases(ended))
         return (*_of_the_kernel(ended), *_printed(ended))
 
 
@@ -76,23 +76,6 @@ def _printed(ended: EndedExecution) -> list[Measurement]:
             Measurement(number.name, number.unit, place, value, warmup=place < warmup.iterations)
             for place, value in enumerate(values)
         ]
-    return measurements
-
-
-def _of_cases(ended: EndedExecution) -> list[Measurement]:
-    """What a harness reported of each case; one whose repetitions are all warm-up has failed, as all its others."""
-    warmup = ended.warmups[EACH_CASE]
-    measurements = [
-        Measurement(metric_of(case.name, name), quantity.unit, place, value, warmup=place < warmup.iterations)
-        for case in ended.cases
-        for name, quantity in case.numbers.items()
-        for place, value in enumerate(quantity.values)
-    ]
-    if measurements and all(each.warmup for each in measurements):
-        raise NoMeasurement(
-            f"all repetitions of all cases are warm-up ({warmup.setting} = {warmup.iterations}); "
-            "with a smaller one `layoutrand run --retry-failed` executes it again"
-        )
     return measurements
 
 
