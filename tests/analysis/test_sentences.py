@@ -242,6 +242,7 @@ def test_a_narrow_range_is_given_in_as_many_digits_as_tell_its_ends_apart():
     assert "would show 5.001 to 5.003 % more" in said(new_pair=interval(1.0, 1.050013, 1.050031))
     assert "interval 1.8212 to 1.8213 % less" in said(ratio=interval(0.98178, 0.981787, 0.981788), verdict="faster")
     assert "interval from a tenth or less to ten times or more" in said(ratio=interval(0.7, 0.0001, 945.9))
+    assert "would show from a tenth or less to ten times or more" in said(new_pair=interval(0.7, 1e-9, 6.5e13))
     assert "interval 870 % more to 91 % less" in said(ratio=interval(0.7, 0.09, 9.7))
 
 

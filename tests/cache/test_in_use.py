@@ -129,3 +129,19 @@ def test_gc_says_what_stays(cache, monkeypatch):
     assert done.returncode == 0
     assert "0 entries evicted" in said
     assert "1 entries of 0.0 MiB stay, since another layoutrand may be using them" in said
+
+
+@pytest.mark.parametrize("name", ["eviction.lock", "use-0"])
+def test_nobody_waits_for_who_would_write_into_a_lock(cache, name):
+    """A FIFO in its place is locked as a file is: another process, which could be ended, finds and evicts."""
+    put(cache, "found")
+    put(cache, "other")
+    (cache.locks() / name).unlink(missing_ok=True)
+    os.mkfifo(cache.locks() / name)
+    script = (
+        "from pathlib import Path\nfrom layoutrand.cache.store import Cache\nfrom layoutrand.cache.upkeep import collect\n"
+        f"cache = Cache(Path({str(cache.root)!r}))\n"
+        "assert cache.load_binary('found', 'prog') is not None\nprint(*(each.name for each in collect(cache, 0).evicted))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert "other" in done.stdout.split(), done.stderr

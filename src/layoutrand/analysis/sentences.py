@@ -312,14 +312,14 @@ class _Words:
         if has_no_lower_bound(interval.centre, interval.low):
             digits = telling([100 * (interval.high - 1)], digits_of(50 * (interval.high - interval.centre)))
             return f"up to {self._size(interval.high, digits)}, {NO_LOWER_BOUND}"
-        if spans_tenfold(interval.low, interval.high):
-            return "from a tenth or less to ten times or more"
         if math.isclose(interval.low, interval.high, rel_tol=1e-9):
             return "without width"
         return self.ends(interval.low, interval.high)
 
     def ends(self, low: float, high: float, *, coarse: bool = False) -> str:
         """As `interval`; ``coarse`` for ends that are single values."""
+        if spans_tenfold(low, high):
+            return "from a tenth or less to ten times or more"
         fewest = digits_of(50 * abs(high - low))
         if coarse:
             fewest = min(fewest, 2 if max(abs(low - 1), abs(high - 1)) < 0.01 else 1)

@@ -24,6 +24,9 @@ _USES: Final = "use-"
 _MOST: Final = 4
 """Caches that a process is known to use; commands use one, and what would use more is known for the latest."""
 
+_OPTIONS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+"""A FIFO in the place of a lock is locked as any file is, and nobody waits for a writer of it."""
+
 _held: dict[tuple[int, Path], int] = {}
 _holding = threading.Lock()
 
@@ -67,7 +70,7 @@ def evicting(locks: Path) -> Iterator[int | None]:
 
 
 def _open(path: Path) -> int:
-    return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    return os.open(path, _OPTIONS | os.O_CREAT, 0o666)
 
 
 def _begin(locks: Path) -> None:
@@ -94,7 +97,7 @@ def _end(process: int, path: Path) -> None:
 def _used_since(path: Path) -> int | None:
     """When the owner of the file began; None where that is ourselves, or ended, whose file is removed."""
     with suppress(FileNotFoundError):
-        own = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        own = os.open(path, _OPTIONS)
         try:
             state = os.fstat(own)
             with _holding:

@@ -25,6 +25,7 @@ from layoutrand.cli.answer_parts import (
     wrapped,
 )
 from layoutrand.cli.charts import Line, PercentAxis, screen_width, width_of
+from layoutrand.text.quantities import spans_tenfold
 
 if TYPE_CHECKING:
     from layoutrand.analysis.compare import BenchmarkRatio, Comparison
@@ -155,7 +156,7 @@ def _cells(row: _Row, result: Comparison) -> tuple[str, str, str, str]:
 
 
 def _forest(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Line]:
-    drawn = [row for row in rows if row.ratio is not None and math.isfinite(row.ratio.half_width)]
+    drawn = [row for row in rows if row.ratio is not None and _has_a_place(row.ratio)]
     if not drawn:
         return
     name_width = min(max(cell_len(row.name) for row in drawn), width // 3)
@@ -169,6 +170,11 @@ def _forest(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Li
         name = row.name if cell_len(row.name) <= name_width else row.name[: name_width - 1] + "…"
         yield [("  ", ""), (filled(name, name_width), ""), ("  ", ""), *axis.interval(low, centre, high, style)]
     yield [(" " * (name_width + 4), ""), *axis.scale()]
+
+
+def _has_a_place(ratio: Interval) -> bool:
+    """Whether it is drawn: one that tells nothing would make the axis too coarse for all others."""
+    return math.isfinite(ratio.half_width) and not spans_tenfold(ratio.low, ratio.high)
 
 
 def _sides(rows: Sequence[_Row], result: Comparison, columns: int) -> str:
