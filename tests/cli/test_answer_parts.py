@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from layoutrand.analysis.analysis_warnings import NewFiles
 from layoutrand.analysis.reasons import STEPS
 from layoutrand.cache.capture_record import source_in_brief, source_words
+from layoutrand.cli import answer_parts
 from layoutrand.cli.answer_parts import failure_lines, header, possible_steps, steps_and_details, warning_lines
 from layoutrand.model import BuildFailure
 from layoutrand.stats.advice import NoVariation, TooFew
@@ -49,22 +50,24 @@ def test_what_both_systems_share_is_told_once_and_without_either():
     ]
 
 
-def test_more_layouts_are_no_advice_where_there_are_no_more():
+def test_more_layouts_are_no_advice_where_there_are_no_more(monkeypatch):
     """A program of few functions has few orders, and most seeds are one that was there."""
     steps = [STEPS["quiet machine"], STEPS["more layouts"]]
     failed = [
         BuildFailure("a", "prog", seed, "the same code in the same order as seed 1", None) for seed in range(3, 31)
     ]
-    few, many = (SimpleNamespace(build_failures=each, sources=()) for each in (failed, failed[:2]))
+    monkeypatch.setattr(answer_parts, "evidence", lambda _: SimpleNamespace(of_others=False))
+    few, many = (SimpleNamespace(build_failures=each) for each in (failed, failed[:2]))
     assert possible_steps(steps, few, 2) == steps[:1]
     assert possible_steps(steps, many, 28) == steps
     text = " ".join(line.strip() for line in in_words(failure_lines(SimpleNamespace(failures=[], **vars(few)), 80)))
     assert text == "⚠ 28 layouts could not be built: the same code in the same order as seed 1"
 
 
-def test_what_takes_executions_is_no_advice_for_results_of_others():
+def test_what_takes_executions_is_no_advice_for_results_of_others(monkeypatch):
     steps = [STEPS["quiet machine"], STEPS["more layouts"], STEPS["retry failed"], STEPS["sooner"]]
-    imported = SimpleNamespace(build_failures=[], sources=("results.csv",))
+    monkeypatch.setattr(answer_parts, "evidence", lambda _: SimpleNamespace(of_others=True))
+    imported = SimpleNamespace(build_failures=[])
     assert [step.briefly for step in possible_steps(steps, imported, 2)] == [
         "import more binaries",
         "less noise, or a larger --threshold",

@@ -154,7 +154,7 @@ def test_an_absolute_compiler(simple: Workshop) -> None:
     result = simple.build("/usr/bin/gcc -O2 -o prog *.c", seeds=[1], system={"cflags": ""})
     message = failure_of(result).error
     assert "no object of it was compiled through the wrappers, so it has no function sections" in message
-    assert "does the build use $CC or gcc from PATH?" in message
+    assert "call it by its name, as in CC=gcc" in message
     assert "stock" in {binary.layout for binary in result.binaries}
 
 

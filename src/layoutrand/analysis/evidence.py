@@ -57,6 +57,11 @@ class Evidence:
     nodes: tuple[str, ...] = ()
     coinciding: tuple[CoincidingSystems, ...] = ()
 
+    @property
+    def of_others(self) -> bool:
+        """Whether results were imported whose binaries have names: those that layoutrand made have seeds."""
+        return self.host is None and any(row.others for row in self.systems)
+
 
 def evidence(selection: Selection, systems: Collection[str] = ()) -> Evidence:
     """What a selection consists of, of these systems or all; counts are of all its executions, controls included."""

@@ -228,9 +228,9 @@ def of_suite(result: Comparison) -> str:
     return "; ".join([*parts, *_why(concluded, None)])
 
 
-def next_steps(conclusions: Sequence[Conclusion | LayoutConclusion], *, imported: bool) -> list[str]:
-    """What to do next, each step once, those that several conclusions name first; ``imported``: of others' results."""
-    steps = [step for each in conclusions for step in (steps_of_import(each.next) if imported else each.next)]
+def next_steps(conclusions: Sequence[Conclusion | LayoutConclusion], *, of_others: bool) -> list[str]:
+    """What to do next, each step once, those that several conclusions name first; ``of_others`` as in `Evidence`."""
+    steps = [step for each in conclusions for step in (steps_of_import(each.next) if of_others else each.next)]
     # What has figures and no command stands in the sentence of its benchmark.
     count = Counter(str(step) for step in steps if step.command or not step.has_figures)
     return sorted(count, key=lambda sentence: -count[sentence])

@@ -87,9 +87,9 @@ def failure_lines(selection: Selection, width: int) -> list[Line]:
 def possible_steps(steps: Iterable[Step], selection: Selection, n_layouts: int) -> list[Step]:
     """Without more layouts, where most of those asked for could not be built: more of them could not, either.
 
-    Of imported results without what takes executions.
+    Of results of others without what takes executions.
     """
-    if selection.sources:
+    if evidence(selection).of_others:
         return steps_of_import(steps)
     is_exhausted = len(selection.build_failures) > n_layouts
     return [step for step in steps if not (is_exhausted and step.kind == "more layouts")]

@@ -214,7 +214,8 @@ def _show_conclusions(result: Comparison, page: Display) -> None:
             page.line(sentence)
     if not few:
         page.line(f"of {len(concluded)} benchmarks those that differ are told; the table has all")
-    for step in next_steps(all_of(result), imported=bool(result.sources))[:MOST_STEPS]:
+    of_others = result.evidence is not None and result.evidence.of_others
+    for step in next_steps(all_of(result), of_others=of_others)[:MOST_STEPS]:
         page.line(f"next: {step}")
     page.line()
 

@@ -78,6 +78,7 @@ def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None
 def _show_conclusions(report: AnalysisReport, shown: Sequence[Analysis], page: Display) -> None:
     """A sentence on each, unless they are many; what to do next."""
     from layoutrand.analysis.conclusion import of_layouts
+    from layoutrand.analysis.evidence import evidence
     from layoutrand.analysis.sentences import next_steps, of_analysis
 
     if len(shown) <= MOST_SENTENCES:
@@ -86,7 +87,7 @@ def _show_conclusions(report: AnalysisReport, shown: Sequence[Analysis], page: D
     else:
         page.line(f"{len(shown)} rows: a sentence on each with --system or --benchmark, or all numbers with --json")
     concluded = [of_layouts(analysis, report.warnings) for analysis in shown]
-    for step in next_steps(concluded, imported=bool(report.selection.sources))[:MOST_STEPS]:
+    for step in next_steps(concluded, of_others=evidence(report.selection).of_others)[:MOST_STEPS]:
         page.line(f"next: {step}")
     page.line()
 

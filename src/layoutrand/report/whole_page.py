@@ -10,6 +10,7 @@ from layoutrand.analysis import layout_words, node_words, sentences
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, analyse, choose_metrics
 from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.conclusion import all_of, of_layouts
+from layoutrand.analysis.evidence import evidence
 from layoutrand.analysis.forecasting import range_words
 from layoutrand.analysis.selection import Selection
 from layoutrand.model import Context
@@ -115,9 +116,9 @@ def _findings(comparisons: Sequence[Comparison], found: AnalysisReport) -> list[
         return ["No seed was executed successfully, so nothing can be said about layouts; the failures say why."]
     compared = [each for result in comparisons for each in all_of(result)]
     alone = [of_layouts(analysis, found.warnings) for analysis in found.analyses]
-    imported = bool(found.selection.sources)
+    of_others = evidence(found.selection).of_others
     steps = dict.fromkeys(
-        [*sentences.next_steps(compared, imported=imported), *sentences.next_steps(alone, imported=imported)]
+        [*sentences.next_steps(compared, of_others=of_others), *sentences.next_steps(alone, of_others=of_others)]
     )
     return [f"Next: {step}." for step in list(steps)[:_MOST_STEPS]]
 
