@@ -25,7 +25,7 @@ _MOST: Final = 4
 """Caches that a process is known to use; commands use one, and what would use more is known for the latest."""
 
 _OPTIONS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-"""A FIFO in the place of a lock is locked as any file is, and nobody waits for a writer of it."""
+"""A FIFO in the place of a lock serves as a file does, and nobody waits for a writer of it."""
 
 _held: dict[tuple[int, Path], int] = {}
 _holding = threading.Lock()
