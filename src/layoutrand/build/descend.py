@@ -12,7 +12,7 @@ from layoutrand.build import apply, descent
 from layoutrand.build.apply import LinkOutcome, Proof
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture.instrumented_build import artefact_of
-from layoutrand.capture.which_link import other_names
+from layoutrand.capture.which_link import NO_LINK_SEEN, other_names
 from layoutrand.errors import LayoutNotApplied, NothingLinked
 from layoutrand.link import codecheck
 from layoutrand.link.code import Code
@@ -62,12 +62,7 @@ def descend(build: FinishedBuild, artefact: str) -> Descendant:
         outcome, claim = min(proved, key=lambda p: (descent.STRONGEST_FIRST.index(p[1]), p[0].output not in paths))
         return Descendant(artefact, data, outcome, claim)
     if not build.outcomes:
-        raise NothingLinked(
-            "no link of this build went through layoutrand's wrappers. Either the source tree holds an earlier build, "
-            "so that nothing was linked (make clean); or the build calls its compiler or linker by an absolute path or "
-            "changes PATH (let it use $CC, $CXX and $LD, or plain gcc, g++ and ld)",
-            log=build.log,
-        )
+        raise NothingLinked(NO_LINK_SEEN, log=build.log)
     called = [outcome for outcome in newest if outcome.output in paths]
     called += [outcome for outcome in newest if _same_name(outcome.output, artefact)]
     if not called:

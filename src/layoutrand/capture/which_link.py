@@ -19,6 +19,14 @@ from layoutrand.linkers import linkline
 from layoutrand.platform.disk import remove_tree
 from layoutrand.platform.regular_file import PROGRAM, content_of_regular
 
+NO_LINK_SEEN: Final = (
+    "no link of this build went through layoutrand's wrappers. Either the source tree holds an earlier build, so that "
+    "nothing was linked (make clean); or the build calls its compiler or linker by an absolute path or changes PATH "
+    "(let it use $CC, $CXX and $LD, or plain gcc, g++ and ld; in place of gnatmake: gcc -c, gnatbind, gnatlink "
+    "--GCC=gcc)"
+)
+"""The error where a build that is no Go's shows no link."""
+
 _MOST_GUESSES: Final = 20
 
 
@@ -61,12 +69,7 @@ def captured_link(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str
     if not records and setup.linker.own_objects:
         raise NothingLinked(f"{prefix}{NOTHING_LINKED}", log=log)
     if not records:
-        raise NothingLinked(
-            f"{prefix}no link of this build went through layoutrand's wrappers. Either the source tree holds an "
-            "earlier build, so that nothing was linked (make clean); or the build calls its compiler or linker by an "
-            "absolute path or changes PATH (let it use $CC, $CXX and $LD, or plain gcc, g++ and ld)",
-            log=log,
-        )
+        raise NothingLinked(f"{prefix}{NO_LINK_SEEN}", log=log)
     named = _named(records, Path(setup.place.tree), setup.artefact)
     copied, gone = _guessed(records, setup.built)
     first: LayoutrandError | None = None
