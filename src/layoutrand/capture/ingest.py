@@ -335,8 +335,8 @@ def _edit(
     if not any(section.group == "" and is_function_section(section.name) for section in movable):
         raise NotCompiledHere(
             f"{link.artefact}: no object of it was compiled through the wrappers, so it has no function sections. "
-            "A compiler that the build calls by its absolute path: call it by its name, as in CC=gcc, or add "
-            "-ffunction-sections to its flags. One that has no wrapper, such as gdc or gccgo, needs that flag, too "
+            "A compiler that the build calls by its absolute path: call it by its name, as in CC=gcc. One that keeps "
+            "its path, or has no wrapper, such as gdc or gccgo, needs -ffunction-sections added to its flags "
             "(ocamlopt: -function-sections, ghc: -split-sections). Or is the source tree not clean of old objects "
             "(make clean)?"
         )
