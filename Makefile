@@ -58,6 +58,7 @@ RATES_IN ?= .venv/rates
 INERT_IN ?= /var/tmp/layoutrand-inert
 INERT_ONLY ?=
 INERT_ANEW ?=
+# What `make matrix` builds: all (write), or what nobody has tried (fill).
 MATRIX ?= write
 # Options of `make faults`: how many kills, signals and mutations.
 FAULTS ?=

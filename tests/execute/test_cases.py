@@ -9,6 +9,7 @@ import pytest
 from executekit import Project
 from harnesses.samplekit import left
 from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.evidence import evidence
 from layoutrand.analysis.selection import Question, select
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, ConfigError, UsageError
@@ -79,6 +80,14 @@ def test_a_process_is_one_execution_and_each_case_a_benchmark(project):
     assert [value for _, runs in main.binaries for value in runs] == [(5e-9, 6e-9)] * 3
     (rate,) = [each for each in found.samples if each.metric == "items_per_second"]
     assert rate.better == "more"
+
+
+def test_processes_are_counted_and_not_their_cases(project):
+    give(project, *BOTH, run_of("C", 0.0, error_occurred=True, error_message="no data"))
+    config = config_of()
+    executed(project, config)
+    (row,) = evidence(selected(project, config)).systems
+    assert (row.n_executions, row.n_failed) == (3, 3)
 
 
 def test_the_time_of_a_process_is_shared_out_so_that_it_is_counted_once(project):

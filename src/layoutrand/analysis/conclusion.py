@@ -27,6 +27,7 @@ from layoutrand.analysis.conclusion_warnings import (
 from layoutrand.analysis.forecasting import forecast_words
 from layoutrand.analysis.reasons import STEPS, Reason, Step, concerns, reasons, steps
 from layoutrand.analysis.same_program import SameProgram
+from layoutrand.instruments.known import simulated
 from layoutrand.stats import Interval
 from layoutrand.warning import AnyWarning
 
@@ -220,7 +221,9 @@ def _to_decide(pair: BenchmarkRatio) -> list[Step]:
     few = forecast.n_binaries if forecast.n_more and (forecast.n_binaries or 0) <= WITHIN_REACH else None
     command = f"layoutrand run --seeds {few}" if few else ""
     is_enough = forecast.n_binaries is not None and not forecast.n_more
-    more = [] if few or is_enough else [STEPS["sooner"]]
+    # A simulated processor has no noise that could be less.
+    sooner = STEPS["other threshold" if pair.instrument in simulated() else "sooner"]
+    more = [] if few or is_enough else [sooner]
     return [Step("more layouts", command, sentence, has_figures=True, n_layouts=forecast.n_binaries), *more]
 
 

@@ -90,14 +90,14 @@ def _of_system(selection: Selection, name: str) -> SystemEvidence:
     seeds = [binary for binary in binaries if isinstance(binary, int)]
     executions = [e for e in selection.executions if e.system == name]
     failed = [e for e in selection.failures if e.system == name]
-    counted = _processes(executions) if executions else _measured(selection, name)
+    counted = processes(executions) if executions else _measured(selection, name)
     return SystemEvidence(
         system=name,
         seeds=format_seeds(seeds) if seeds else "",
         n_seeds=len(seeds),
         others=tuple(str(binary) for binary in binaries if not isinstance(binary, int)),
         n_executions=counted,
-        n_failed=len(failed),
+        n_failed=processes(failed),
         n_unbuilt=len([f for f in selection.build_failures if f.system == name]),
         capture=executions[-1].capture if executions else None,
         one_layout=any(sample.one_layout for sample in selection.samples if sample.system == name),
@@ -111,10 +111,10 @@ def _of_controls(selection: Selection, name: str, executions: Sequence[Execution
     samples = [sample for sample in selection.samples if sample.system == name]
     if any(sample.one_layout for sample in samples):
         return 0
-    return _processes([execution for execution in executions if execution.layout in {STOCK, IDENTITY}])
+    return processes([execution for execution in executions if execution.layout in {STOCK, IDENTITY}])
 
 
-def _processes(executions: Iterable[Execution]) -> int:
+def processes(executions: Iterable[Execution]) -> int:
     """How many there were: an execution under a harness is there once for each of its cases, with all else alike."""
     return len(
         {(each.argv, each.started_at, each.node, each.layout, each.order, each.repetition) for each in executions}

@@ -20,6 +20,7 @@ from typing import Any, Final
 from layoutrand.analysis.analyse import collapse, measurements
 from layoutrand.analysis.analysis_warnings import CountsExecutions, NoiseOfStock
 from layoutrand.analysis.blocking import Freed, apart, freed
+from layoutrand.analysis.evidence import processes
 from layoutrand.analysis.machine import machine_finding, machine_states, quantity_of
 from layoutrand.analysis.pilot import Pilot, combined, paired_top, pilot_of
 from layoutrand.analysis.sample import Sample
@@ -131,7 +132,7 @@ def make_plans(
     """
     samples = [sample for sample in selection.samples if sample.is_primary and len(sample.binaries) > 1]
     if not samples:
-        failed = f"; {len(selection.failures)} of {len(selection.executions)} executions failed"
+        failed = f"; {processes(selection.failures)} of {processes(selection.executions)} executions failed"
         raise AnalysisError(
             "a plan needs a pilot with at least 2 binaries per benchmark, better 5 or more: "
             f"`layoutrand run --seeds 5`, then plan again{failed if selection.failures else ''}"

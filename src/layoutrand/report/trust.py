@@ -12,6 +12,7 @@ from typing import Final
 from layoutrand.analysis.analyse import AnalysisReport
 from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.conclusion import of_layouts, of_pair
+from layoutrand.analysis.evidence import processes
 from layoutrand.analysis.reasons import Cause, Reason
 from layoutrand.analysis.selection import Selection
 from layoutrand.instruments.known import simulated
@@ -95,7 +96,7 @@ def _of_outputs(selection: Selection, reasons: Found) -> TrustLight:
     name = "outputs right"
     if selection.sources and not selection.failures:
         return TrustLight(name, "unknown", "imported files do not tell", "failures")
-    executed, failed = len(selection.executions), len(selection.failures)
+    executed, failed = processes(selection.executions), processes(selection.failures)
     unbuilt = len(selection.build_failures)
     if failed or unbuilt:
         parts = [f"{failed:,} of {executed:,} executions failed"] if failed else []
