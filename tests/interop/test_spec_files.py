@@ -5,6 +5,7 @@ import pytest
 from layoutrand.errors import UnreadableResults, UsageError
 from layoutrand.interop.formats import parse
 from layoutrand.interop.importing import ImportQuestion, import_selection
+from layoutrand.interop.interop_warnings import OtherThreads
 
 HEADER = (
     'Benchmark,"Base # Copies","Base Run Time","Base Rate","Base Selected","Base Status","Peak # Copies",'
@@ -179,6 +180,52 @@ def test_the_report_of_a_speed_metric_has_times():
     assert (row.benchmark, row.value, row.unit, row.copies, row.workload) == ("464.h264ref", 73.4, "s", None, "not ref")
     told = SPEED + "    Input set must be 'ref' for a valid run (set to 'train' for\n    this run)\n"
     assert parse(told, "r.txt", None)[1].rows[0].workload == "train"
+
+
+def speed(threads, peak=None):
+    """The report of a speed metric of CPU2017, whose table counts threads."""
+    half = f"{peak}  40.0  1.00 *" if peak else ""
+    return f"""\
+Benchmarks       Threads  Run Time     Ratio      Threads  Run Time     Ratio
+--------------- --------  ---------  ---------   --------  ---------  ---------
+603.bwaves_s      {threads:6}       50.1       1177 *     {half}
+619.lbm_s         {threads:6}       60.1       87.2 *     {half}
+===============================================================================
+"""
+
+
+def raw(threads):
+    return rsf(runmode="speed", threads=threads)
+
+
+@pytest.mark.parametrize(
+    ("files", "benchmarks", "told"),
+    [
+        ({"a": speed(8), "b": speed(64)}, "603.bwaves_s, 619.lbm_s", "a with 8, b with 64"),
+        ({"a": speed(8, 16)}, "603.bwaves_s, 619.lbm_s", "a with 8, a-peak with 16"),
+        ({"a": raw("8"), "b": raw("64")}, "508.namd_r", "a with 8, b with 64"),
+    ],
+)
+def test_other_numbers_of_threads_are_said(files, benchmarks, told):
+    (warning,) = [each for each in load(**files).warnings if isinstance(each, OtherThreads)]
+    assert str(warning).startswith(f"{benchmarks}: other numbers of threads, {told};")
+
+
+@pytest.mark.parametrize("files", [{"a": speed(8), "b": speed(8)}, {"a": raw("8"), "b": raw("")}])
+def test_nothing_is_said_of_threads_that_are_as_many_or_unknown(files):
+    assert not [each for each in load(**files).warnings if isinstance(each, OtherThreads)]
+
+
+def test_a_number_of_threads_that_is_none_is_an_error():
+    with pytest.raises(UnreadableResults, match="threads of result 000 of 508.namd_r .base. is 'x'"):
+        parse(raw("x"), "f.rsf", None)
+    with pytest.raises(UnreadableResults, match="line 3: the number of threads is '0'"):
+        parse(speed(0), "r.txt", None)
+
+
+def test_a_table_has_a_column_of_threads():
+    text = table(*namd(1, 10.0)).replace("# Copies", "# Threads")
+    assert {(r.threads, r.copies) for r in parse(text, "f.csv", None)[1].rows} == {(1, None)}
 
 
 @pytest.mark.parametrize(

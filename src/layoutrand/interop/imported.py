@@ -40,7 +40,8 @@ class ImportedNumber:
     ``fingerprint`` is a digest of the binary where the harness recorded one.  ``node`` is the machine of several that
     executed it, "" where it was the same for all.  ``workload`` is the size of the input ("" where the file does not
     say), ``copies`` how many of the program ran at once, None where it is not a matter of that: numbers of other inputs
-    or copies are not comparable (`layoutrand.interop.alike`).
+    or copies are not comparable (`layoutrand.interop.alike`).  ``threads`` are those of one copy, None where the file
+    does not say.
     """
 
     benchmark: str
@@ -59,6 +60,7 @@ class ImportedNumber:
     node: str = ""
     workload: str = ""
     copies: int | None = None
+    threads: int | None = None
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from layoutrand.interop.import_spec import EVERY, Wanted, layout_of, parse_impor
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.interop.imported_numbers import Numbers, numbers_of
 from layoutrand.interop.imported_samples import UNNAMED, samples
-from layoutrand.interop.interop_warnings import FileRemark, SameNumbers
+from layoutrand.interop.interop_warnings import FileRemark, OtherThreads, SameNumbers
 from layoutrand.model import Execution, Experiment
 from layoutrand.platform import foreign
 from layoutrand.platform.disk import readable
@@ -94,6 +94,7 @@ def import_selection(question: ImportQuestion) -> Selection:
         warnings=(
             *(FileRemark(file.shown, remark) for file in files for remark in file.remarks),
             *_copies(files),
+            *_threads(kind for own in kept for kind in own.kinds),
             *warnings,
         ),
         sources=tuple(_source(file) for file in files),
@@ -197,6 +198,20 @@ def _copies(files: Sequence[_File]) -> list[SameNumbers]:
         if len(nameless) and (other := contents.setdefault(measured, file)) is not file:
             return [SameNumbers(other.shown, file.shown)]
     return []
+
+
+def _threads(kinds: Iterable[ImportedNumber]) -> list[OtherThreads]:
+    """A warning for each way in which numbers of threads differ; what the files do not say differs from nothing."""
+    found: dict[str, dict[str, set[int]]] = {}
+    for kind in kinds:
+        if kind.threads is not None:
+            found.setdefault(kind.benchmark, {}).setdefault(kind.system, set()).add(kind.threads)
+    alike: dict[tuple[tuple[str, tuple[int, ...]], ...], list[str]] = {}
+    for benchmark, systems in found.items():
+        if len(set[int]().union(*systems.values())) > 1:
+            told = tuple((system, tuple(sorted(numbers))) for system, numbers in systems.items())
+            alike.setdefault(told, []).append(benchmark)
+    return [OtherThreads(tuple(benchmarks), told) for told, benchmarks in alike.items()]
 
 
 def _check_fingerprints(rows: Iterable[ImportedNumber]) -> None:

@@ -93,6 +93,21 @@ class SameNumbers(AnyWarning):
 
 
 @dataclass(frozen=True)
+class OtherThreads(AnyWarning):
+    """Benchmarks whose program ran with other numbers of threads; ``threads``: (system, its numbers of threads)."""
+
+    benchmarks: tuple[str, ...]
+    threads: tuple[tuple[str, tuple[int, ...]], ...]
+
+    def __str__(self) -> str:
+        told = [f"{system} with {' and '.join(map(str, numbers))}" for system, numbers in self.threads]
+        return (
+            f"{', '.join(self.benchmarks)}: other numbers of threads, {', '.join(told)}; what differs is what the threads "
+            "do, too"
+        )
+
+
+@dataclass(frozen=True)
 class OnlyWarmup(AnyWarning):
     """Imported executions of which nothing is left."""
 

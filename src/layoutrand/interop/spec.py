@@ -19,7 +19,7 @@ from typing import Final
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, refuse_impossible
 from layoutrand.interop.interop_warnings import CopiedPeak
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
-from layoutrand.text.spec_rsf import SUCCESS, failure_of, input_size, number_of_copies, rsf_results
+from layoutrand.text.spec_rsf import SUCCESS, failure_of, input_size, number_at_once, rsf_results
 
 METRIC: Final = "reported_time"
 THROUGHPUT: Final = "throughput"
@@ -53,7 +53,8 @@ def parse_rsf(text: str, source: str) -> Imported:
         else:
             what = f"reported_time {result.index} of {result.benchmark} ({result.tune})"
             row = spec_row(result.benchmark, result.reported_s, result.copies, result.index, source, what)
-            rows.append(replace(row, variant=variant, fingerprint=result.exehash, workload=result.size))
+            known = replace(row, fingerprint=result.exehash, workload=result.size, threads=result.threads)
+            rows.append(replace(known, variant=variant))
     return Imported(tuple(rows), tuple(failures), copies_left_out(copied))
 
 
@@ -129,6 +130,7 @@ class _Entry:
     status: str
     size: str
     copies: int | None
+    threads: int | None
     seconds: float | None
 
 
@@ -149,14 +151,16 @@ def _take(record: Mapping[str, str], found: _Found, source: str, line: int) -> N
             continue
         if match is None:
             raise unreadable(source, "no 'iteration #N' in the description; is the line complete?", line=line)
-        copies = seconds = None
+        copies = threads = seconds = None
         if status == SUCCESS:
             what = f"{tune} run time"
             seconds = parse_number(time, source, what, line=line)
             refuse_impossible(seconds, "s", METRIC, source, what, line=line)
             if (number := record.get(f"{tune.capitalize()} # Copies")) is not None:
-                copies = number_of_copies(number, source, f"{tune} # copies", line=line)
-        entries.append(_Entry(int(match[1]) - 1, tune, status, size, copies, seconds))
+                copies = number_at_once(number, source, f"{tune} # copies", line=line)
+            if number := record.get(f"{tune.capitalize()} # Threads"):
+                threads = number_at_once(number, source, f"{tune} # threads", line=line)
+        entries.append(_Entry(int(match[1]) - 1, tune, status, size, copies, threads, seconds))
 
 
 def _assemble(found: _Found, source: str) -> Imported:
@@ -176,7 +180,7 @@ def _assemble(found: _Found, source: str) -> Imported:
                     failures.append(spec_failure(benchmark, run.status, "", run.iteration, variant))
                     continue
                 row = spec_row(benchmark, run.seconds, run.copies, run.iteration, source, f"{tune} run time")
-                rows.append(replace(row, variant=variant, workload=run.size))
+                rows.append(replace(row, variant=variant, workload=run.size, threads=run.threads))
     if not rows and not failures:
         raise unreadable(source, "nothing was run: its table of results holds no time")
     return Imported(tuple(rows), tuple(failures), copies_left_out(copied))

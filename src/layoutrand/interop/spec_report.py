@@ -17,7 +17,7 @@ from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.interop.interop_warnings import RoundedTimes
 from layoutrand.interop.spec import copies_left_out, spec_failure, spec_row
 from layoutrand.text.foreign_fields import excerpt, parse_number, plain, unreadable
-from layoutrand.text.spec_rsf import SUCCESS, input_size, number_of_copies
+from layoutrand.text.spec_rsf import SUCCESS, input_size, number_at_once
 
 _HEADER: Final = re.compile(r"Benchmarks[ \t]+(Copies|Ref\.|Threads)[ \t]+Run Time[ \t]+(?:Rate|Ratio)\b")
 _ANY_HEADER: Final = re.compile(rf"^[ \t]*{_HEADER.pattern}.*\r?\n[ \t]*-{{3,}}[ \t]+-", re.MULTILINE)
@@ -52,7 +52,7 @@ def parse(text: str, source: str) -> Imported:
     top = next((n for n, line in enumerate(lines) if _HEADER.match(line.strip())), None)
     if top is None or top + 1 >= len(lines):
         raise unreadable(source, 'no table with "Benchmarks ... Run Time"; is this a report of SPEC CPU2006 or later?')
-    is_rate = "Copies" in lines[top].split()
+    counted = lines[top].split()[1]
     columns = [match.start() for match in re.finditer(r"-+", lines[top + 1])]
     if len(columns) not in {4, 7}:
         raise unreadable(source, f"a table of {len(columns)} columns; expected 4 or 7", line=top + 2)
@@ -81,7 +81,7 @@ def parse(text: str, source: str) -> Imported:
             if cells.status not in {SUCCESS, _SELECTED}:
                 failures.append(spec_failure(benchmark, cells.status, "", index, variant))
                 continue
-            row = _row(benchmark, cells, index, source, number, is_rate=is_rate)
+            row = _row(benchmark, cells, index, source, number, counted=counted)
             size = "ref" if cells.words[2] != _NONE else input_size(told[1]) if told else _OTHER_INPUT
             rows.append(replace(row, variant=variant, workload=size))
     else:
@@ -113,10 +113,14 @@ def _halves(line: str, peak_begins: int | None, source: str, number: int) -> tup
     return plain(name), halves
 
 
-def _row(benchmark: str, cells: _Cells, index: int, source: str, line: int, *, is_rate: bool) -> ImportedNumber:
+def _row(benchmark: str, cells: _Cells, index: int, source: str, line: int, *, counted: str) -> ImportedNumber:
     if len(cells.words) != 3:
         said: Sequence[str] = cells.words
         raise unreadable(source, f"{' '.join(said) or 'nothing'!r} before the status; expected 3 numbers", line=line)
-    copies = number_of_copies(cells.words[0], source, "the number of copies", line=line) if is_rate else None
+    number = None
+    if counted != "Ref.":
+        number = number_at_once(cells.words[0], source, f"the number of {counted.lower()}", line=line)
     seconds = parse_number(cells.words[1], source, "the run time", line=line)
-    return spec_row(benchmark, seconds, copies, index, source, "the run time", line)
+    copies = number if counted == "Copies" else None
+    row = spec_row(benchmark, seconds, copies, index, source, "the run time", line)
+    return replace(row, threads=number if counted == "Threads" else None)

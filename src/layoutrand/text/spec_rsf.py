@@ -13,7 +13,7 @@ from layoutrand.text.foreign_fields import parse_number, plain, unreadable
 _LINE: Final = re.compile(r"spec\.cpu20\d\d\.results\.(\d{3}_\w+?)\.(base|peak)\.(\d{3})\.(\w+): ?(.*)")
 _ANY_RESULT: Final = re.compile(r"spec\.cpu20\d\d\.results\.")
 _SIZE: Final = re.compile(r"^spec\.cpu20\d\d\.size: ?(\w+)[ \t\r]*$", re.MULTILINE)
-_MOST_COPIES: Final = 10**6
+_MOST: Final = 10**6
 SUCCESS: Final = "S"
 """What SPEC calls success."""
 
@@ -31,7 +31,8 @@ class RsfResult:
 
     ``reported_s`` is None where ``valid``, SPEC's status, is not success; ``errors`` are its words then.  ``is_copy``
     says that it is peak, and a copy of base; ``exehash`` is "" where SPEC records none.  ``size`` is that of the input
-    as `input_size` has it, "" where the file is silent; ``copies`` is how many ran at once, None for a speed metric.
+    as `input_size` has it, "" where the file is silent; ``copies`` is how many ran at once, None for a speed metric;
+    ``threads`` is how many SPEC gave to one copy, None where the file is silent, as before CPU2017.
     """
 
     benchmark: str
@@ -44,6 +45,7 @@ class RsfResult:
     is_copy: bool
     size: str
     copies: int | None
+    threads: int | None
 
 
 def rsf_results(text: str, source: str) -> list[RsfResult]:
@@ -74,11 +76,11 @@ def input_size(told: str) -> str:
     return "ref" if told in {"refrate", "refspeed"} else told
 
 
-def number_of_copies(told: str, source: str, what: str, *, line: int | None = None) -> int:
-    """How many copies of the program ran at once; raises `UnreadableResults`."""
-    number = whole_number(told, _MOST_COPIES) if told.isascii() and told.isdigit() else None
+def number_at_once(told: str, source: str, what: str, *, line: int | None = None) -> int:
+    """How many copies of the program ran at once, or threads of one; raises `UnreadableResults`."""
+    number = whole_number(told, _MOST) if told.isascii() and told.isdigit() else None
     if not number:
-        raise unreadable(source, f"{what} is {told!r}; expected a number from 1 to {_MOST_COPIES:,}", line=line)
+        raise unreadable(source, f"{what} is {told!r}; expected a number from 1 to {_MOST:,}", line=line)
     return number
 
 
@@ -92,10 +94,13 @@ def _result(record: Mapping[str, str], stem: str, tune: str, index: str, size: s
     if record["valid"] == SUCCESS and not copied:
         seconds = parse_number(record["reported_time"], source, f"reported_time {index} of {benchmark} ({tune})")
     errors = "; ".join(record[key] for key in sorted(record) if re.fullmatch(r"errors\d+", key))
-    copies = None
+    copies = threads = None
+    if seconds is not None and record.get("threads"):
+        what = f"the number of threads of result {index} of {benchmark} ({tune})"
+        threads = number_at_once(record["threads"], source, what)
     if seconds is not None and (record.get("runmode") == "rate" or record.get("rate") == "1"):
         told = record.get("copies", record.get("clcopies", ""))
-        copies = number_of_copies(told, source, f"the number of copies of result {index} of {benchmark} ({tune})")
+        copies = number_at_once(told, source, f"the number of copies of result {index} of {benchmark} ({tune})")
     return RsfResult(
         benchmark=benchmark,
         tune=tune,
@@ -107,6 +112,7 @@ def _result(record: Mapping[str, str], stem: str, tune: str, index: str, size: s
         is_copy=copied,
         size=size,
         copies=copies,
+        threads=threads,
     )
 
 
