@@ -169,6 +169,25 @@ def test_a_screen_without_colours_or_characters_says_the_same(screen, monkeypatc
         assert (word in plain, word in text) == (True, True)
 
 
+def test_explain_is_named_only_where_it_can_be_called(tmp_path, monkeypatch, capsys):
+    """For results of others there is no program to look at; the own build is beyond their layouts all the same."""
+    config = make_config(table_of(["parse"]), systems=("O2",))
+    (tmp_path / "layoutrand.toml").write_text(HEAD.partition("[systems.O3]")[0] + table_of(["parse"]))
+    values = spread(random.Random(3), 10.0) | {"stock": [[9.5 + k / 1000] for k in range(30)]}
+    write(config, tmp_path, measured(config, tmp_path, "O2", "parse", values))
+    monkeypatch.chdir(tmp_path)
+    lines = []
+    for words in (["analyse"], ["export", "--format", "json"], ["analyse", "--import", "out.json"]):
+        assert run(words) == 0
+        said = capsys.readouterr().out
+        (tmp_path / "out.json").write_text(said)
+        lines.append(" ".join(said.split()))
+    assert "your own build is better than every layout" in lines[0]
+    assert "when unrelated code changes. Why? layoutrand explain" in lines[0]
+    assert "your own build is better than every layout" in lines[2]
+    assert "layoutrand explain" not in lines[2]
+
+
 def test_why_a_control_has_no_shift_is_told_under_the_tables():
     told = NoShift("stock", "no variation"), ControlElsewhere("identity")
     stock, identity = (SimpleNamespace(warnings=(each,)) for each in told)

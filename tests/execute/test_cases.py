@@ -110,6 +110,7 @@ def test_an_entry_stands_for_all_its_cases_and_a_case_for_itself(project):
     config = config_of()
     executed(project, config)
     assert {each.benchmark for each in selected(project, config, ["bench"]).samples} == {"bench/B/1", "bench/B/2"}
+    assert not selected(project, config, ["bench"]).never_alone
     assert {each.benchmark for each in selected(project, config, ["bench/B/2"]).samples} == {"bench/B/2"}
     with pytest.raises(UsageError, match=r"no benchmark called 'bench/B/3'; there are bench/B/1, bench/B/2"):
         selected(project, config, ["bench/B/3"])
@@ -138,6 +139,7 @@ def test_a_harness_that_counts_is_judged_by_its_estimate_and_has_a_directory_of_
         ("bench/counts::sorting::sorted::short", "simulating-harness", "estimated_cycles"),
         ("bench/counts::counting::primes", "simulating-harness", "estimated_cycles"),
     }
+    assert found.never_alone == {each.benchmark for each in found.samples}
 
 
 def test_warm_up_is_by_the_harness_s_repetitions(project):

@@ -208,6 +208,8 @@ def _command_line(data: bytes, place: Path) -> None:
     first, *words = [os.fsdecode(word) for word in data.split(b" ")]
     if first not in {line.split(" ", 1)[0] for line in LINES} or any("\0" in word for word in words):
         return  # another command, or a word that no process can be given
+    if any(part.endswith(("..", "=")) or part == "/" for word in words for part in Path(word).parts):
+        return  # whoever writes into another directory means it
     _project(place)
     with contextlib.chdir(place), _own_process():
         os.environ["LAYOUTRAND_CACHE"] = str(place / "cache")

@@ -37,6 +37,8 @@ from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import CasesOfHarnesses
 from layoutrand.execute.iterations import all_warmup, read_now
+from layoutrand.harnesses.case_names import entry_of
+from layoutrand.harnesses.command_words import has_words_for_one
 from layoutrand.host.attempts import that_count
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.instruments.known import simulated
@@ -89,7 +91,8 @@ class Selection:
     those of a cluster that it was executed on; empty where it was executed here.  ``programs`` says what tells the
     systems' programs apart beside their files, ``made`` of which commit or files each system was built, in words.
     ``names`` are the labels of systems and benchmarks (`analysis/display_names.py`), ``coinciding`` what of reconciled
-    layouts lies at the same addresses, ``host_facts`` what was recorded of the machine last.
+    layouts lies at the same addresses, ``host_facts`` what was recorded of the machine last.  ``never_alone`` are
+    benchmarks that are cases of a harness which cannot execute one of them, so that there is no profile of it.
     """
 
     experiment: Experiment
@@ -105,6 +108,7 @@ class Selection:
     names: DisplayNames = field(default_factory=DisplayNames)
     coinciding: tuple[CoincidingSystems, ...] = ()
     host_facts: Mapping[str, Any] = field(default_factory=dict)
+    never_alone: frozenset[str] = frozenset()
 
     @property
     def at_random(self) -> bool:
@@ -191,12 +195,22 @@ def select(question: Question, store: ResultsStore) -> Selection:
         names=DisplayNames.of(config),
         coinciding=_coinciding(contexts, captures.values()),
         host_facts=contexts[-1].host_facts if contexts else {},
+        never_alone=frozenset(_never_alone(names, question.config)),
     )
 
 
 def _coinciding(contexts: Sequence[Context], captures: Iterable[str]) -> tuple[CoincidingSystems, ...]:
     """What of reconciled layouts of these captures lies at the same addresses."""
     return tuple(recorded_coincidence(each.tools[name] for name in captures for each in contexts if name in each.tools))
+
+
+def _never_alone(names: Iterable[str], config: Config) -> Iterable[str]:
+    """Of these benchmarks the cases that their harness has no words for."""
+    entries = {benchmark.name: benchmark for benchmark in config.benchmarks}
+    for name in names:
+        entry = entry_of(name, entries)
+        if entry is not None and entry != name and not has_words_for_one(entries[entry], name[len(entry) + 1 :]):
+            yield name
 
 
 def _executed_again(everything: Sequence[Execution], systems: Sequence[str]) -> Iterable[ExecutedAgain]:

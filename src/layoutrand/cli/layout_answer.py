@@ -32,6 +32,7 @@ from layoutrand.text.quantities import MINUS, at_most, quantity, signed
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import Analysis, AnalysisReport
     from layoutrand.analysis.reasons import Step
+    from layoutrand.analysis.selection import Selection
 
 MOST_ROWS: Final = 8
 """Benchmarks and systems that are told one by one; the others are counted."""
@@ -82,7 +83,7 @@ def layout_answer(
     if others := [row for row in rows if row not in told]:
         lines.append([(f"    and {len(others)} more: {_folded(others)}", "dim")])
     lines.append([])
-    notes = _own_builds(rows, width)
+    notes = _own_builds(rows, report.selection, width)
     notes += warning_lines([(row.name, row.concluded.reasons) for row in rows], width)
     notes += failure_lines(report.selection, width)
     notes += remark_lines(report.selection, [(each.benchmark, each.instrument) for each in shown], width)
@@ -229,9 +230,10 @@ def _course(key: tuple[str, str, str], report: AnalysisReport, width: int) -> li
     ]
 
 
-def _own_builds(rows: Sequence[_Row], width: int) -> list[Line]:
+def _own_builds(rows: Sequence[_Row], selection: Selection, width: int) -> list[Line]:
     """Builds that lie beyond all layouts: what is expected of the next change."""
     found: dict[str, list[str]] = {}
+    explained: set[str] = set()
     for row in rows:
         analysis = row.analysis
         if analysis.stock is None or analysis.one_layout or row.concluded.verdict != "layout matters":
@@ -241,13 +243,16 @@ def _own_builds(rows: Sequence[_Row], width: int) -> list[Line]:
             continue
         good = (analysis.stock.mean < min(means)) == (analysis.better == "less")
         move = signed(100 * (analysis.mean.centre / analysis.stock.mean - 1), 1)
-        found.setdefault("better" if good else "worse", []).append(f"{move} % ({row.name})")
+        how = "better" if good else "worse"
+        found.setdefault(how, []).append(f"{move} % ({row.name})")
+        if not selection.sources and analysis.benchmark not in selection.never_alone:
+            explained.add(how)
     lines: list[Line] = []
     for how, moves in found.items():
         more = f" and {len(moves) - 2} more" if len(moves) > 2 else ""
         text = (
             f"your own build is {how} than every layout: expect about {', '.join(moves[:2])}{more} when unrelated code "
-            "changes. Why? layoutrand explain"
+            f"changes.{' Why? layoutrand explain' if how in explained else ''}"
         )
         lines += wrapped("★", "cyan", text, width, most=3)
     return lines

@@ -32,7 +32,6 @@ _LOAD, _INTERP = 1, 3
 _EXECUTED, _WRITTEN = 1, 2
 _ET_DYN: Final = 3
 _MOST_SEGMENTS: Final = 1 << 10
-_LARGEST: Final = (1 << 63) - 1
 _LINE: Final = re.compile(rb"([0-9a-f]{1,16})-([0-9a-f]{1,16}) \S+ \S+ \S+ \S+ *(.*)")
 _HUGE: Final = re.compile(rb"AnonHugePages: *([0-9]{1,15}) kB")
 _STEPS: Final = {
@@ -78,11 +77,12 @@ def read_segments(path: Path, page: int = os.sysconf("SC_PAGESIZE")) -> Segments
         if len(header) < _HEADER.size or not header.startswith(_ELF64):
             return None
         _, kind, at, size, count = _HEADER.unpack(header)
-        if size != _SEGMENT.size or count > _MOST_SEGMENTS or at > _LARGEST:
+        ends = os.fstat(file.fileno()).st_size
+        if size != _SEGMENT.size or count > _MOST_SEGMENTS or at + size * count > ends:
             return None
         file.seek(at)
         table = file.read(size * count)
-    if len(table) < size * count:
+    if len(table) < size * count:  # somebody cut it off meanwhile
         return None
     rows = list(_SEGMENT.iter_unpack(table))
     loads = [row for row in rows if row[0] == _LOAD and row[6]]

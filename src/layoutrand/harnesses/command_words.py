@@ -38,6 +38,15 @@ def with_one_case(benchmark: Benchmark, case: str) -> Benchmark:
     return benchmark.model_copy(update={"command": [*own, *(literally(word) for word in harness.words_for(case))]})
 
 
+def has_words_for_one(benchmark: Benchmark, case: str) -> bool:
+    """Whether `with_one_case` has words for that case."""
+    try:
+        with_one_case(benchmark, case)
+    except UnsupportedByHarness:
+        return False
+    return True
+
+
 def _expanded(benchmark: Benchmark) -> Benchmark:
     reading = benchmark.metric.suite
     if not isinstance(reading, HarnessReading):
