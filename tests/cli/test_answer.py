@@ -84,6 +84,7 @@ SITUATIONS = {
     "many": lambda root: recorded(root, {f"benchmark-{k:02}": 1 + 0.02 * (k % 4 == 0) for k in range(20)}, sd=0.003),
     "failures": lambda root: recorded(root, {"parse": 0.97, "a-benchmark-with-a-name-that-is-long": 1.0}, failed=7),
     "machine": alternating,
+    "one layout": lambda root: recorded(root, {"parse": 1.05}, n=1),
 }
 COMMANDS = {"compare": ["compare", "O2", "O3"], "analyse": ["analyse"]}
 

@@ -125,6 +125,20 @@ def test_which_systems_are_compared_is_asked_where_it_is_not_clear(layoutrand, t
     assert message in done.stderr
 
 
+def test_a_system_of_which_all_failed_is_known_by_its_name(layoutrand, tmp_path):
+    """As where SPEC's peak crashed in every benchmark."""
+    half = '508.namd_r,4,{},1,1,S,4,12.0,,,RE,"refrate(ref) iteration #{}"\n'
+    header = 'Benchmark,"Base # Copies","Base Run Time","Base Rate","Base Selected","Base Status",'
+    header += '"Peak # Copies","Peak Run Time","Peak Rate","Peak Selected","Peak Status",Description\n'
+    text = f'valid,1\n\n"Full Results Table"\n\n{header}{half.format(10.0, 1)}{half.format(10.1, 2)}\n'
+    (tmp_path / "x.csv").write_text(text)
+    for names in (["x", "x-peak"], []):
+        done = layoutrand("compare", *names, "--import", "x.csv")
+        assert done.returncode == 1, done.stdout
+        assert "x has 508.namd_r; x-peak has none." in done.stderr
+        assert "2 executions failed, the first: SPEC status RE" in done.stderr
+
+
 def test_values_that_nothing_can_be_computed_with_are_told_and_nothing_else(layoutrand, tmp_path):
     (tmp_path / "t.csv").write_text("seed,value\n1,1.5\n2,1e-320\n")
     done = layoutrand("analyse", "--import", "t.csv", "--json")

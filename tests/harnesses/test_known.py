@@ -10,7 +10,7 @@ from harnesses.samplekit import left
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import FeatureUnsupported, NoMeasurement
 from layoutrand.harnesses.harness import LeftByHarness, UnsupportedByHarness, exactly
-from layoutrand.harnesses.known import harness_named, harnesses
+from layoutrand.harnesses.known import harness_in, harness_named, harnesses
 
 WITHOUT = {
     ("gungraun", "repetitions"),
@@ -98,3 +98,34 @@ def test_its_words_ask_for_the_cases_or_it_says_that_it_cannot(harness):
 def test_a_harness_that_executes_nothing_here_says_what_to_do():
     with pytest.raises(FeatureUnsupported, match=r"^iai starts each .*metric = \{ cachegrind = true \}"):
         harness_named("iai")
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        (b"\x7fELF\0benchmark_out_format\0", "google-benchmark"),
+        (b"\x7fELF\0libbenchmark.so.1\0", "google-benchmark"),
+        (b"\x7fELF\0_ZN5Catch9Benchmark9Benchmark3runINSt6chrono3_V212steady_clockEEEvv\0", "catch2"),
+        (b"\x7fELF\0_ZN5Catch7Session3runEv\0--benchmark-samples\0", ""),  # tests alone
+        (b"\x7fELF\0benchmark\0", ""),
+    ],
+)
+def test_a_program_tells_the_harness_that_is_linked_into_it(program, name):
+    assert harness_in(program) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "chosen"),
+    [
+        ("google-benchmark", ["{artefact}", "--benchmark_filter=A|B", "x"], (["{artefact}", "x"], "A|B")),
+        ("google-benchmark", ["{artefact}", "--benchmark_filter=all"], (["{artefact}"], "")),
+        ("google-benchmark", ["{artefact}", "--benchmark_min_time=1"], (["{artefact}", "--benchmark_min_time=1"], "")),
+        ("google-benchmark", ["{artefact}", "--benchmark_list_tests"], None),
+        ("google-benchmark", ["{artefact}", "--benchmark_format=csv"], None),
+        ("catch2", ["{artefact}", "a case"], (["{artefact}", "a case"], "")),
+        ("catch2", ["{artefact}", "--list-tests"], None),
+        ("catch2", ["{artefact}", "-r", "compact"], None),
+    ],
+)
+def test_a_command_for_people_becomes_one_that_is_read_or_stays(name, words, chosen):
+    assert harness_named(name).chosen_by(words) == chosen

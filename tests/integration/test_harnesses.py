@@ -163,6 +163,26 @@ def test_google_benchmark_and_catch2_are_executed_under_layouts(tmp_path):
     assert "0 executions now, 8 were there already" in layoutrand(tmp_path, "run", "--seeds", "1..2", "--share-machine")
 
 
+@pytest.mark.parametrize(
+    ("text", "libraries", "words", "case"),
+    [
+        (GOOGLE.replace("BENCHMARK(Broken);", ""), "-lbenchmark -lpthread", ["--benchmark_min_time=0.001"], "Sum/16"),
+        (CATCH, "", ["--benchmark-warmup-time", "1", "--benchmark-samples", "4"], "Fibonacci/small/fib 10"),
+    ],
+    ids=["google-benchmark", "catch2"],
+)
+def test_the_harness_that_a_program_is_linked_with_is_noticed(tmp_path, text, libraries, words, case):
+    need("/usr/include/benchmark/benchmark.h", "libbenchmark-dev")
+    need("/usr/include/catch2/catch.hpp", "catch2")
+    require("g++", "g++")
+    (tmp_path / "b.cc").write_text(text)
+    (tmp_path / "Makefile").write_text(f"b: b.cc\n\t$(CXX) $(CXXFLAGS) -o b b.cc {libraries}\n")
+    said = layoutrand(tmp_path, "init", "--", "make", "--", "./b", *words)
+    assert "each of its cases is a benchmark" in said
+    said = layoutrand(tmp_path, "try", "--seeds", "2", "--", "make", "--", "./b", *words)
+    assert case in said
+
+
 def explained(directory, case):
     """The hot functions of one case."""
     words = ("explain", "--benchmark", case, "--profiler", "callgrind", "--json")

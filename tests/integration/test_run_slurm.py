@@ -198,7 +198,7 @@ def test_a_node_with_another_processor_is_given_nothing_more(
         "import os\n"
         "if os.environ.get('SLURMD_NODENAME') == 'n2':\n"
         "    import layoutrand.host.facts as host\n"
-        "    host._cpu_model = lambda root: 'Another'\n"
+        "    host.model = lambda root: 'Another'\n"
     )
     agreements = tmp_path / "shared" / "processors"
     os.environ["PYTHONPATH"] = f"{site}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"

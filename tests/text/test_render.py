@@ -62,6 +62,22 @@ def test_the_starting_configuration_is_toml_whatever_was_found(name, artefacts, 
     assert (table["build"]["exclude"], table["benchmarks"][0]["command"]) == ([what], [what])
 
 
+@pytest.mark.parametrize(
+    ("harness", "offered"),
+    [
+        ("google-benchmark", '; cases = "a filter", repetitions = 10'),
+        ("libtest", '; cases = "a filter"'),
+        ("iai-callgrind", ""),
+    ],
+)
+def test_a_harness_is_offered_what_it_can_be_asked_for(harness, offered):
+    learned = Learned("gcc", Way(("make",)), ("a program",), ChosenProgram(("p",), "p", 0, ("p",)), [])
+    benchmark = FirstBenchmark("b", ("x",), harness=harness)
+    lines = NewProject("n", "a program", learned, {"O2": System()}, benchmark).rendered().splitlines()
+    (line,) = [line for line in lines if line.startswith("harness = ")]
+    assert line.endswith(f"# each of its cases is a benchmark{offered}")
+
+
 def test_an_unknown_template_is_an_error():
     """A template that does not ship cannot be rendered."""
     with pytest.raises((jinja2.TemplateNotFound, FileNotFoundError)):

@@ -57,8 +57,8 @@ def in_a_word(concluded: Conclusion, pair: BenchmarkRatio | None) -> str:
     if concluded.verdict == "cannot tell":
         if "machine" in causes or "drift" in causes:
             return "machine too noisy"
-        first = next((each.cause for each in concluded.reasons if each.effect == "undecides"), "")
-        if first and first != "interval too wide":
+        undecides = [each.cause for each in concluded.reasons if each.effect == "undecides"]
+        if first := next((cause for cause in undecides if cause != "interval too wide"), ""):
             return first
         needed = None if pair is None or pair.forecast is None else pair.forecast.n_binaries
         return f"{needed:,} layouts may tell" if needed and needed <= WITHIN_REACH else "too noisy"

@@ -16,6 +16,7 @@ from typing import Final, Literal
 
 from layoutrand.build.build_setup import BuildProgress, BuildSetup
 from layoutrand.build.earlier_builds import remember_build
+from layoutrand.build.linked_cases import harness_of
 from layoutrand.build.program_choice import Chooser, ChosenProgram
 from layoutrand.build.two_builds import find_order
 from layoutrand.cache.keys import learned_name
@@ -58,7 +59,7 @@ _FIRST: Final = ("gcc", "clang")
 _RUST: Final = "rust"
 """The toolchain for builds by Cargo."""
 
-_VERSION: Final = 1  # of what is remembered; another version's is as good as none
+_VERSION: Final = 2  # of what is remembered; another version's is as good as none
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ class Learned:
     """What a first build taught: toolchain, commands, what is not copied, what was chosen, what can be randomised.
 
     ``mode`` is "rebuild" where the build works on the program after its link; ``launcher`` are the words of
-    ``run.launcher`` that have the program executed here, () where this machine does it itself.
+    ``run.launcher`` that have the program executed here, () where this machine does it itself; ``harness`` is the one
+    that the program's cases are linked with, "" where none is seen.
     """
 
     toolchain: str
@@ -85,6 +87,7 @@ class Learned:
     factors: Sequence[Factor]
     mode: Literal["relink", "rebuild"] = "relink"
     launcher: tuple[str, ...] = ()
+    harness: str = ""
 
 
 @dataclass(frozen=True)
@@ -258,6 +261,7 @@ class FirstBuild:
                 chosen,
                 factors_for(toolchain, self.project),
                 launcher=self._launcher(toolchain),
+                harness=harness_of(made.tree / chosen.artefacts[0]) if chosen.is_program else "",
             )
             setup = self._setup(toolchain, way, chosen.artefacts)
             recipe = replace(order.recipe, build=setup.config.build)
@@ -292,6 +296,7 @@ class FirstBuild:
             found["factors"],
             found["mode"],
             self._launcher(found["toolchain"]),
+            found["harness"],
         )
 
     def _launcher(self, toolchain: str) -> tuple[str, ...]:
@@ -312,6 +317,7 @@ class FirstBuild:
                 "is_program": chosen.is_program,
                 "factors": list(learned.factors),
                 "mode": learned.mode,
+                "harness": learned.harness,
             },
         )
 

@@ -16,6 +16,7 @@ from layoutrand.capture.cargo_project import bench_harness, cargo_project
 from layoutrand.capture.recognise import safe_name
 from layoutrand.config.command import SYSTEM_PATH, placeholders_in
 from layoutrand.config.config import System, parse
+from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import ToolNotFound, UsageError
 from layoutrand.harnesses.harness import Harness
 from layoutrand.harnesses.known import harness_named
@@ -28,6 +29,8 @@ _GO_TEST: Final = re.compile(r"(?:^|[\s/;&])go\s+test\s(?:.*\s)?-c(?:\s|$)")
 
 _IN_PROJECT: Final = ("env", "-C", "{project}")
 """What starts a program there; executions begin in directories of their own."""
+
+_ASKED: Final[tuple[dict[str, Any], ...]] = ({"cases": "x"}, {"repetitions": 10})
 
 SCHEMA_PLACE = ".layoutrand/schema.json"
 """Where a project has the JSON Schema of its layoutrand.toml, for editors."""
@@ -48,6 +51,14 @@ class FirstBenchmark:
     harness: str = ""
     cases: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def keys_to_add(self) -> str:
+        """Examples of what its harness can be asked for beside."""
+        known = harness_named(self.harness)
+        cases, repetitions = (HarnessReading(harness=known.name, **asked) for asked in _ASKED)
+        could = {'cases = "a filter"': cases, "repetitions = 10": repetitions}
+        return ", ".join(key for key, asked in could.items() if known.takes(asked))
 
 
 @dataclass(frozen=True)
@@ -136,6 +147,15 @@ def in_its_harness(benchmark: FirstBenchmark, artefact: str, project: Path, runn
     if known.in_project:
         words = (*_IN_PROJECT, *words)
     return replace(benchmark, command=words, harness=harness, env=_with_what_it_starts(known))
+
+
+def of_linked_cases(benchmark: FirstBenchmark, harness: str) -> FirstBenchmark:
+    """The benchmark by the harness that its program is linked with ("" for none), unless its command wants no times."""
+    chosen = harness_named(harness).chosen_by(benchmark.command) if harness and not benchmark.harness else None
+    if chosen is None:
+        return benchmark
+    words, cases = chosen
+    return replace(benchmark, command=tuple(words), harness=harness, cases=cases)
 
 
 def _with_what_it_starts(harness: Harness) -> dict[str, str]:

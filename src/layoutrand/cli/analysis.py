@@ -157,7 +157,9 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     if imports:
         wanted = list(dict.fromkeys(names)) if len(names) > 1 else []
         selection = twice = foreign.select(wanted, benchmark or [], host, directory)
-        names = _compared(names, list(dict.fromkeys(sample.system for sample in selection.samples)))
+        known = dict.fromkeys(sample.system for sample in selection.samples)
+        failed = dict.fromkeys(failure.system for failure in selection.failures)
+        names = _compared(names, list({**known, **failed} if names or len(known) < 2 else known))
     else:
         foreign.check_unused()
         config = options.load_config(directory)

@@ -9,6 +9,7 @@ import typer
 
 from layoutrand import __version__
 from layoutrand.cli import learning, options
+from layoutrand.text.toml_words import toml_string
 
 if TYPE_CHECKING:
     from layoutrand.build.new_project import NewProject
@@ -73,6 +74,7 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
         benchmark_of,
         in_its_harness,
         of_go_test,
+        of_linked_cases,
         systems_to_compare,
     )
     from layoutrand.capture.recognise import safe_name
@@ -95,7 +97,7 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
         benchmark = benchmark_of(words, learned.chosen.place, Path.cwd(), question.directory, stdin)
         if found.is_rust:
             benchmark = in_its_harness(benchmark, artefact, question.directory, SubprocessRunner())
-        benchmark = of_go_test(benchmark, learned.way.commands)
+        benchmark = of_linked_cases(of_go_test(benchmark, learned.way.commands), learned.harness)
     return NewProject(safe_name(question.directory), found.what, learned, systems, benchmark)
 
 
@@ -112,6 +114,8 @@ def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, ter
         return
     if not question.words.program:
         terminal.line(f"  to be executed: {what.split(', ', maxsplit=1)[0]} without arguments; add them in the file")
+    if project.benchmark.harness:
+        terminal.line(f"  each of its cases is a benchmark (harness = {toml_string(project.benchmark.harness)})")
     if len(project.systems) > 1:
         terminal.line(f"Next: layoutrand run{where} · layoutrand compare{where}")
     else:

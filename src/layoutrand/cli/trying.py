@@ -195,7 +195,13 @@ class _Try:
 
     def _project(self, stdin: str | None) -> NewProject:
         """What a first build shows; says what is laid out and executed."""
-        from layoutrand.build.new_project import NewProject, benchmark_of, in_its_harness, of_go_test
+        from layoutrand.build.new_project import (
+            NewProject,
+            benchmark_of,
+            in_its_harness,
+            of_go_test,
+            of_linked_cases,
+        )
         from layoutrand.capture.recognise import safe_name
         from layoutrand.config.config import System
         from layoutrand.platform.process import SubprocessRunner
@@ -207,7 +213,7 @@ class _Try:
         benchmark = benchmark_of(words, place, Path.cwd(), question.directory, stdin)
         if found.is_rust:
             benchmark = in_its_harness(benchmark, learned.chosen.artefacts[0], question.directory, SubprocessRunner())
-        benchmark = of_go_test(benchmark, learned.way.commands)
+        benchmark = of_linked_cases(of_go_test(benchmark, learned.way.commands), learned.harness)
         question.terminal.say(
             f"{', '.join(learned.chosen.artefacts)}: linked by {os.path.basename(learned.chosen.linker)}, toolchain "
             f"{learned.toolchain}"
@@ -220,13 +226,14 @@ class _Try:
     def _configured(self, project: NewProject) -> Config:
         """The configuration, left where `--write` finds it."""
         from layoutrand.config.config import parse
+        from layoutrand.harnesses.command_words import with_harness_words
         from layoutrand.platform.disk import cache_errors, write_atomically
 
         text = project.text()
         path = self.question.directory / LAST
         with cache_errors("write", path):
             write_atomically(path, text.encode())
-        return parse(text, path=str(path))
+        return with_harness_words(parse(text, path=str(path)), str(path))
 
     def _execute(self, config: Config, seeds: Sequence[int]) -> bool:
         """Build and execute these; whether all went well."""

@@ -78,6 +78,16 @@ class Harness(ABC):
     in_project: ClassVar[bool] = False
     """Whether it looks for the project where it is started."""
 
+    traces: ClassVar[tuple[bytes, ...]] = ()
+    """What is found in a program that has such cases linked into it: a name of a symbol, an option, a library."""
+
+    def chosen_by(self, words: Sequence[str]) -> tuple[list[str], str] | None:
+        """A command for people as one for `words`: what is left of it, and the cases that it chooses, "" for all.
+
+        None for one that asks the harness for something else, such as a list.
+        """
+        return list(words), ""
+
     def refusal(self, command: Sequence[str]) -> str:  # noqa: ARG002 - for those whose options could be there already
         """What is wrong with a command whose words would not go with `words`; "" for what goes."""
         return ""
@@ -88,6 +98,14 @@ class Harness(ABC):
 
         Raises `UnsupportedByHarness` for what it has no option for.
         """
+
+    def takes(self, reading: HarnessReading) -> bool:
+        """Whether it has words for what is asked."""
+        try:
+            self.words(reading)
+        except UnsupportedByHarness:
+            return False
+        return True
 
     def words_for(self, case: str) -> list[str]:
         """What is put behind the command in place of `words` to execute one case, by its name, for a profile of it.

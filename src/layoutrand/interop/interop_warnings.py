@@ -102,8 +102,8 @@ class OtherThreads(AnyWarning):
     def __str__(self) -> str:
         told = [f"{system} with {' and '.join(map(str, numbers))}" for system, numbers in self.threads]
         return (
-            f"{', '.join(self.benchmarks)}: other numbers of threads, {', '.join(told)}; what differs is what the threads "
-            "do, too"
+            f"{', '.join(self.benchmarks)}: other numbers of threads, {', '.join(told)}; what differs is what the "
+            "threads do, too"
         )
 
 

@@ -26,6 +26,7 @@ from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.errors import CodeChanged, LayoutNotApplied
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.link.code import DAMAGED, Code, damaged
+from layoutrand.link.leads import array_in
 from layoutrand.link.program_places import TABLES, TEXT, Correspondence, Numbers, Program
 from layoutrand.model import IDENTITY, Layout, Verification
 from layoutrand.objects import elf
@@ -140,7 +141,7 @@ class ProgramCode(Code):
         file.seek(0)
         try:
             with np.load(file, allow_pickle=False) as arrays:
-                image, fields = (np.asarray(arrays[name]) for name in ("image", "fields"))
+                image, fields = (array_in(arrays, name) for name in ("image", "fields"))
             if image.dtype != np.uint8 or fields.dtype != np.int64 or fields.shape[1:] != (2,):
                 raise ValueError("other arrays than were written")
             return ProgramCode(**plain.arrays(), image=image, fields=fields)

@@ -18,7 +18,7 @@ from layoutrand.layout.order import LINK_ORDER, may_differ
 from layoutrand.link import code_blocks as blocks
 from layoutrand.link import lto
 from layoutrand.link.code_blocks import Blocks
-from layoutrand.link.leads import Leads
+from layoutrand.link.leads import Leads, array_in
 from layoutrand.linkers import link_order
 
 DAMAGED: Final = (
@@ -39,6 +39,12 @@ DAMAGED: Final = (
 _WHOLE: Final = 0xFF
 _PARTS: Final = ("part", "part_fixed")
 _NONE: Final = np.empty(0, np.int64)
+_KINDS: Final[dict[str, type]] = {
+    **dict.fromkeys(("size", "stored"), np.int64),
+    **dict.fromkeys(("content", "fixed"), np.uint8),
+    **dict.fromkeys(("functions", "variables"), np.int64),
+}
+"""What the arrays of a file hold."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +101,11 @@ class Code:
         """From an .npz file; raises `CacheError` for one that is damaged."""
         try:
             with np.load(file, allow_pickle=False) as arrays:
-                values = {each.name: arrays[each.name] for each in fields(Code) if each.name != "leads"}
+                values = {name: array_in(arrays, name) for name in _KINDS}
                 leads = Leads.of_arrays(arrays)
-                part, bits = (arrays[name] for name in _PARTS) if _PARTS[0] in arrays else (_NONE, _NONE)
+                part, bits = (array_in(arrays, name) for name in _PARTS) if _PARTS[0] in arrays else (_NONE, _NONE)
+            if any(values[name].dtype != kind for name, kind in _KINDS.items()):
+                raise ValueError("other arrays than were written")
             values["fixed"] = np.negative(np.unpackbits(values["fixed"], count=len(values["content"])))  # 1 -> 255
             if part.dtype != np.int64 or part.shape != bits.shape or (bits.dtype != np.uint8 and len(bits)):
                 raise ValueError("other arrays than were written")

@@ -39,6 +39,14 @@ _LONGEST: Final = 32
 """Bytes of what linkers put where a branch does not reach."""
 
 
+def array_in(arrays: Any, name: str) -> NDArray[Any]:
+    """One array of an .npz file; raises `ValueError` for what is none, which numpy gives as the bytes that it found."""
+    found = arrays[name]
+    if not isinstance(found, np.ndarray):
+        raise ValueError(f"{name} is no array")  # noqa: TRY004 - of the file, not of the caller
+    return found
+
+
 @dataclass(frozen=True)
 class Leads:
     """References of placed sections by ascending kind, and where each leads; all shape (n,) but the last two.
@@ -77,7 +85,7 @@ class Leads:
         """
         if "lead_section" not in arrays:
             return None
-        found = Leads(**{field.name: arrays[f"lead_{field.name}"] for field in fields(Leads)})
+        found = Leads(**{field.name: array_in(arrays, f"lead_{field.name}") for field in fields(Leads)})
         columns = [getattr(found, field.name) for field in fields(Leads)]
         kinds = ["<i4", "<i4", "<i4", "<i2", "<i4", "<i4", "<i8", "|u1", "|u1"]
         if [column.dtype.str for column in columns] != kinds or len({column.shape for column in columns[:7]}) != 1:

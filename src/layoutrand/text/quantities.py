@@ -164,10 +164,15 @@ def quantity(value: float, unit: str) -> str:
 def estimate(centre: float, low: float, high: float, unit: str) -> tuple[str, str]:
     """A value and the interval around it, ``14.5 ms`` and ``[13.5, 15.6] ms``: no finer than the interval bears out.
 
-    All three in one unit and to one decimal place, tens or hundreds where that is what is known.
+    All three in one unit and to one decimal place, tens or hundreds where that is what is known.  No time is negative:
+    an interval that reaches below 0 says nothing of how short it may be.
     """
-    if math.isinf(low) and math.isinf(high):
+    is_below_zero = unit in SECONDS and has_no_lower_bound(centre, low)
+    if (math.isinf(low) or is_below_zero) and math.isinf(high):
         return quantity(centre, unit), NO_BOUNDS
+    if is_below_zero:
+        (middle, most), name = _to_one_place((centre, high), high - centre, unit)
+        return f"{middle} {name}", f"up to {most} {name}, {NO_LOWER_BOUND}"
     said, name = _to_one_place((centre, low, high), (high - low) / 2, unit)
     return f"{said[0]} {name}".rstrip(), f"[{said[1]}, {said[2]}] {name}".rstrip()
 

@@ -38,6 +38,11 @@ def harness_named(name: str) -> Harness:
     raise FeatureUnsupported(f"no harness is called {name!r}; there are {', '.join(names)}{suggest(name, names)}")
 
 
+def harness_in(program: bytes) -> str:
+    """The name of the harness that a program's cases are linked with, by its file's bytes; "" where none is seen."""
+    return next((each.name for each in harnesses() if any(trace in program for trace in each.traces)), "")
+
+
 @cache
 def _found(places: tuple[str, ...]) -> tuple[Harness, ...]:
     """By the directories that were looked into."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.etree.ElementTree import Element
 
@@ -14,6 +14,8 @@ from layoutrand.harnesses.written_forms import xml_root
 _FILE: Final = "layoutrand-cases.xml"
 _CONTAINERS: Final = frozenset({"TestCase", "Section"})
 _DEEPEST: Final = 100
+_TAKEN: Final = ("-r", "--reporter", "-o", "--out", "-l", "--list", "-h", "--help", "-?", "--skip-benchmarks")
+"""How options of a command begin that wants no times, or wants them in its own way."""
 _OF_SPECIFICATIONS: Final = frozenset('\\",[]*~')
 
 
@@ -21,6 +23,11 @@ class _Catch2(Harness):
     name = "catch2"
     described = "Catch2, C++: the mean of each `BENCHMARK`, by the XML reporter"
     files = (_FILE,)
+    traces = (b"_ZN5Catch9Benchmark9Benchmark3runI",)
+
+    def chosen_by(self, words: Sequence[str]) -> tuple[list[str], str] | None:
+        """See `Harness`; words that choose test cases may stand before its options."""
+        return None if any(word.startswith(_TAKEN) for word in words) else (list(words), "")
 
     def words(self, reading: HarnessReading) -> list[str]:
         """See `Harness`; ``cases`` is a test specification, and ``repetitions`` are samples of one mean."""

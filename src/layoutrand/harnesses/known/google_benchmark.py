@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from layoutrand.config.readings import HarnessReading
@@ -47,6 +47,11 @@ _NO_COUNTERS: Final = frozenset(
 )
 """Keys that every benchmark has; what is not among them is a counter of the case."""
 
+_TAKEN: Final = frozenset(
+    {"benchmark_out", "benchmark_out_format", "benchmark_format", "benchmark_list_tests", "benchmark_dry_run", "help"}
+)
+"""Options of a command that wants no times, or wants them in its own way."""
+
 _RATES: Final[Mapping[str, str]] = {"bytes_per_second": "B/s", "items_per_second": "items/s"}
 
 
@@ -54,6 +59,20 @@ class _GoogleBenchmark(Harness):
     name = "google-benchmark"
     described = "Google Benchmark, C++: cases by `--benchmark_filter`, JSON by `--benchmark_out`"
     files = (_FILE,)
+    traces = (b"benchmark_out_format", b"libbenchmark.so")
+
+    def chosen_by(self, words: Sequence[str]) -> tuple[list[str], str] | None:
+        """See `Harness`."""
+        left, cases = [], ""
+        for word in words:
+            option, _, value = word.lstrip("-").partition("=")
+            if option in _TAKEN:
+                return None
+            if option == "benchmark_filter":
+                cases = "" if value in {"all", "."} else value
+            else:
+                left.append(word)
+        return left, cases
 
     def words(self, reading: HarnessReading) -> list[str]:
         """See `Harness`; repetitions of different cases take turns, so that a drift is no property of one."""
