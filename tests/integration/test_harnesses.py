@@ -42,6 +42,7 @@ TEST_CASE("Hidden", "[!benchmark]") { BENCHMARK("fib 12") { return fib(12); }; }
 """
 CRITERION = """
 use criterion::{black_box, criterion_group, criterion_main, Criterion};
+#[inline(never)]
 fn total(n: u64) -> u64 { (0..n).fold(0, |a, b| a ^ b.wrapping_mul(31)) }
 fn all(c: &mut Criterion) {
     c.bench_function("total 100", |b| b.iter(|| total(black_box(100))));
