@@ -379,5 +379,5 @@ def _bases(binary: elf.Elf, where: Placed, names: Sequence[str]) -> Numbers:
         index_ = known.get((name, seen[name]))
         seen[name] += 1
         if index_ is not None:
-            begin[number] = int(sections["addr"][index_])
+            begin[number] = sections["addr"][index_].astype(np.int64)  # wraps, as all addresses here
     return np.concatenate([where.address, begin])
