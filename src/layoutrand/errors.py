@@ -137,7 +137,15 @@ class WrongArtefact(CaptureFailed):
 
 
 class NotCompiledHere(CaptureFailed):
-    """The link of a program was seen, but no compilation of it: its functions have no sections of their own."""
+    """The link of a program was seen, but no compilation of it: its functions have no sections of their own.
+
+    ``compilers`` is what its compilers call themselves in what they made, "" where that is not known of all of it.
+    """
+
+    def __init__(self, message: str, *, log: Path | None = None, cause: str = "", compilers: str = "") -> None:
+        """As `BuildError`."""
+        self.compilers = compilers
+        super().__init__(message, log=log, cause=cause)
 
 
 class FlagsUnheard(NotCompiledHere):

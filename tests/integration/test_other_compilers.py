@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import startkit
 from workshop import Workshop, require, whole
 
 C = """
@@ -74,3 +77,17 @@ def test_ada_by_its_three_steps(gnu: Workshop) -> None:
     gnu.write_named({"a.adb": ADA})
     built = gnu.built("gcc -c -O2 a.adb && gnatbind a && gnatlink a -o prog --GCC=gcc", seeds=[1, 2, 3])
     assert set(built.outputs().values()) == {b" 39\n"}
+
+
+@pytest.mark.parametrize("compiler", ["/usr/bin/gcc", "/usr/bin/clang"])
+def test_a_build_past_the_wrappers_is_made_again_only_for_a_compiler_that_it_may_call(
+    tmp_path: Path, compiler: str
+) -> None:
+    """What is compiled says by whom: gcc's work is not built a second time, so that clang's wrappers see it."""
+    require(compiler, Path(compiler).name)
+    (tmp_path / "b.c").write_text("int f(int x) { return x * 3; }\nint main(void) { return f(0); }\n")
+    (tmp_path / "Makefile").write_text(f"b: b.c\n\t{compiler} -O2 -o b b.c\n")
+    done = startkit.layoutrand("init", "--", "make", "--", "./b", cwd=tmp_path)
+    assert done.returncode == 1
+    assert ("it is built again for toolchain clang" in done.stderr) is ("clang" in compiler)
+    assert "absolute path" in done.stderr

@@ -130,6 +130,7 @@ class FirstBuild:
                     if not past_us and not isinstance(error, NotCompiledHere):
                         raise
                     past_us.append(error)
+                    todo = deque(other for other in todo if _could_be(other, error))
                     break  # another way would not be seen either
                 if isinstance(made, Learned):
                     self._remember(name, made, number)
@@ -353,6 +354,12 @@ class _Unseen:
             "links the program",
             log=self.log,
         )
+
+
+def _could_be(toolchain: str, error: BuildError) -> bool:
+    """Whether a build past the wrappers may call a toolchain's compiler, by what is found in what was compiled."""
+    told = error.compilers.lower() if isinstance(error, NotCompiledHere) else ""
+    return not told or toolchain in told
 
 
 def _linked(made: InstrumentedBuild) -> list[LinkedFile]:

@@ -38,6 +38,7 @@ from layoutrand.capture.collect import (
 from layoutrand.capture.foresight import foreseen, foretold, mapped
 from layoutrand.capture.go_link import ingest_go
 from layoutrand.capture.identity import NOT_LOADED_CODE, first_difference, prove_identity, refuse_spread
+from layoutrand.capture.linked_files import compilers_of
 from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, NotCompiledHere, WorkedOnAfterLink
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
@@ -338,7 +339,8 @@ def _edit(
             "A compiler that the build calls by its absolute path: call it by its name, as in CC=gcc. One that keeps "
             "its path, or has no wrapper, such as gdc or gccgo, needs -ffunction-sections added to its flags "
             "(ocamlopt: -function-sections, ghc: -split-sections). Or is the source tree not clean of old objects "
-            "(make clean)?"
+            "(make clean)?",
+            compilers=compilers_of(item.elf for item in found if item.elf.source_name()),  # assemblers give none
         )
     kept = _kept(setup, link, draft, found, chosen)
     warnings = [str(WholeObjects(tuple(lumped)))] if lumped else []

@@ -23,10 +23,12 @@ from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.go_records import build_records
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.linked_files import (
+    compilers_of_files,
     first_bytes,
     give_names,
     left_in,
     likeliest_first,
+    linked_files,
     of_another_machine,
     several,
 )
@@ -259,7 +261,7 @@ def _check(order: BuildOrder, space: Workspace, tree: Path, log: Path) -> None:
     """Raise what is wrong with a build that has succeeded; and give cargo's programs the names of artefacts."""
     give_names(order.recipe.build.artefacts, cargo_executables(space.records), tree)
     _refuse_machine(order, tree)  # first: whatever else is wrong, there is no way for it
-    _refuse_unheard(order, space, log)
+    _refuse_unheard(order, space, tree, log)
 
 
 def _refuse_machine(order: BuildOrder, tree: Path) -> None:
@@ -269,7 +271,7 @@ def _refuse_machine(order: BuildOrder, tree: Path) -> None:
             raise OtherMachine(why)
 
 
-def _refuse_unheard(order: BuildOrder, space: Workspace, log: Path) -> None:
+def _refuse_unheard(order: BuildOrder, space: Workspace, tree: Path, log: Path) -> None:
     """Raise `FlagsUnheard` for flags that nothing of the build was given, or they would be measured as if it was."""
     unheard = {
         flags: _UNHEARD[kind] for kind, flags in order.recipe.given_flags().items() if not space.heard(kind).exists()
@@ -281,7 +283,7 @@ def _refuse_unheard(order: BuildOrder, space: Workspace, log: Path) -> None:
                 "no compilation: is the file called so from the source, and compiled through the wrappers (and not "
                 "named in a response file)?"
             )
-    if not unheard or not read_records(space.records):
+    if not unheard or not (links := read_records(space.records)):
         return
     flags, reached = next(iter(unheard.items()))
     raise FlagsUnheard(
@@ -289,6 +291,7 @@ def _refuse_unheard(order: BuildOrder, space: Workspace, log: Path) -> None:
         "out, or give what the build can take",
         log=log,
         cause=f"{flags} reached {reached.partition(':')[0]}",
+        compilers=compilers_of_files(tree / each.path for each in linked_files(links, tree)),
     )
 
 

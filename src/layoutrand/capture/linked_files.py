@@ -84,6 +84,20 @@ def linked_files(
     ]
 
 
+def compilers_of(programs: Iterable[elf.Elf]) -> str:
+    """What compilers call themselves in what they made, all together; "" where one of the files does not say."""
+    told = [program.compilers() for program in programs]
+    return "\n".join(told) if all(told) else ""
+
+
+def compilers_of_files(paths: Iterable[Path]) -> str:
+    """`compilers_of` programs and libraries; "" where one of them is none that is understood."""
+    try:
+        return compilers_of(elf.read(content_of_regular(path, largest=PROGRAM), name=path.name) for path in paths)
+    except FeatureUnsupported:
+        return ""
+
+
 def give_names(artefacts: Sequence[str], executables: Sequence[CargoExecutable], tree: Path) -> None:
     """Make each artefact that cargo made under another hash, and under no other name, a hard link of that file.
 

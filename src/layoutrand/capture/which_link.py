@@ -14,7 +14,14 @@ from layoutrand.capture.go_records import NOTHING_LINKED
 from layoutrand.capture.ingest import ingest
 from layoutrand.capture.linked_files import likeliest_first, several
 from layoutrand.capture.records import LinkRecord
-from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError, NothingLinked, WorkedOnAfterLink
+from layoutrand.errors import (
+    BuildError,
+    CaptureFailed,
+    LayoutrandError,
+    NotCompiledHere,
+    NothingLinked,
+    WorkedOnAfterLink,
+)
 from layoutrand.linkers import linkline
 from layoutrand.platform.disk import remove_tree
 from layoutrand.platform.regular_file import PROGRAM, content_of_regular
@@ -93,6 +100,8 @@ def captured_link(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str
             if not perhaps and not isinstance(error, WorkedOnAfterLink):
                 inside = linkline.inside(record.output(), setup.place.tree) or record.output()
                 perhaps = f" If it was linked as {inside} and moved: {error}"
+    if isinstance(first, NotCompiledHere):
+        raise NotCompiledHere(prefix + first.message, log=log, cause=first.cause, compilers=first.compilers) from first
     if isinstance(first, BuildError):
         kind = type(first) if isinstance(first, CaptureFailed) else CaptureFailed
         raise kind(prefix + first.message, log=log, cause=first.cause) from first

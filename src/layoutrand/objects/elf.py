@@ -225,6 +225,11 @@ class Elf:
         files = np.flatnonzero((self.symbols["info"] & 0xF) == STT_FILE)
         return list(dict.fromkeys(self.symbol_names(files)))
 
+    def compilers(self) -> str:
+        """What its compilers call themselves (``.comment``), a line each; "" where it does not say."""
+        found = [self.content(n) for n, name in enumerate(self.section_names) if name == ".comment"]
+        return b"\n".join(found).replace(b"\0", b"\n").decode("ascii", "replace").strip()
+
     def relocations(self, target: int) -> Table:
         """RELA entries that apply to section ``target``, dtype `RELA`; empty where there are none."""
         found = self._relocation_sections.get(target)
