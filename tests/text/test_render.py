@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutrand.build.first_build import Learned
-from layoutrand.build.new_project import FirstBenchmark, NewProject
+from layoutrand.build.new_project import FirstBenchmark, NewProject, of_linked_cases
 from layoutrand.build.program_choice import ChosenProgram
 from layoutrand.capture.recognise import Way
 from layoutrand.config.config import System
@@ -82,3 +82,17 @@ def test_an_unknown_template_is_an_error():
     """A template that does not ship cannot be rendered."""
     with pytest.raises((jinja2.TemplateNotFound, FileNotFoundError)):
         render.render("missing.j2")
+
+
+@pytest.mark.parametrize(
+    ("words", "harness", "cases"),
+    [
+        (("{artefact}", "--benchmark_filter=A/{{x}}"), "google-benchmark", "A/{x}"),
+        (("{artefact}", "--benchmark_list_tests"), "", ""),
+        (("python3", "{artefact}"), "", ""),  # whose words they are is not known
+    ],
+)
+def test_cases_that_are_linked_in_are_executed_by_their_harness(words, harness, cases):
+    found = of_linked_cases(FirstBenchmark("b", words), "google-benchmark")
+    assert (found.harness, found.cases) == (harness, cases)
+    assert of_linked_cases(FirstBenchmark("b", words), "") == FirstBenchmark("b", words)

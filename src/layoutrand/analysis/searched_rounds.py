@@ -77,7 +77,8 @@ def recorded_cases(store: ResultsStore, question: Question, names: Sequence[str]
 
 def _entry(question: Question) -> Benchmark:
     (wanted,) = question.benchmarks
-    return next(each for each in question.config.benchmarks if entry_of(wanted, [each.name]))
+    entry = entry_of(wanted, [each.name for each in question.config.benchmarks])
+    return next(each for each in question.config.benchmarks if each.name == entry)
 
 
 def _recorded(store: ResultsStore, question: Question, names: Sequence[str]) -> dict[str, list[Execution]]:

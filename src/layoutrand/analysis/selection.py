@@ -206,7 +206,7 @@ def _coinciding(contexts: Sequence[Context], captures: Iterable[str]) -> tuple[C
 
 def _never_alone(names: Iterable[str], config: Config) -> Iterable[str]:
     """Of these benchmarks the cases that their harness has no words for."""
-    entries = {benchmark.name: benchmark for benchmark in config.benchmarks}
+    entries = {benchmark.name: benchmark for benchmark in config.benchmarks if benchmark.metric.by_case}
     for name in names:
         entry = entry_of(name, entries)
         if entry is not None and entry != name and not has_words_for_one(entries[entry], name[len(entry) + 1 :]):

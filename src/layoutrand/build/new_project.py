@@ -14,7 +14,7 @@ from typing import Any, Final
 from layoutrand.build.first_build import Learned
 from layoutrand.capture.cargo_project import bench_harness, cargo_project
 from layoutrand.capture.recognise import safe_name
-from layoutrand.config.command import SYSTEM_PATH, placeholders_in
+from layoutrand.config.command import SYSTEM_PATH, literal_in, placeholders_in
 from layoutrand.config.config import System, parse
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import ToolNotFound, UsageError
@@ -151,11 +151,13 @@ def in_its_harness(benchmark: FirstBenchmark, artefact: str, project: Path, runn
 
 def of_linked_cases(benchmark: FirstBenchmark, harness: str) -> FirstBenchmark:
     """The benchmark by the harness that its program is linked with ("" for none), unless its command wants no times."""
-    chosen = harness_named(harness).chosen_by(benchmark.command) if harness and not benchmark.harness else None
+    if not harness or benchmark.harness or benchmark.command[0] != "{artefact}":  # another program has words of its own
+        return benchmark
+    chosen = harness_named(harness).chosen_by(benchmark.command)
     if chosen is None:
         return benchmark
     words, cases = chosen
-    return replace(benchmark, command=tuple(words), harness=harness, cases=cases)
+    return replace(benchmark, command=tuple(words), harness=harness, cases=literal_in(cases))
 
 
 def _with_what_it_starts(harness: Harness) -> dict[str, str]:
@@ -189,7 +191,7 @@ def of_go_test(benchmark: FirstBenchmark, commands: Sequence[str]) -> FirstBench
             own.append(word)
     if harness_named(GO_TEST).refusal(own):
         return benchmark
-    return replace(benchmark, command=tuple(own), harness=GO_TEST, cases="" if cases == "." else cases)
+    return replace(benchmark, command=tuple(own), harness=GO_TEST, cases="" if cases == "." else literal_in(cases))
 
 
 def _with_place(word: str, folder: Path, project: Path) -> str:

@@ -22,6 +22,7 @@ PADDING_VARIABLE: Final = "LAYOUTRAND_PAD"
 MAX_PADDING: Final = 4096
 _ALONE: Final = re.compile(r"(?<!\{)\{([A-Za-z_]+)\}(?!\})")
 _IN_BRACES: Final = re.compile(r"\{[A-Za-z_]+\}")
+_DOUBLED: Final = re.compile(r"\{(\{[A-Za-z_]+\})\}")
 _PLACEHOLDER: Final = re.compile(r"\{\{([A-Za-z_]+)\}\}|\{([A-Za-z_]+)\}")
 
 
@@ -51,6 +52,15 @@ def placeholders_in(word: str) -> list[str]:
 def literally(word: str) -> str:
     """The word as it must stand in a command, where names in braces are placeholders."""
     return _IN_BRACES.sub(r"{\g<0>}", word)
+
+
+def literal_in(word: str) -> str:
+    """What `literally` was given.
+
+    >>> literal_in(literally("a{b}")), literal_in("[0-9]{2}")
+    ('a{b}', '[0-9]{2}')
+    """
+    return _DOUBLED.sub(r"\1", word)
 
 
 def fill_in(word: str, places: Places) -> str:

@@ -153,7 +153,8 @@ def examined(
 
 def executed(name: str, config: Config) -> tuple[Benchmark, str]:
     """The entry of ``[[benchmarks]]`` that is executed for a benchmark, and the case of it that it is, or ""."""
-    entry = next(each for each in config.benchmarks if entry_of(name, [each.name]))
+    wanted = entry_of(name, [each.name for each in config.benchmarks])
+    entry = next(each for each in config.benchmarks if each.name == wanted)
     return entry, name[len(entry.name) + 1 :]
 
 

@@ -41,7 +41,11 @@ def benchmark_of(group: str, case: str) -> str:
 def entry_of(name: str, entries: Collection[str]) -> str | None:
     """The entry, one of ``entries`` with a harness, that such a name means itself or a case of; None for another's.
 
+    The longest of several: itself before one that it would be a case of.
+
     >>> entry_of("sorting/BM_Sort/16", ["sorting"]), entry_of("sorted", ["sorting"])
     ('sorting', None)
+    >>> entry_of("a/b", ["a", "a/b"])
+    'a/b'
     """
-    return next((entry for entry in entries if name == entry or name.startswith(f"{entry}/")), None)
+    return max((entry for entry in entries if name == entry or name.startswith(f"{entry}/")), key=len, default=None)

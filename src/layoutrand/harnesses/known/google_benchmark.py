@@ -48,7 +48,15 @@ _NO_COUNTERS: Final = frozenset(
 """Keys that every benchmark has; what is not among them is a counter of the case."""
 
 _TAKEN: Final = frozenset(
-    {"benchmark_out", "benchmark_out_format", "benchmark_format", "benchmark_list_tests", "benchmark_dry_run", "help"}
+    [
+        "benchmark_dry_run",
+        "benchmark_format",
+        "benchmark_list_tests",
+        "benchmark_out",
+        "benchmark_out_format",
+        "benchmark_report_aggregates_only",
+        "help",
+    ]
 )
 """Options of a command that wants no times, or wants them in its own way."""
 
