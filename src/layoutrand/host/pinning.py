@@ -19,9 +19,13 @@ from typing import Final, TypeVar
 
 from layoutrand.config.topology import CpuWish, Placement, Topology, parse_cpus, place
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.text.digits import whole_number
 
 _SYSTEM: Final = Path("/sys/devices/system/cpu")
 _TASKS: Final = Path("/proc/self/task")
+_LARGEST: Final = (1 << 63) - 1
+"""What the kernel could say of a speed."""
+
 _T = TypeVar("_T")
 
 
@@ -144,8 +148,8 @@ def _speeds(root: Path, cpus: frozenset[int]) -> dict[int, int]:
 
 
 def _numbers(root: Path, cpus: frozenset[int], name: str) -> dict[int, int]:
-    texts = {cpu: _text(root / f"cpu{cpu}" / name) for cpu in cpus}
-    return {cpu: int(text) for cpu, text in texts.items() if text.isdigit()}
+    numbers = {cpu: whole_number(_text(root / f"cpu{cpu}" / name), _LARGEST) for cpu in cpus}
+    return {cpu: number for cpu, number in numbers.items() if number is not None}
 
 
 def _text(path: Path) -> str:
