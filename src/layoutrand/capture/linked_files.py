@@ -196,9 +196,10 @@ def _where(output: str, tree: Path) -> str | None:
         folder = posixpath.dirname(inside)
         while folder:
             folder = posixpath.dirname(folder)
-            for entry in os.scandir(tree / folder):
-                if entry.is_file(follow_symlinks=False) and entry.inode() == info.st_ino:
-                    return posixpath.join(folder, entry.name)
+            with os.scandir(tree / folder) as entries:
+                for entry in entries:
+                    if entry.is_file(follow_symlinks=False) and entry.inode() == info.st_ino:
+                        return posixpath.join(folder, entry.name)
     return inside
 
 
