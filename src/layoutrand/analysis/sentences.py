@@ -36,6 +36,9 @@ from layoutrand.warning import AnyWarning
 UNFORESEEN: Final = "cannot tell"
 """In place of the range of one more binary."""
 
+_NOTHING_LEFT: Final = -100
+"""In percent of the mean, as it is written."""
+
 _OPEN: Final = frozenset({"cannot tell", "same program"})
 """Verdicts beside which what was measured may be chance."""
 
@@ -96,9 +99,10 @@ def one_more(analysis: Analysis) -> str:
     if one.lowest == one.highest:
         return "the same"
     low, high = sorted(end / analysis.mean.centre for end in (one.next.low, one.next.high))
-    if one.lowest > 0 and low <= 0:  # a time, a count: what is above 0 has no binary below it
+    ends = changes([low, high], digits_of(50 * (high - low)))
+    if one.lowest > 0 and float(ends[0]) <= _NOTHING_LEFT:  # a time, a count: what is above 0 has no binary below it
         return UNFORESEEN
-    return f"{' to '.join(changes([low, high], digits_of(50 * (high - low))))} %"
+    return f"{' to '.join(ends)} %"
 
 
 def _of_findings(analysis: Analysis) -> list[str]:

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from layoutrand.analysis.conclusion import LayoutConclusion, of_layouts
 from layoutrand.analysis.machine import in_time
-from layoutrand.analysis.place_among import briefly_among
+from layoutrand.analysis.place_among import briefly_among, expected_move
 from layoutrand.analysis.sentences import one_more
 from layoutrand.analysis.verdict_marks import SYMBOLS
 from layoutrand.cli.answer_parts import (
@@ -235,17 +235,12 @@ def _own_builds(rows: Sequence[_Row], selection: Selection, width: int) -> list[
     found: dict[str, list[str]] = {}
     explained: set[str] = set()
     for row in rows:
-        analysis = row.analysis
-        if analysis.stock is None or analysis.one_layout or row.concluded.verdict != "layout matters":
+        move = expected_move(row.analysis)
+        if move is None or row.concluded.verdict != "layout matters":
             continue
-        means = [mean for _, mean in analysis.binary_means]
-        if min(means) <= analysis.stock.mean <= max(means) or not analysis.stock.mean:
-            continue
-        good = (analysis.stock.mean < min(means)) == (analysis.better == "less")
-        move = signed(100 * (analysis.mean.centre / analysis.stock.mean - 1), 1)
-        how = "better" if good else "worse"
-        found.setdefault(how, []).append(f"{move} % ({row.name})")
-        if not selection.sources and analysis.benchmark not in selection.never_alone:
+        how = "better" if (move > 0) == (row.analysis.better == "less") else "worse"
+        found.setdefault(how, []).append(f"{signed(100 * move, 1)} % ({row.name})")
+        if not selection.sources and row.analysis.benchmark not in selection.never_alone:
             explained.add(how)
     lines: list[Line] = []
     for how, moves in found.items():
