@@ -19,6 +19,9 @@ from layoutrand.analysis.node_warnings import ControlElsewhere
 from layoutrand.cli import analysis, run
 from layoutrand.cli.layout_answer import bounded
 from layoutrand.cli.terminal_tables import all_warnings
+from layoutrand.config.config import parse
+from layoutrand.config.disturbance import Disturbed
+from layoutrand.config.execution_warnings import DisturbedExecutions, disturbed_together
 from layoutrand.model import Measurement
 
 KEPT = Path(__file__).parent / "answers"
@@ -203,3 +206,25 @@ def test_a_bound_of_what_layout_adds_stays_one_and_is_that_of_the_sentences():
         "below 28 %",
         "cannot tell",
     ]
+
+
+def test_executions_of_one_layout_are_counted_and_their_noise_is_shown(tmp_path, monkeypatch, capsys):
+    text = '[project]\nname = "p"\n[build]\nartefacts = ["prog"]\n[systems.old]\nprebuilt = "old"\n'
+    (tmp_path / "layoutrand.toml").write_text(text + table_of(["parse"]))
+    config = parse(text + table_of(["parse"]), path="layoutrand.toml")
+    write(config, tmp_path, measured(config, tmp_path, "old", "parse", {"stock": [[k] for k in (0.99, 1.0, 1.01)]}))
+    monkeypatch.chdir(tmp_path)
+    assert run(["analyse"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert "old: 3 executions" in shown[0]
+    assert shown[3].split() == ["=", "parse", "-", "±1.0", "%", "-", "-"]
+    assert "  = one layout alone, which says nothing of how layouts differ" in shown
+
+
+def test_what_disturbed_the_cases_of_one_harness_is_told_once():
+    counts = (60, 60, {"busy": 60}, {"a": 60}, {})
+    cases = [DisturbedExecutions(Disturbed(name, *counts), is_repeated=False) for name in ("h/1", "h/2", "h/3")]
+    other = DisturbedExecutions(Disturbed("other", 60, 2, {"busy": 2}, {"a": 2}, {}), is_repeated=False)
+    told = [str(each) for each in disturbed_together([*cases, other, *cases])]
+    assert [each.partition(":")[0] for each in told] == ["h/1, h/2 and 1 more", "other"]
+    assert disturbed_together([other]) == [other]

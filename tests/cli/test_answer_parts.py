@@ -112,3 +112,17 @@ def test_a_command_stands_in_one_line():
 )
 def test_a_source_in_brief(source, words):
     assert source_in_brief(source_words(source)) == words
+
+
+def test_names_give_way_to_what_is_said_of_them():
+    long = [f"a-suite/org.example.of.a.package.Benchmark.case{number}" for number in range(4)]
+    said = of(NoVariation(of=(BASELINE,)))
+    rows = [*((name, said) for name in long[:2]), *((name, []) for name in long[2:])]
+    assert in_words(warning_lines(rows, 80)) == [
+        f"  ⚠ {long[0]} and 1 more: all binaries of",
+        "    the baseline have exactly the same mean",
+    ]
+    assert in_words(warning_lines(rows, 50)) == [
+        "  ⚠ 2 of 4: all binaries of the baseline have",
+        "    exactly the same mean",
+    ]

@@ -36,6 +36,8 @@ from layoutrand.warning import AnyWarning
 UNFORESEEN: Final = "cannot tell"
 """In place of the range of one more binary."""
 
+ONE_LAYOUT: Final = "one layout alone, which says nothing of how layouts differ"
+
 _NOTHING_LEFT: Final = -100
 """In percent of the mean, as it is written."""
 
@@ -55,7 +57,7 @@ def of_analysis(analysis: Analysis, warnings: Sequence[AnyWarning] = ()) -> str:
 def _of_layouts(analysis: Analysis) -> list[str]:
     means, centre = [mean for _, mean in analysis.binary_means], analysis.mean.centre
     if analysis.one_layout:
-        return ["one layout alone, which says nothing of how layouts differ"]
+        return [ONE_LAYOUT]
     if analysis.n_binaries == 1:
         return ["cannot tell whether layout matters: one layout alone says nothing of how layouts differ"]
     if min(means) == max(means):

@@ -31,6 +31,7 @@ _LINES_EACH: Final = 2
 _LINES_OF_QUESTION: Final = 4
 GAP: Final = 2
 _MOST_STEPS: Final = 3
+_CUT: Final = " …"
 _NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 
 
@@ -132,8 +133,13 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> 
     shown = [*first, *(text for text in found if text not in first)]
     for text in shown[:_MOST_WARNINGS]:
         names = found[text]
-        whose = "" if len(names) == len(about) else f"{_listed(names)}: "
-        lines += wrapped("⚠", "yellow", f"{whose}{text}", width)
+        if len(names) == len(about):
+            lines += wrapped("⚠", "yellow", text, width)
+            continue
+        few = f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
+        ways = [wrapped("⚠", "yellow", f"{whose}: {text}", width) for whose in (_listed(names), few)]
+        counted = wrapped("⚠", "yellow", f"{len(names):,} of {len(about):,}: {text}", width)
+        lines += next((each for each in ways if not _is_cut(each)), counted)  # names give way to what is said of them
     if len(found) > _MOST_WARNINGS:
         lines.append([(f"    and {len(found) - _MOST_WARNINGS} more: --full", "dim")])
     return lines
@@ -165,10 +171,14 @@ def _listed(names: Sequence[str]) -> str:
 def wrapped(symbol: str, style: str, text: str, width: int, most: int = _LINES_EACH) -> list[Line]:
     """A remark of so many lines at most."""
     whole = text.replace(" %", f"{_NO_BREAK}%")  # a number stands beside its unit
-    wrapped_text = textwrap.wrap(whole, width - 4, max_lines=most, placeholder=" …") or [""]
+    wrapped_text = textwrap.wrap(whole, width - 4, max_lines=most, placeholder=_CUT) or [""]
     parts = [part.replace(_NO_BREAK, " ") for part in wrapped_text]
     first: Line = [("  ", ""), (symbol, style), (" ", ""), (parts[0], "")]
     return [first, *([("    ", ""), (part, "")] for part in parts[1:])]
+
+
+def _is_cut(lines: Sequence[Line]) -> bool:
+    return lines[-1][-1][0].endswith(_CUT)
 
 
 def _is_within_reach(step: Step) -> bool:

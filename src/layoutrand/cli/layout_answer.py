@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from statistics import stdev
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.cells import cell_len
@@ -12,7 +13,7 @@ from rich.cells import cell_len
 from layoutrand.analysis.conclusion import LayoutConclusion, of_layouts
 from layoutrand.analysis.machine import in_time
 from layoutrand.analysis.place_among import briefly_among, expected_move
-from layoutrand.analysis.sentences import one_more
+from layoutrand.analysis.sentences import ONE_LAYOUT, one_more
 from layoutrand.analysis.verdict_marks import SYMBOLS
 from layoutrand.cli.answer_parts import (
     GAP,
@@ -84,6 +85,8 @@ def layout_answer(
         lines.append([(f"    and {len(others)} more: {_folded(others)}", "dim")])
     lines.append([])
     notes = _own_builds(rows, report.selection, width)
+    if any(row.analysis.one_layout for row in rows):
+        notes += wrapped(SYMBOLS["one layout"], _STYLES["one layout"], ONE_LAYOUT, width, most=2)
     notes += warning_lines([(row.name, row.concluded.reasons) for row in rows], width)
     notes += failure_lines(report.selection, width)
     notes += remark_lines(report.selection, [(each.benchmark, each.instrument) for each in shown], width)
@@ -120,8 +123,9 @@ def _names(shown: Sequence[Analysis]) -> list[str]:
 
 
 def _counts(shown: Sequence[Analysis]) -> str:
-    counts = {each.n_binaries for each in shown}
-    what = "executions" if all(each.one_layout for each in shown) else "layouts"
+    executed = all(each.one_layout for each in shown)
+    counts = {each.n_executions if executed else each.n_binaries for each in shown}
+    what = "executions" if executed else "layouts"
     what = what.removesuffix("s") if counts == {1} else what
     said = f"{min(counts):,} {what}" if len(counts) == 1 else f"{min(counts):,} to {max(counts):,} {what}"
     systems = {each.system for each in shown}
@@ -151,7 +155,9 @@ def _table(rows: Sequence[_Row], width: int) -> Iterator[Line]:
 def _cells(row: _Row) -> tuple[str, str, str, str, str]:
     analysis, found = row.analysis, row.analysis.findings
     layout = noise = "-"
-    if found is not None:
+    if analysis.one_layout:
+        noise = _among_executions(analysis)
+    elif found is not None:
         part = found.layout
         noise = "-" if part.noise_sd is None else _plain(part.noise_sd)
         if row.concluded.verdict == "layout matters" and part.sd is not None:
@@ -163,6 +169,13 @@ def _cells(row: _Row) -> tuple[str, str, str, str, str]:
     one = one_more(analysis).replace("-", MINUS)
     own = "-" if analysis.stock is None or analysis.one_layout else briefly_among(analysis, analysis.stock.mean)
     return row.name, layout, noise, one or "-", own
+
+
+def _among_executions(analysis: Analysis) -> str:
+    """What executions of one layout differ by."""
+    values = [mean for _, mean in analysis.binary_means]
+    centre = abs(analysis.mean.centre)
+    return _plain(stdev(values) / centre) if len(values) > 1 and centre else "-"
 
 
 def bounded(upper: float) -> str:

@@ -292,7 +292,9 @@ def interval(ratio: Interval) -> str:
 
 def show_selection_problems(selection: Selection, warnings: Sequence[AnyWarning], page: Display) -> None:
     """What was left out, and what failed."""
-    for warning in dict.fromkeys(warnings):
+    from layoutrand.config.execution_warnings import disturbed_together
+
+    for warning in disturbed_together(warnings):
         page.warn(str(warning))
     if selection.sources:
         for failure in selection.failures:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
 from layoutrand.config.disturbance import Disturbed, whereabouts
@@ -36,6 +36,30 @@ class DisturbedExecutions(MachineWarning):
     def brief(self) -> str:
         """What was found."""
         return f"{self.row.disturbed:,} of {self.row.executions:,} executions were disturbed"
+
+
+def disturbed_together(warnings: Iterable[AnyWarning]) -> list[AnyWarning]:
+    """The warnings, each once: benchmarks with the same counts, as cases of one harness have, as one warning."""
+    told = list(dict.fromkeys(warnings))
+    alike: dict[tuple[object, ...], list[str]] = {}
+    for each in told:
+        if isinstance(each, DisturbedExecutions):
+            alike.setdefault(_counts(each), []).append(each.row.benchmark)
+    return list(dict.fromkeys(_named(each, alike) for each in told))
+
+
+def _counts(warning: DisturbedExecutions) -> tuple[object, ...]:
+    row = warning.row
+    counted = tuple(row.by.items()), tuple(row.systems.items())
+    return row.executions, row.disturbed, row.failed, warning.is_repeated, counted
+
+
+def _named(warning: AnyWarning, alike: Mapping[tuple[object, ...], Sequence[str]]) -> AnyWarning:
+    if not isinstance(warning, DisturbedExecutions):
+        return warning
+    names = alike[_counts(warning)]
+    further = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return replace(warning, row=replace(warning.row, benchmark=", ".join(names[:2]) + further, examples={}))
 
 
 @dataclass(frozen=True)
