@@ -12,6 +12,7 @@ from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.cli.building import show_failures
 from layoutrand.cli.failing import MOST_LINES, Failures, warn_folded
 from layoutrand.config.execution_warnings import TooShort
+from layoutrand.execute.run_warnings import CasesFailed
 from layoutrand.model import BuildFailure
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a", "c"))
@@ -124,3 +125,15 @@ def test_a_single_seed_without_a_binary_is_no_range():
     page = Lines()
     show_failures([BuildFailure("a", "prog", 5, "it cannot be linked", None)], page)
     assert page.said == ["a (seed 5): it cannot be linked"]
+
+
+def test_cases_without_numbers_are_told_once_for_each_entry_and_reason():
+    page, told = Lines(), Failures(DisplayNames(benchmarks={"b": "the sorts"}))
+    one = CasesFailed("b", ("Sort/16",), 1, "no data")
+    several = CasesFailed("b", ("Sort/16", "Sort/32", "Sort/64"), 1200, "another JVM")
+    for _ in range(2):
+        told.of_cases([one, several], page)
+    assert page.said == [
+        "the sorts: Sort/16 has no numbers in 1 execution: no data",
+        "the sorts: Sort/16 and 2 more cases have no numbers in 1,200 executions: another JVM",
+    ]

@@ -154,7 +154,11 @@ def test_warm_up_is_by_the_harness_s_repetitions(project):
 def test_a_case_that_failed_is_a_failure_of_its_own(project):
     give(project, *BOTH, run_of("C", 0.0, error_occurred=True, error_message="no data"))
     config = config_of()
-    assert executed(project, config).failures == ()
+    summary = executed(project, config)
+    assert summary.failures == ()
+    assert list(map(str, summary.failed_cases)) == [
+        "bench: C has no numbers in 3 executions: the case reported an error: no data"
+    ]
     first = project.executions(config)[0]
     assert first.conditions[FAILED_CASES] == {"C": "the case reported an error: no data"}
     found = selected(project, config)

@@ -561,6 +561,7 @@ def test_from_execution_to_analysis_and_comparison(project):
         "repeated": 0,
         "too_short": [],
         "not_executed": [],
+        "failed_cases": [],
         "nodes": [],
         "waiting": 0,
         "refusals": [],

@@ -279,6 +279,40 @@ def test_one_method_of_jmh_in_two_modes_is_two_cases_and_two_forks_are_no_execut
         jmh_forks.cases_of([forks])
 
 
+def test_a_fork_of_jmh_that_lacks_an_option_of_the_command_measured_another_jvm():
+    """``@Fork(jvmArgs = ...)`` takes the place of what the command's JVM has, and so of what a system or layout is."""
+    argv = (
+        "env",
+        "-i",
+        "/jdk/bin/java",
+        "-XX:+UseSerialGC",
+        "-cp",
+        "not.jar",
+        "-Dn=1",
+        "-jar",
+        "b.jar",
+        "-Xnot",
+        "B",
+    )
+    assert jmh_forks.inherited(argv) == ("-XX:+UseSerialGC", "-Dn=1")
+    assert jmh_forks.inherited(("./bench", "-Xmx1g")) == ()
+    forks = [
+        {**JMH[0], "jvmArgs": ["-Dn=1", "-Xmx2g", "-XX:+UseSerialGC"]},
+        {**JMH[1], "jvmArgs": ["-Xmx2g", "-Dn=1"]},
+        JMH[2],
+    ]
+    whole, lacking, untold = harness_named("jmh").read(
+        LeftByHarness("", files={"layoutrand-cases.json": json.dumps(forks)}, argv=argv)
+    )
+    assert whole.numbers
+    assert not lacking.numbers
+    assert lacking.failure.startswith(
+        "its JVM was started without options that the command has, such as -XX:+UseSerialGC: "
+    )
+    assert not untold.numbers
+    assert "do not tell which options" in untold.failure
+
+
 def summary(**changed):
     return {**json.loads(text_of("iai-callgrind-0.16.1.jsonl").splitlines()[0]), **changed}
 

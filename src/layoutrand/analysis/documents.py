@@ -59,6 +59,15 @@ def run_document(summary: Summary) -> dict[str, Any]:
             }
             for each in summary.not_executed
         ],
+        "failed_cases": [
+            {
+                "benchmark": each.benchmark,
+                "cases": list(each.cases),
+                "executions": each.count,
+                "reason": each.reason,
+            }
+            for each in summary.failed_cases
+        ],
         "nodes": list(summary.nodes),
         "waiting": summary.waiting,
         "refusals": list(summary.refusals),

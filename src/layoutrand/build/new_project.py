@@ -153,6 +153,11 @@ def of_linked_cases(benchmark: FirstBenchmark, harness: str) -> FirstBenchmark:
     """The benchmark by the harness that its program is linked with ("" for none), unless its command wants no times."""
     if not harness or benchmark.harness or benchmark.command[0] != "{artefact}":  # another program has words of its own
         return benchmark
+    return of_harness(benchmark, harness)
+
+
+def of_harness(benchmark: FirstBenchmark, harness: str) -> FirstBenchmark:
+    """The benchmark by its harness, each of whose cases is one then, unless its command wants no times."""
     chosen = harness_named(harness).chosen_by(benchmark.command)
     if chosen is None:
         return benchmark
@@ -201,11 +206,12 @@ def _with_place(word: str, folder: Path, project: Path) -> str:
     # A directory's name may be a word like any other ("test"), so that it takes a slash to mean the directory.
     if name and not os.path.isabs(name) and (os.path.isfile(there) or ("/" in name and os.path.isdir(there))):
         inside = os.path.relpath(os.path.abspath(there), os.path.abspath(project))
-        return f"{_literally(option)}{equals}{{project}}/{_literally(inside)}"
-    return _literally(word)
+        return f"{literally(option)}{equals}{{project}}/{literally(inside)}"
+    return literally(word)
 
 
-def _literally(word: str) -> str:
+def literally(word: str) -> str:
+    """The word with braces doubled that would be a placeholder."""
     for name in dict.fromkeys(placeholders_in(word)):
         word = word.replace(f"{{{name}}}", f"{{{{{name}}}}}")
     return word

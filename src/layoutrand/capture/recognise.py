@@ -28,16 +28,18 @@ MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
 _DEEPEST: Final = 4
 """Directories below the source in which traces of earlier builds are looked for."""
 
+_OF_JAVA: Final = (
+    "its code is placed by the JVM while it runs, and layouts are those of a JDK: build it, then "
+    "layoutrand init -- java -jar target/benchmarks.jar"
+)
+
 _OTHERS: Final[Mapping[str, tuple[str, str]]] = {
     "package.json": ("JavaScript", "nothing is linked: its code is placed by the engine while it runs"),
     "pyproject.toml": ("Python", "nothing is linked: what has a layout is the interpreter"),
     "setup.py": ("Python", "nothing is linked: what has a layout is the interpreter"),
-    "pom.xml": ("Java", "the code is placed by the JVM while it runs; README says how a JDK itself is laid out"),
-    "build.gradle": ("Java", "the code is placed by the JVM while it runs; README says how a JDK itself is laid out"),
-    "build.gradle.kts": (
-        "Java",
-        "the code is placed by the JVM while it runs; README says how a JDK itself is laid out",
-    ),
+    "pom.xml": ("Java", _OF_JAVA),
+    "build.gradle": ("Java", _OF_JAVA),
+    "build.gradle.kts": ("Java", _OF_JAVA),
     "WORKSPACE": ("Bazel", "it hides compiler and linker in sandboxes, where they cannot be replaced by default"),
     "MODULE.bazel": ("Bazel", "it hides compiler and linker in sandboxes, where they cannot be replaced by default"),
     "Package.swift": ("Swift", "it calls a compiler and a linker of its own"),

@@ -75,8 +75,11 @@ def failure_lines(selection: Selection, width: int) -> list[Line]:
         others = f" and {len(reasons) - 1} other reasons" if len(reasons) > 1 else ""
         count = len(selection.failures)
         are = "execution failed and is" if count == 1 else "executions failed and are"
-        where = _listed(list(dict.fromkeys(failure.benchmark for failure in selection.failures)))
-        lines += wrapped("⚠", "yellow", f"{where}: {count:,} {are} not in the numbers: {reasons[0][0]}{others}", width)
+        names = list(dict.fromkeys(failure.benchmark for failure in selection.failures))
+        ways = [f"{whose}: {count:,} {are} not in the numbers: " for whose in (_listed(names), _first(names))]
+        # The reason may be long, and is begun at least.
+        where = next((way for way in ways if len(way) <= width), f"{count:,} {are} not in the numbers: ")
+        lines += wrapped("⚠", "yellow", f"{where}{reasons[0][0]}{others}", width)
     if selection.build_failures:
         count = len(selection.build_failures)
         most = Counter(failure.error for failure in selection.build_failures).most_common(1)[0][0]
@@ -136,8 +139,7 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> 
         if len(names) == len(about):
             lines += wrapped("⚠", "yellow", text, width)
             continue
-        few = f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
-        ways = [wrapped("⚠", "yellow", f"{whose}: {text}", width) for whose in (_listed(names), few)]
+        ways = [wrapped("⚠", "yellow", f"{whose}: {text}", width) for whose in (_listed(names), _first(names))]
         counted = wrapped("⚠", "yellow", f"{len(names):,} of {len(about):,}: {text}", width)
         lines += next((each for each in ways if not _is_cut(each)), counted)  # names give way to what is said of them
     if len(found) > _MOST_WARNINGS:
@@ -166,6 +168,10 @@ def _told(reason: Reason) -> Sequence[AnyWarning]:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"
+
+
+def _first(names: Sequence[str]) -> str:
+    return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
 
 
 def wrapped(symbol: str, style: str, text: str, width: int, most: int = _LINES_EACH) -> list[Line]:

@@ -13,6 +13,7 @@ from layoutrand.instruments.program_output import without_last_words
 if TYPE_CHECKING:
     from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.cli.terminal import Display
+    from layoutrand.execute.run_warnings import CasesFailed
     from layoutrand.model import Execution, LayoutName
     from layoutrand.warning import AnyWarning
 
@@ -35,6 +36,7 @@ class Failures:
         self.names = names or DisplayNames()
         self._said: dict[str, _Place] = {}
         self._held_back = False
+        self._cases: set[tuple[str, str]] = set()
 
     def happened(self, execution: Execution, page: Display) -> None:
         """One more failed; it is told, unless one of its cause was."""
@@ -61,6 +63,13 @@ class Failures:
         untold = list(left.values())[MOST_LINES:]
         if untold:
             page.fail(f"{sum(map(len, untold))} more executions, for {len(untold)} other reasons; --json lists all")
+
+    def of_cases(self, failed: Iterable[CasesFailed], page: Display) -> None:
+        """Cases of harnesses without numbers, those of one entry and one reason once in the whole call."""
+        for each in self.names.given_each(failed):
+            if (each.benchmark, each.reason) not in self._cases:
+                self._cases.add((each.benchmark, each.reason))
+                page.fail(str(each))
 
     def _tell(self, execution: Execution, page: Display) -> bool:
         """Say it, unless enough was said; whether it has been said."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,18 @@ class FirstWords:
             return cls(tuple(line), ())
         place = line.index(SEPARATOR)
         return cls(tuple(line[:place]), tuple(line[place + 1 :]))
+
+    @property
+    def is_java(self) -> bool:
+        """Whether Java is started in place of a build; raises `UsageError` where it is to be started after one."""
+        from layoutrand.build.java_project import starts_java
+
+        if starts_java(self.program):
+            raise UsageError(
+                "what Java executes is not linked, so there is no build to look at: make it, then "
+                f"layoutrand init -- {shlex.join(self.program)}"
+            )
+        return starts_java(self.build)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,16 +53,39 @@ def init(
     Example: layoutrand init -- make -C src -- ./prog input.txt
 
     It knows make, configure scripts and autotools, CMake, Meson and Cargo. The build happens in a copy of the source,
-    with wrappers that record what is linked; its result is kept for `layoutrand run`.
+    with wrappers that record what is linked; its result is kept for `layoutrand run`. Of a command that starts Java
+    (`layoutrand init -- java -jar target/benchmarks.jar`) nothing is built: the JDK is the system.
     """
     from layoutrand.build.new_project import refuse_existing, write_project
 
     terminal = options.terminal(json=False, quiet=quiet)
     refuse_existing(directory, force=force)
-    question = learning.FirstQuestion(directory, learning.FirstWords.of(words or []), toolchain, jobs, terminal)
+    asked = learning.FirstWords.of(words or [])
+    if asked.is_java:
+        return _init_java(asked.build, directory, stdin, terminal, force=force)
+    question = learning.FirstQuestion(directory, asked, toolchain, jobs, terminal)
     project = _learned(question, stdin, terminal)
     path = write_project(directory, project.text(), force=force)
     _tell(path, project, question, terminal)
+    return 0
+
+
+def _init_java(words: Sequence[str], directory: Path, stdin: str | None, terminal: Terminal, *, force: bool) -> int:
+    """The project of a command that starts a JVM."""
+    from layoutrand.build.java_project import java_project
+    from layoutrand.build.new_project import write_project
+
+    project = java_project(words, directory, Path.cwd(), stdin)
+    path = write_project(directory, project.text(), force=force)
+    where = "" if directory == Path() else f" -C {directory}"
+    terminal.line(f"{path} written: {project.jdk.words or project.jdk.home} is the system {project.jdk.system}")
+    if project.benchmark.harness:
+        terminal.line(f"  each of its cases is a benchmark (harness = {toml_string(project.benchmark.harness)})")
+    if project.factors:
+        terminal.line(f"  a layout is where it puts its classes and its heap ({', '.join(project.factors)})")
+    else:
+        terminal.line("  it has one layout: add a system to compare it with")
+    terminal.line(f"Next: layoutrand run{where} · layoutrand analyse{where}")
     return 0
 
 

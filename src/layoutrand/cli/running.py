@@ -138,6 +138,7 @@ def _of_one_factor(factor: str, summary: Summary, terminal: Terminal, told: Fail
     terminal.say(f"{factor} alone: {run_message(summary)}")
     building.show_failures(summary.build_failures, terminal)
     told.conclude(summary.failures, terminal)
+    told.of_cases(summary.failed_cases, terminal)
     return summary
 
 
@@ -381,5 +382,6 @@ def show_run(summary: Summary, page: Display, told: Failures | None = None) -> N
         page.fail("nothing to execute: no layout has a binary")
     told.conclude(summary.failures, page)
     warn_folded(told.names.given_each(summary.not_executed), page)
+    told.of_cases(summary.failed_cases, page)
     if summary.failures:
         page.line("`layoutrand run --retry-failed` executes failed ones again")

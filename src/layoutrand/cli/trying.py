@@ -103,6 +103,11 @@ def _where(directory: Path) -> str:
 
 def _checked(line: learning.FirstWords) -> learning.FirstWords:
     """The words, where both commands are among them, or neither."""
+    if line.is_java:
+        raise UsageError(
+            f"of Java nothing is built, so there is nothing to try: layoutrand init -- {shlex.join(line.build)}, then "
+            "layoutrand run"
+        )
     if bool(line.build) != bool(line.program):
         example = f"layoutrand try -- {shlex.join(line.build) or 'make'} -- ./prog arguments"
         raise UsageError(f"give the command that builds and the program to execute, each behind --, as in: {example}")
@@ -247,6 +252,7 @@ class _Try:
         choices = RunChoices(seeds=seeds, retry_failed=seeds == self.seeds[:1])
         summary, results = running.build_and_execute(part, choices, terminal, told=told)
         told.conclude(summary.failures, terminal)
+        told.of_cases(summary.failed_cases, terminal)
         building.show_failures(summary.build_failures, terminal)
         if seeds == self.seeds:
             for note in [note for result in results for note in result.notes]:

@@ -15,6 +15,7 @@ from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.metric import Metric, Printed
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import AnalysisError
+from layoutrand.execute.run_warnings import CasesFailed
 from layoutrand.harnesses.case_names import benchmark_of, split_metric
 from layoutrand.harnesses.known import harness_named
 from layoutrand.instruments.known import asked
@@ -112,6 +113,19 @@ def _of_case(execution: Execution, case: str, n_cases: int) -> Execution:
         wall_s=execution.wall_s / n_cases,
         measurements=tuple(own),
     )
+
+
+def failed_cases(executions: Iterable[Execution]) -> list[CasesFailed]:
+    """The cases without numbers in executions that ended well, those of one entry and one reason together."""
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for execution in executions:
+        for case, reason in _failed(execution).items():
+            cases = found.setdefault((execution.benchmark, str(reason)), {})
+            cases[case] = cases.get(case, 0) + 1
+    return [
+        CasesFailed(benchmark, tuple(cases), max(cases.values()), reason)
+        for (benchmark, reason), cases in found.items()
+    ]
 
 
 def _failed(execution: Execution) -> Mapping[str, str]:

@@ -187,6 +187,7 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
         benchmark,
         slot.instrument,
         workplace,
+        argv=command.argv,
         reference=plan.references.get(slot.benchmark),
         warmups=plan.warmups(slot),
         given={artefact: binary.sha256 for artefact, binary in plan.placed(slot).items()},

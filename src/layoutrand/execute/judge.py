@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -55,6 +55,7 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
     name: str,
     workplace: Workplace,
     *,
+    argv: Sequence[str],
     reference: bytes | None,
     warmups: Mapping[str, InForce],
     given: Mapping[str, str] | None = None,
@@ -62,15 +63,15 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
 ) -> Judgement:
     """Check one finished execution under the instrument of that name.
 
-    ``reference`` is the expected standard output, or None for any.  ``warmups`` says for each number that the program
-    prints how many iterations must be exceeded.  A suite's tools are to have executed the artefacts ``given``, of these
-    SHA-256; ``hash_is_sha256`` as in `HarnessOutput`.
+    ``argv`` are the words that started it.  ``reference`` is the expected standard output, or None for any.
+    ``warmups`` says for each number that the program prints how many iterations must be exceeded.  A suite's tools are
+    to have executed the artefacts ``given``, of these SHA-256; ``hash_is_sha256`` as in `HarnessOutput`.
     """
     try:
         numbers, cases = None, tuple[Case, ...]()
         if benchmark.metric.by_case:
             if outcome.status == "ok":
-                cases = _cases(benchmark, workplace)
+                cases = _cases(benchmark, workplace, argv)
         elif benchmark.metric.suite is not None:  # read whatever became of it: the harness knows best why it failed
             ended = _ended(outcome, workplace)
             suite = by_reading(benchmark.metric.suite.kind)
@@ -123,17 +124,17 @@ def in_its_words(judgement: Judgement, benchmark: Benchmark, name: str, workplac
     return replace(judgement, reason=with_last_words(judgement.reason, messages, merged=merged))
 
 
-def left_by(harness: Harness, workplace: Workplace) -> LeftByHarness:
-    """What the last execution left for its harness to read."""
+def left_by(harness: Harness, workplace: Workplace, argv: Sequence[str] = ()) -> LeftByHarness:
+    """What the last execution, which ``argv`` started, left for its harness to read."""
     output, messages = (data.decode("utf-8", "backslashreplace") for data in (workplace.stdout(), workplace.stderr()))
-    return LeftByHarness(output, messages, workplace.left_in_its_directory(harness.files))
+    return LeftByHarness(output, messages, workplace.left_in_its_directory(harness.files), tuple(argv))
 
 
-def _cases(benchmark: Benchmark, workplace: Workplace) -> tuple[Case, ...]:
+def _cases(benchmark: Benchmark, workplace: Workplace, argv: Sequence[str]) -> tuple[Case, ...]:
     """What the harness reported; raises `NoMeasurement` where that is nothing of any case."""
     reading = benchmark.metric.suite
     harness = harness_named(reading.harness if isinstance(reading, HarnessReading) else "")
-    cases = harness.read(left_by(harness, workplace))
+    cases = harness.read(left_by(harness, workplace, argv))
     if not cases:
         raise NoMeasurement(f"{harness.name} reported no case")
     if all(case.failure for case in cases):

@@ -10,10 +10,11 @@ from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.config.execution_warnings import TooShort, too_short
 from layoutrand.config.schedule import Slot
 from layoutrand.execute import experiment as experiments
+from layoutrand.execute.cases import failed_cases
 from layoutrand.execute.iterations import read_now
 from layoutrand.execute.live import Live
 from layoutrand.execute.run_plan import RunPlan, RunRequest
-from layoutrand.execute.run_warnings import NotExecuted
+from layoutrand.execute.run_warnings import CasesFailed, NotExecuted
 from layoutrand.host.attempts import Attempts, is_due, that_count
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.instruments.known import is_elapsed, simulated
@@ -74,7 +75,8 @@ class Summary:
     benchmarks attempts that count were disturbed.  ``repeated`` further executions were made because of disturbances.
     ``nodes`` executed them where that was a cluster, which leaves ``waiting`` slots that no node could execute, because
     of the ``refusals``.  ``not_executed`` is what was left out as it failed again and again.
-    ``too_short`` are benchmarks that are judged by times of processes as short as that.
+    ``too_short`` are benchmarks that are judged by times of processes as short as that, ``failed_cases`` those of
+    harnesses that other cases of the same process have numbers beside.
     """
 
     total: int
@@ -91,6 +93,7 @@ class Summary:
     refusals: tuple[str, ...] = ()
     too_short: tuple[TooShort, ...] = ()
     not_executed: tuple[NotExecuted, ...] = ()
+    failed_cases: tuple[CasesFailed, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,7 @@ def summarised(  # noqa: PLR0913 - the parts of one record
         refusals=tuple(refusals),
         too_short=tuple(_too_short(plan, counting)),
         not_executed=tuple(not_executed),
+        failed_cases=tuple(failed_cases(counting)),
     )
 
 

@@ -24,3 +24,20 @@ class NotExecuted(AnyWarning):
             f"{self.system}, {self.benchmark}: {self.count} more {were} not executed: {self.failed} failed alike, and "
             "none has ever succeeded; `layoutrand run --keep-going` executes all"
         )
+
+
+@dataclass(frozen=True)
+class CasesFailed(AnyWarning):
+    """Cases of a harness that have no numbers in some executions of one entry, which has those of others."""
+
+    benchmark: str
+    cases: tuple[str, ...]
+    count: int
+    reason: str
+
+    def __str__(self) -> str:
+        more = len(self.cases) - 1
+        cases = f"{self.cases[0]} and {more} more {'case' if more == 1 else 'cases'}" if more else self.cases[0]
+        have = "have" if more else "has"
+        executions = "1 execution" if self.count == 1 else f"{self.count:,} executions"
+        return f"{self.benchmark}: {cases} {have} no numbers in {executions}: {self.reason}"

@@ -47,11 +47,15 @@ class Case:
 
 @dataclass(frozen=True)
 class LeftByHarness:
-    """What a process left: its output, its messages, and the text files of `Harness.files`, by path."""
+    """What a process left: its output, its messages, and the text files of `Harness.files`, by path.
+
+    ``argv`` are the words that started it, as far as they are known.
+    """
 
     output: str
     messages: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+    argv: tuple[str, ...] = ()
 
 
 class Harness(ABC):

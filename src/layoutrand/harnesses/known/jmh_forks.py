@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
+from collections.abc import Sequence
 from typing import Any, Final
 
+from layoutrand.config.jdk import words_of_the_jvm
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import NoMeasurement
 from layoutrand.harnesses.harness import (
@@ -22,11 +25,43 @@ from layoutrand.harnesses.written_forms import document, part
 _FILE: Final = "layoutrand-cases.json"
 RATE: Final = "throughput"
 
+_INHERITED: Final = ("-X", "-D")
+"""How options begin that the JVM says it was started with."""
+
+_JAR: Final = "-jar"
+_MAIN: Final = "org.openjdk.jmh."
+_OWN: Final = frozenset(["-f", "-foe", "-rf", "-rff", "-o"])
+"""What an execution is, and what it leaves where, is layoutrand's to say."""
+
+_WITH_VALUE: Final = _OWN | frozenset(
+    [
+        *("-i", "-bs", "-r", "-wi", "-wbs", "-w", "-to", "-t", "-bm", "-si", "-gc", "-v", "-wf", "-prof", "-tg"),
+        *("-jvm", "-jvmArgs", "-jvmArgsAppend", "-jvmArgsPrepend", "-tu", "-opi", "-wm", "-e", "-p", "-wmb"),
+    ]
+)
+_NO_TIMES: Final = frozenset(["-l", "-lp", "-lrf", "-lprof", "-h"])
+
 
 class _Jmh(Harness):
     name = "jmh"
     described = "JMH, Java: one fork in each execution, one value for each of its iterations"
     files = (_FILE,)
+
+    def chosen_by(self, words: Sequence[str]) -> tuple[list[str], str] | None:
+        """See `Harness`; what stands behind the jar, or the class of JMH, is JMH's own."""
+        place = _begins(words)
+        left, cases = list(words[:place]), []
+        rest = iter(words[place:])
+        for word in rest:
+            option, equals, _ = word.partition("=")
+            if option in _NO_TIMES:
+                return None
+            value = [next(rest, "")] if word in _WITH_VALUE else []
+            if not word.startswith("-"):
+                cases.append(word)
+            elif not (option in _OWN and (equals or value)):
+                left += [word, *value]
+        return left, "|".join(cases)
 
     def words(self, reading: HarnessReading) -> list[str]:
         """See `Harness`; ``-f 1`` says that a fork is what an execution is, whatever annotations say."""
@@ -46,22 +81,54 @@ class _Jmh(Harness):
         """See `Harness`."""
         if not left.files.get(_FILE, "").strip():
             raise NoMeasurement("JMH wrote no results: its output tells why")
-        return cases_of(document(left.files[_FILE], "the results of JMH"))
+        return cases_of(document(left.files[_FILE], "the results of JMH"), inherited(left.argv))
 
 
-def cases_of(results: Any) -> list[Case]:
+def _begins(words: Sequence[str]) -> int:
+    """Where the words of JMH itself begin."""
+    if _JAR in words:
+        return list(words).index(_JAR) + 2
+    return next((place + 1 for place, word in enumerate(words) if word.startswith(_MAIN)), len(words))
+
+
+def inherited(argv: Sequence[str]) -> tuple[str, ...]:
+    """The options of the JVM that a command starts, as far as JMH hands them on to its forks.
+
+    >>> inherited(["nice", "/opt/jdk/bin/java", "-Xmx1g", "-cp", "x:y", "-Da=b", "org.openjdk.jmh.Main", "-Xno"])
+    ('-Xmx1g', '-Da=b')
+    """
+    java = next((word for word in argv if posixpath.basename(word) == "java"), "")
+    return tuple(word for word in words_of_the_jvm(argv, java) if word.startswith(_INHERITED))
+
+
+def cases_of(results: Any, options: Sequence[str] = ()) -> list[Case]:
     """The results of one fork, called by method, parameters, and by mode where one method has several.
 
-    Raises `NoMeasurement`.
+    A case whose fork was without one of these ``options`` has no numbers.  Raises `NoMeasurement`.
     """
     if not isinstance(results, list) or not results:
         raise NoMeasurement("the results of JMH are no array, or an empty one: no benchmark matches")
     named = [(_name(result), part(result, "mode", str, "a result of JMH"), result) for result in results]
     names = [name for name, _, _ in named]
-    return [
-        Case(f"{name},{mode}" if names.count(name) > 1 else name, _numbers(result, name))
-        for name, mode, result in named
-    ]
+    return [_case(f"{name},{mode}" if names.count(name) > 1 else name, result, options) for name, mode, result in named]
+
+
+def _case(name: str, result: dict[str, Any], options: Sequence[str]) -> Case:
+    had = result.get("jvmArgs")
+    if not isinstance(had, list):
+        had = []
+        if options:
+            return Case(name, {}, failure="its results do not tell which options its JVM was started with (jvmArgs)")
+    lacking = [option for option in options if option not in had]
+    if not lacking:
+        return Case(name, _numbers(result, name))
+    return Case(
+        name,
+        {},
+        # By its name alone: what a layout sets it to is another in each, and the cause one.
+        failure=f"its JVM was started without options that the command has, such as {lacking[-1].partition('=')[0]}: "
+        "@Fork(jvmArgs = ...) and -jvmArgs take their place, jvmArgsAppend and jvmArgsPrepend stand beside them",
+    )
 
 
 def _name(result: Any) -> str:
