@@ -83,7 +83,7 @@ def test_what_places_its_memory_itself_has_one_layout(place, option):
         ([], "which program is that?"),
         (["-jar"], "-jar : there is no such file"),
         (["-jar", "absent.jar"], "-jar absent.jar: there is no such file; build it first"),
-        (["-jar", "input.txt"], "-jar input.txt: this is no jar"),
+        (["-jar", "input.txt"], "input.txt is not a jar"),
     ],
 )
 def test_what_is_no_program_is_an_error(place, words, said):

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from dacapokit import make_jdk
 from fuzz.target import Form, Target, fixed, of_bytes, of_text
 from harnesses.samplekit import left, text_of
 from layoutrand.analysis.analyse import analyse
+from layoutrand.build.java_project import java_project
 from layoutrand.config.readings import DacapoReading, SpecReading
 from layoutrand.harnesses.harness import LeftByHarness
 from layoutrand.harnesses.known import harness_named, harnesses
@@ -244,6 +246,13 @@ def _jar(data: bytes, place: Path) -> None:
     jar_facts(jar, config=place / "layoutrand.toml", home=place)
 
 
+def _java_program(data: bytes, place: Path) -> None:
+    home = make_jdk(place / "jdk")
+    (place / "b.jar").write_bytes(data)
+    (home / "release").write_bytes(data)
+    java_project([str(home / "bin/java"), "-jar", "b.jar"], place, place, None).text()
+
+
 @cache
 def jars() -> tuple[bytes, ...]:
     """A jar with what is looked for in one."""
@@ -252,6 +261,7 @@ def jars() -> tuple[bytes, ...]:
         jar.writestr(
             "META-INF/MANIFEST.MF", "Manifest-Version: 1.0\r\nSpecification-Version: 23.11-\r\n chopin\r\n\r\n"
         )
+        jar.writestr("META-INF/BenchmarkList", "JMH S 5 p.B.go\n")
         jar.writestr("META-INF/cnf/fop.cnf", "benchmark fop\nsize small args\nsize default args\n")
         jar.writestr("META-INF/cnf/h2.cnf", "benchmark h2\nsize small args\n")
         jar.writestr("org/dacapo/harness/Callback.class", b"\xca\xfe\xba\xbe" * 20)
@@ -342,6 +352,7 @@ TARGETS = (
     ),
     Target("DaCapo output", _dacapo, fixed(DACAPO)),
     Target("DaCapo jar", _jar, jars, "bytes", cost=2),
+    Target("Java program", _java_program, jars, "bytes", cost=4),
     *(target for each in harnesses() for target in _harness(each.name)),
     Target("callgrind", of_text(lambda text: callgrind.parse_profile(text, ["/p/prog"])), fixed(CALLGRIND)),
     Target("counts of qemu's plugin", of_text(instructions), fixed("begin 7 0\nexec 7 5\nfailed 7 6\nend 7 9\n")),

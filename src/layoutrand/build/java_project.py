@@ -7,7 +7,6 @@ import posixpath
 import re
 import shlex
 import shutil
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from layoutrand.capture.recognise import safe_name
 from layoutrand.config.config import parse
 from layoutrand.config.jdk import CDS_ORDER, HEAP_BASE, words_of_the_jvm
 from layoutrand.errors import UsageError
+from layoutrand.platform.jar import opened_jar
 from layoutrand.platform.regular_file import text_of_regular
 from layoutrand.text.jdk_release import jdk_identity, jdk_words
 from layoutrand.text.render import render
@@ -141,11 +141,8 @@ def _is_jmh(folder: Path, started: Sequence[str]) -> bool:
     """Whether the program is JMH's: a class of its own, or a jar with a list of benchmarks."""
     if started[0] != "-jar":
         return started[0].startswith(_MAIN_OF_JMH)
-    try:
-        with zipfile.ZipFile(folder / started[1]) as jar:
-            return _LIST_OF_JMH in jar.namelist()
-    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise UsageError(f"-jar {started[1]}: this is no jar: {error}") from error
+    with opened_jar(folder / started[1], UsageError) as jar:
+        return _LIST_OF_JMH in jar.namelist()
 
 
 def _jdk_of(java: str, folder: Path) -> Jdk:

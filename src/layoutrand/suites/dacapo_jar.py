@@ -6,15 +6,15 @@ import hashlib
 import os
 import pwd
 import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import ConfigError
-from layoutrand.platform.regular_file import ANY, WRITTEN_BY_HAND, open_regular, text_of_regular
+from layoutrand.platform.jar import opened_jar
+from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 from layoutrand.suites.dacapo_expansion import Generation, JarFacts, generation_of
 
 _DESCRIPTION: Final = re.compile(r"(?:^|/)cnf/([^/]+)\.cnf$")
@@ -24,8 +24,6 @@ _HARNESS_2006: Final = "dacapo/TestHarness.class"
 _HARNESS: Final = "org/dacapo/harness/TestHarness.class"
 _LONGEST_TEXT: Final = 1 << 20
 _OF_JAVA: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_DAMAGED: Final = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, IndexError)
-"""What `zipfile` raises for tables and contents that are not what they should be."""
 
 
 def jar_facts(jar: Path, *, config: Path, home: Path | None = None) -> JarFacts:
@@ -34,16 +32,10 @@ def jar_facts(jar: Path, *, config: Path, home: Path | None = None) -> JarFacts:
 
     Raises `ConfigError` where there is no jar.
     """
-    try:
-        with open_regular(jar, largest=ANY) as file, zipfile.ZipFile(file) as opened:
-            entries = sorted(opened.infolist(), key=lambda entry: entry.filename)
-            manifest = _manifest(opened)
-            found = {match[1]: _sizes(opened, e) for e in entries if (match := _DESCRIPTION.search(e.filename))}
-    except _DAMAGED as error:
-        raise _refused(config, f"{jar} is not a jar ({error}); was it downloaded whole?") from error
-    except (OSError, RuntimeError, NotImplementedError) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or error
-        raise _refused(config, f"cannot read {jar}: {why}") from error
+    with opened_jar(jar, partial(_refused, config)) as opened:
+        entries = sorted(opened.infolist(), key=lambda entry: entry.filename)
+        manifest = _manifest(opened)
+        found = {match[1]: _sizes(opened, e) for e in entries if (match := _DESCRIPTION.search(e.filename))}
     version = manifest.get("Implementation-Version", "")
     generation = _generation({entry.filename for entry in entries}, version, manifest, jar)
     # Evaluation builds from before the release have their data in the jar.
