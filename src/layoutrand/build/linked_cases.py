@@ -13,7 +13,10 @@ _LARGEST: Final = 1 << 28
 
 
 def harness_of(program: Path) -> str:
-    """The harness that a program has its cases from; "" for others, and for what is too large to be one of cases."""
-    if program.stat().st_size > _LARGEST:
+    """The harness that a program has its cases from; "" for others, and for what is too large to be one of cases.
+
+    Benches of Cargo lie under names with a hash behind them, not under their own: their source says which it is.
+    """
+    if not program.is_file() or program.stat().st_size > _LARGEST:
         return ""
     return harness_in(content_of_regular(program, largest=_LARGEST))
