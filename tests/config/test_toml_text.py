@@ -13,7 +13,8 @@ UNUSABLE = {
     "[run]\nschedule_seed = 18446744073709551617": "run.schedule_seed: is a number of more than 64 bits",
     "x = " + "[" * 5000: "nested too deeply",
     "x = " + "{a = " * 3000: "nested too deeply",
-    "a." * 3000 + "b = 1": "a: holds more than 64 tables or arrays within each other",
+    # From Python 3.14.10 on its reader refuses that by itself, as it does the two before.
+    "a." * 3000 + "b = 1": "nested too deeply|a: holds more than 64 tables or arrays within each other",
 }
 
 
@@ -26,7 +27,7 @@ def test_what_no_key_can_hold(text, problem):
         with pytest.raises(ConfigError) as refused:
             reader()
         assert str(refused.value).startswith("some/layoutrand.toml: 1 problem")
-        assert problem in str(refused.value)
+        assert any(each in str(refused.value) for each in problem.split("|"))
     assert isinstance(lines_of(text), dict)
 
 

@@ -349,8 +349,9 @@ def sysroot(folder: Path) -> Path:
         "lib64/ld-linux-x86-64.so.2",
     )
     for path in of_libraries:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(f"/{path}", folder / path)
+        for place in (path, f"usr/{path}"):  # libc.so names either, by release: on the machine they are one directory
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(f"/{path}", folder / place)
     (folder / "only.c").write_text("int only(int x) { return x + 41; }\n")
     subprocess.run(["gcc", "-c", "only.c"], cwd=folder, check=True)
     subprocess.run(["ar", "rcs", inside / "libreal.a", "only.o"], cwd=folder, check=True)

@@ -55,7 +55,7 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
     name: str,
     workplace: Workplace,
     *,
-    argv: Sequence[str],
+    argv: Sequence[str] = (),
     reference: bytes | None,
     warmups: Mapping[str, InForce],
     given: Mapping[str, str] | None = None,
