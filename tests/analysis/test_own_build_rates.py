@@ -8,7 +8,7 @@ import pytest
 from layoutrand.analysis.place_among import FEWEST_TO_FORETELL, expected_move
 from layoutrand.stats import ratio_interval
 
-TIMES = 800
+TIMES = 2000
 SD = 0.05
 
 POPULATIONS = {
@@ -29,23 +29,23 @@ def analysed(layouts, stock):
     )
 
 
+@pytest.mark.parametrize("population", POPULATIONS)
 @pytest.mark.parametrize("noise", [0.1, 1.0])
 @pytest.mark.parametrize("layouts", [FEWEST_TO_FORETELL, 30])
-def test_what_is_foretold_is_true_at_its_rate(layouts, noise):
+def test_what_is_foretold_is_true_at_its_rate(layouts, noise, population):
     """The own build is one more of the population; noise of an execution as a share of what layouts differ by."""
     chance = np.random.default_rng(layouts)
     told = wrong = near = 0
-    for draw in POPULATIONS.values():
-        for _ in range(TIMES):
-            means, own = 1 + SD * draw(chance, layouts), 1 + SD * draw(chance, 1)[0]
-            measured = [np.maximum(each + chance.normal(0, SD * noise, layouts), 0.1) for each in (means, own)]
-            move = expected_move(analysed(*measured))
-            if move is not None:
-                true = 1 / own - 1
-                told, wrong, near = told + 1, wrong + (move * true <= 0), near + (0.5 <= move / true <= 2)
-    assert told >= 0.01 * TIMES * len(POPULATIONS)
+    for _ in range(TIMES):
+        means, own = (1 + SD * POPULATIONS[population](chance, n) for n in (layouts, 1))
+        measured = [np.maximum(each + chance.normal(0, SD * noise, layouts), 0.1) for each in (means, own)]
+        move = expected_move(analysed(*measured))
+        if move is not None:
+            true = 1 / own[0] - 1
+            told, wrong, near = told + 1, wrong + (move * true <= 0), near + (0.5 <= move / true <= 2)
+    assert told >= 0.002 * TIMES
     assert wrong <= 0.02 * told
-    assert near >= 0.9 * told
+    assert near >= 0.75 * told
 
 
 def test_nothing_is_foretold_of_few_layouts_or_an_uncertain_side():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import zipfile
@@ -68,9 +69,7 @@ def test_a_program_is_measured_as_a_whole_and_finds_its_files(place):
     assert within.benchmark.command[3] == "{project}/target/benchmarks.jar"
 
 
-@pytest.mark.parametrize(
-    "option", ["-Xshare:off", "-XX:+UseZGC", "-XX:HeapBaseMinAddress=1g", "-XX:-UseCompressedOops"]
-)
+@pytest.mark.parametrize("option", ["-XX:+UseZGC", "-XX:-UseCompressedOops"])
 def test_what_places_its_memory_itself_has_one_layout(place, option):
     project, config = made(place, option, "-jar", "app-1.2.jar")
     assert (project.factors, config.in_one_layout()) == ((), {"jdk21"})
@@ -81,7 +80,9 @@ def test_what_places_its_memory_itself_has_one_layout(place, option):
     [
         (["-version"], "which program is that?"),
         ([], "which program is that?"),
-        (["-jar"], "-jar : there is no such file"),
+        (["-jar"], "java -jar: which program is that?"),
+        (["@options", "-jar", "app-1.2.jar"], "@options: write the words that this file holds"),
+        (["-jar", "x" * 300], ": there is no such file; build it first"),
         (["-jar", "absent.jar"], "-jar absent.jar: there is no such file; build it first"),
         (["-jar", "input.txt"], "input.txt is not a jar"),
     ],
@@ -92,7 +93,7 @@ def test_what_is_no_program_is_an_error(place, words, said):
 
 
 def test_what_is_no_jdk_is_an_error(place):
-    for java, said in (("nothing/java", "there is no such program"), ("/bin/true", "is no home of a JDK")):
+    for java, said in (("nothing/java", "there is no such program"), ("/bin/true", "there is no lib/server/libjvm.so")):
         with pytest.raises(UsageError, match=said):
             java_project([java, "-jar", "app-1.2.jar"], place, place, None)
 
@@ -103,8 +104,13 @@ def test_other_jdks_are_named_to_compare_with(place, monkeypatch):
     (folder / "not one").mkdir()
     monkeypatch.setattr(module, "_JDKS", folder)
     project, config = made(place, "-jar", "app-1.2.jar")
-    assert [each.home.name for each in project.others] == ["another"]
+    assert project.others == (), "it does not say that it is of a version whose layouts differ"
+    for name in ("another", "third"):
+        (make_jdk(folder / name) / "release").write_text(RELEASE)
+    project, config = made(place, "-jar", "app-1.2.jar")
+    assert [(name, each.home.name) for name, each in project.others] == [("other", "another"), ("other2", "third")]
     assert f'# prebuilt = "{folder / "another"}"' in project.text()
+    assert "[systems.other2] " in project.text()
     assert list(config.systems) == ["jdk21"]
 
 
@@ -113,6 +119,11 @@ def test_other_jdks_are_named_to_compare_with(place, monkeypatch):
     [
         (["java", "-jar", "b.jar"], ["java", "-jar", "b.jar"], ""),
         (["java", "-jar", "b.jar", "-foe=true", "-o", "x", "-i", "3", "A"], ["java", "-jar", "b.jar", "-i", "3"], "A"),
+        (
+            ["java", "-jar", "b.jar", "-f0", "--f", "3", "-i3", "A", "-prof"],
+            ["java", "-jar", "b.jar", "-i3", "-prof"],
+            "A",
+        ),
         (["java", "org.openjdk.jmh.Main", "-p", "n=1", "A", "B"], ["java", "org.openjdk.jmh.Main", "-p", "n=1"], "A|B"),
     ],
 )
@@ -133,11 +144,69 @@ def test_init_says_what_it_wrote_and_what_to_type_instead(place):
     assert 'harness = "jmh"' in done.stdout
     for words, said in (
         (["try", "--", java, "-jar", "app-1.2.jar"], "of Java nothing is built, so there is nothing to try"),
-        (["init", "--force", "--", "mvn", "package", "--", java, "-jar", "x"], "there is no build to look at"),
+        (["init", "--force", "--toolchain", "gcc", "--", java, "-jar", "app-1.2.jar"], "of Java nothing is built"),
+        (["init", "--force", "--", java, "-jar", "app-1.2.jar", os.fsdecode(b"\xff")], "is no UTF-8"),
     ):
         refused = layoutrand(place, *words)
         assert refused.returncode == 2
         assert said in refused.stderr
+        assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "program"),
+    [
+        (["-jar", "app-1.2.jar", "--", "-x"], "app-1.2", ["-jar", "{project}/app-1.2.jar", "--", "-x"]),
+        (["-cp", "target/classes", "p.Main"], "Main", ["-cp", "{project}/target/classes", "p.Main"]),
+        (["p.Main"], "Main", ["-cp", "{project}", "p.Main"]),
+        (["-cp", ":app-1.2.jar", "input"], "input", ["-cp", "{project}:{project}/app-1.2.jar", "input"]),
+        (["-m", "mod/p.Main", "x"], "Main", ["-m", "mod/p.Main", "x"]),
+        (["--module=mod/p.Main"], "Main", ["--module=mod/p.Main"]),
+        (["--source", "17", "Main.java"], "Main", ["{project}/Main.java"]),
+        (
+            ["-javaagent:app-1.2.jar=x", "-Dc=input.txt", "-Dd=e", "-jar", "app-1.2.jar"],
+            "app-1.2",
+            ["-javaagent:{project}/app-1.2.jar=x", "-Dc={project}/input.txt", "-jar", "{project}/app-1.2.jar"],
+        ),
+        (["-jar", "target/benchmarks.jar", "Sort"], "benchmarks", ["-jar", "{project}/target/benchmarks.jar"]),
+    ],
+)
+def test_how_programs_are_named_and_found(place, monkeypatch, words, name, program):
+    monkeypatch.delenv("CLASSPATH", raising=False)
+    for file in ("Main.java", "Sort", "p.Main"):
+        (place / file).write_text("")
+    (place / "p.Main").unlink()
+    project, _ = made(place, *words)
+    assert project.benchmark.name == name
+    assert list(project.benchmark.command[2:]) == program
+    if "Sort" in words:
+        assert project.benchmark.cases == "Sort"
+
+
+def test_the_class_path_of_the_shell_and_a_directory_by_another_name(place, monkeypatch):
+    monkeypatch.setenv("CLASSPATH", "target/classes")
+    assert list(made(place, "Main")[0].benchmark.command[2:]) == ["-cp", "{project}/target/classes", "Main"]
+    link = place.parent / "link"
+    link.symlink_to(place)
+    java = str(place.parent / "jdk/bin/java")
+    found = java_project([java, "-cp", "target/classes", "Main"], link, place, None)
+    assert found.benchmark.command[3] == "{project}/target/classes"
+
+
+@pytest.mark.parametrize(
+    ("option", "factors"),
+    [
+        ("-Xmx16g", ("cds-order", "heap-base")),
+        ("-Xmx17g", ("cds-order",)),
+        ("-XX:MaxHeapSize=20000m", ("cds-order",)),
+        ("--limit-modules=java.base", ("heap-base",)),
+        ("-Xshare:auto", ("heap-base",)),
+        ("-XX:ObjectAlignmentInBytes=16", ()),
+    ],
+)
+def test_what_cannot_be_placed_is_no_factor(place, option, factors):
+    options = [option] if option.startswith(("-Xmx", "-XX:Max")) else [option, "-Xmx1g"]
+    assert made(place, *options, "-jar", "app-1.2.jar")[0].factors == factors
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import json
 import shutil
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,8 @@ from dacapokit import document, layoutrand, make_jdk
 from layoutrand.config import jdk
 from layoutrand.config.config import parse
 from layoutrand.config.jdk import JvmFacts
-from layoutrand.errors import ConfigError
+from layoutrand.errors import ConfigError, LayoutNotApplied
+from layoutrand.jvm.proof import JdkProofs
 from layoutrand.jvm.start import jvm_facts
 from workshop import absent, require
 
@@ -300,3 +302,11 @@ def test_the_compiler_takes_the_seed_of_its_stress(tmp_path, monkeypatch, home):
         "failures"
     ]
     assert "its StressSeed is 7 and not" in failure["error"]
+
+
+def test_words_in_a_file_of_their_own_are_no_proof_of_a_layout(tmp_path):
+    home = make_jdk(tmp_path / "jdk")
+    proofs = JdkProofs(parse(CONFIG, path="layoutrand.toml"), tmp_path, {})
+    slot = SimpleNamespace(system="j", layout=1, benchmark="b")
+    with pytest.raises(LayoutNotApplied, match="what @options holds is for the JVM to read, so nothing proves"):
+        proofs.prove(slot, None, [str(home / "bin/java"), "-Xmx64m", "@options", "-version"], tmp_path)

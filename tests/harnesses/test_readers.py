@@ -313,6 +313,50 @@ def test_a_fork_of_jmh_that_lacks_an_option_of_the_command_measured_another_jvm(
     assert "do not tell which options" in untold.failure
 
 
+@pytest.mark.parametrize(
+    ("options", "beside"),
+    [
+        (["-Xmx1g"], "-Xmx2g"),
+        (["-XX:+UseSerialGC"], "-XX:+UseZGC"),
+        (["-XX:+Inline"], "-XX:-Inline"),
+        (["-XX:Tier=1"], "-XX:Tier=2"),
+        (["-Da=1"], "-Da=2"),
+        (["-XX:HeapBaseMinAddress=0x300000000"], "-Xmx30g"),
+        (["-Xshare:on", "-XX:SharedArchiveFile=x"], "-XX:+UseZGC"),
+    ],
+)
+def test_a_fork_of_jmh_whose_options_undo_those_of_the_command_measured_something_else(options, beside):
+    (case,) = jmh_forks.cases_of([{**JMH[0], "jvmArgs": [*options, beside]}], options)
+    assert not case.numbers
+    assert case.failure.startswith(f"its JVM was started with {beside} beside the command's options")
+
+
+def test_what_a_fork_of_jmh_has_besides_may_be_anything_else():
+    options = ["-Xmx1g", "-XX:+UseSerialGC", "-Da=1"]
+    had = ["-Xms1g", "-Xss2m", "-XX:+UseNUMA", "-Db=1", "-ea", *options]
+    (case,) = jmh_forks.cases_of([{**JMH[0], "jvmArgs": had}], options)
+    assert case.numbers
+    assert jmh_forks.inherited(["java", "-Xdiag", "-XshowSettings:vm", "-Xint", "B"]) == ("-Xint",)
+
+
+@pytest.mark.parametrize(
+    ("words", "refused"),
+    [
+        (["-i", "3", "Sort"], ""),
+        (["-jvmArgsAppend", "-Dx=1", "Sort"], ""),
+        (["-f", "3"], "-f 3: JMH is told already"),
+        (["-f3"], "-f3: JMH is told already"),
+        (["--rf=csv"], "--rf=csv: JMH is told already"),
+        (["-jvm", "/other/java"], "-jvm /other/java: which JVM is started"),
+        (["-jvmArgs", "-Xmx1g"], "-jvmArgs -Xmx1g: which JVM is started"),
+    ],
+)
+def test_what_would_not_go_with_what_jmh_is_told_is_refused(words, refused):
+    said = harness_named("jmh").refusal(["{home}/bin/java", "-jar", "b.jar", *words])
+    assert said.startswith(refused)
+    assert bool(said) == bool(refused)
+
+
 def summary(**changed):
     return {**json.loads(text_of("iai-callgrind-0.16.1.jsonl").splitlines()[0]), **changed}
 

@@ -12,11 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from layoutrand.build.new_project import SCHEMA_PLACE, FirstBenchmark, benchmark_of, literally, of_harness
+from layoutrand.build.new_project import (
+    SCHEMA_PLACE,
+    FirstBenchmark,
+    in_project,
+    of_harness,
+    stdin_of,
+    verbatim,
+    with_place,
+)
 from layoutrand.capture.recognise import safe_name
 from layoutrand.config.config import parse
 from layoutrand.config.jdk import CDS_ORDER, HEAP_BASE, words_of_the_jvm
 from layoutrand.errors import UsageError
+from layoutrand.harnesses.known import harness_named
 from layoutrand.platform.jar import opened_jar
 from layoutrand.platform.regular_file import text_of_regular
 from layoutrand.text.jdk_release import jdk_identity, jdk_words
@@ -27,20 +36,35 @@ _LIST_OF_JMH: Final = "META-INF/BenchmarkList"
 """What JMH's annotation processor leaves in every jar of benchmarks."""
 
 _MAIN_OF_JMH: Final = "org.openjdk.jmh."
-_WITH_PATHS: Final = frozenset(["-cp", "-classpath", "--class-path", "-p", "--module-path"])
+_LONGEST_OF_JMH_S: Final = 24 * 3600
+_CLASS_PATH: Final = frozenset(["-cp", "-classpath", "--class-path"])
+_WITH_PATHS: Final = _CLASS_PATH | {"-p", "--module-path", "--upgrade-module-path"}
+_BEFORE_ANOTHER_WORD: Final = frozenset(["-jar", "-m", "--module"])
+_NAMING_A_FILE: Final = re.compile(r"(-(?:javaagent|agentpath|Xbootclasspath/[ap]):|-[^=]+=)([^=,]+)(.*)", re.DOTALL)
 _JDKS: Final = Path("/usr/lib/jvm")
-_VIRTUAL_MACHINE: Final = "lib/server/libjvm.so"
+_VIRTUAL_MACHINES: Final = tuple(f"{where}/server/libjvm.so" for where in ("lib", "lib/amd64", "jre/lib/amd64"))
+"""From version 9 on, and before."""
+
 _OLDEST_WITH_FACTORS: Final = 17
 _LONGEST_RELEASE: Final = 1 << 16
-_OWN_MEMORY: Final = re.compile(r"-Xshare:|-XX:(SharedArchiveFile=|HeapBaseMinAddress=|\+UseZGC$|-UseCompressed)")
-"""Options that say themselves what the factors of a JDK place, or with which it cannot be placed."""
+_LARGEST_HEAP: Final = 16 << 30
+_HEAP: Final = re.compile(r"-(?:Xmx|XX:MaxHeapSize=)(\d{1,15})([kmgtKMGT]?)$")
+_HEAP_ITSELF: Final = re.compile(
+    r"-XX:(HeapBaseMinAddress=|\+UseZGC$|-UseCompressed|ObjectAlignmentInBytes=|MaxRAM|Flags)"
+)
+_ARCHIVE_ITSELF: Final = re.compile(
+    r"-Xshare:|--(limit-modules|patch-module|upgrade-module-path)\b|-XX:(SharedArchiveFile=|-UseCompressed|\+UseZGC$"
+    r"|ObjectAlignmentInBytes=|Flags)"
+)
+"""Options that say themselves what a factor places, or with which it cannot be placed."""
 
 
 @dataclass(frozen=True)
 class Jdk:
-    """The home of a JDK, its version as a number (0 if it says none) and in words."""
+    """The home of a JDK, the file in it that is its virtual machine, its version (0 if it says none) also in words."""
 
     home: Path
+    machine: str
     version: int
     words: str
 
@@ -52,14 +76,14 @@ class Jdk:
 
 @dataclass(frozen=True)
 class JavaProject:
-    """All of a new layoutrand.toml: what is executed, by which JDK with which options, and what else is installed."""
+    """All of a new layoutrand.toml: what is executed, by which JDK with which options; others by names for systems."""
 
     name: str
     what: str
     jdk: Jdk
     args: str
     benchmark: FirstBenchmark
-    others: tuple[Jdk, ...]
+    others: tuple[tuple[str, Jdk], ...]
     factors: tuple[str, ...]
 
     def text(self) -> str:
@@ -70,12 +94,12 @@ class JavaProject:
             found=self.what,
             name=self.name,
             jdk=self.jdk,
-            machine=_VIRTUAL_MACHINE,
             args=self.args,
             benchmark=self.benchmark,
             others=self.others,
             factors=self.factors,
             oldest=_OLDEST_WITH_FACTORS,
+            longest=_LONGEST_OF_JMH_S,
         )
         parse(text, path="layoutrand.toml")
         return text
@@ -89,51 +113,114 @@ def starts_java(words: Sequence[str]) -> bool:
 def java_project(words: Sequence[str], project: Path, folder: Path, stdin: str | None) -> JavaProject:
     """The project of a command typed in ``folder``; raises `UsageError` where no JDK or program is found by it."""
     jdk = _jdk_of(words[0], folder)
-    own = words_of_the_jvm(words, words[0])
-    program = list(words[1 + len(own) :])
-    of_jar = program[0] == "-jar" if program else False
-    if not program or (program[0].startswith("-") and not of_jar):
-        raise UsageError(
-            f"{shlex.join(words)}: which program is that? A jar (-jar target/benchmarks.jar) or a class is needed"
-        )
-    if of_jar and not (len(program) > 1 and (folder / program[1]).is_file()):
-        raise UsageError(f"-jar {' '.join(program[1:2])}: there is no such file; build it first")
-    args, paths = _divided(own, folder, project)
-    started = program[: 2 if of_jar else 1]
-    given = benchmark_of(["java", *started, *program[len(started) :]], 0, folder, project, stdin)
-    command = ("{home}/bin/java", "{args}", *paths, *given.command[1:])
-    name = safe_name(Path(posixpath.basename(started[-1]).removesuffix(".jar").rpartition(".")[2]))
-    benchmark = FirstBenchmark(name, command, given.stdin)
-    if _is_jmh(folder, started):
+    own = list(words_of_the_jvm(words, words[0]))
+    started, given = _program(words[1 + len(own) :], folder)
+    is_jmh = _is_jmh(folder, started)
+    args, placed = _divided(own, folder, project)
+    of_class = not started[0].startswith("-") and not os.path.isfile(folder / started[0])
+    if of_class and not _CLASS_PATH & {word.partition("=")[0] for word in own}:
+        placed = ["-cp", _places(os.environ.get("CLASSPATH") or ".", folder, project), *placed]
+    program = [verbatim(started[0])] if of_class else _started(started, folder, project)
+    # What JMH is told are names of its own, even where files are called so.
+    behind = [verbatim(word) if is_jmh else with_place(word, folder, project) for word in given]
+    benchmark = FirstBenchmark(
+        _called(started),
+        ("{home}/bin/java", "{args}", *placed, *program, *behind),
+        stdin_of(stdin, folder, project),
+    )
+    if is_jmh:
         benchmark = of_harness(benchmark, JMH)
-    movable = jdk.version >= _OLDEST_WITH_FACTORS and not any(_OWN_MEMORY.match(word) for word in own)
-    others = tuple(each for each in _installed() if each.home != jdk.home)
-    factors = (CDS_ORDER, HEAP_BASE) if movable else ()
+        if benchmark.harness and (refusal := harness_named(JMH).refusal(benchmark.command)):
+            raise UsageError(refusal)
+    factors = _factors(jdk, own)
+    others = _apart([each for each in _installed() if each.home != jdk.home and (not factors or _has_factors(each))])
     return JavaProject(safe_name(project), shlex.join(words), jdk, args, benchmark, others, factors)
 
 
+def _program(words: Sequence[str], folder: Path) -> tuple[list[str], list[str]]:
+    """The words that say which program it is, and its arguments."""
+    first = words[0] if words else ""
+    if first.startswith(("@", "-XX:")):
+        raise UsageError(
+            f"{first}: write the words that this file holds; what java reads in it cannot be looked at here"
+        )
+    count = 1 + (first in _BEFORE_ANOTHER_WORD)
+    known = first in _BEFORE_ANOTHER_WORD or first.startswith("--module=") or not first.startswith("-")
+    if not first or not known or len(words) < count:
+        what = f"java {first}" if first else "java"
+        raise UsageError(
+            f"{what}: which program is that? A jar (-jar target/benchmarks.jar), a class or a module is needed"
+        )
+    if first == "-jar" and not os.path.isfile(folder / words[1]):
+        raise UsageError(f"-jar {words[1]}: there is no such file; build it first")
+    return list(words[:count]), list(words[count:])
+
+
+def _started(started: Sequence[str], folder: Path, project: Path) -> list[str]:
+    return (
+        [started[0], *(with_place(word, folder, project) for word in started[1:])]
+        if len(started) > 1
+        else [with_place(started[0], folder, project)]
+    )
+
+
+def _called(started: Sequence[str]) -> str:
+    """What the benchmark is called: the jar, the class, or the main class of a module."""
+    name = posixpath.basename(started[-1].partition("=")[2] or started[-1])
+    for ending in (".jar", ".java"):
+        if name.endswith(ending):
+            return safe_name(Path(name.removesuffix(ending)))
+    return safe_name(Path(name.rpartition(".")[2] or name))
+
+
+def _factors(jdk: Jdk, own: Sequence[str]) -> tuple[str, ...]:
+    """What a layout of this JDK with these options can be."""
+    if not _has_factors(jdk):
+        return ()
+    archive = not any(map(_ARCHIVE_ITSELF.match, own))
+    heap = not any(map(_HEAP_ITSELF.match, own)) and _largest_heap(own) <= _LARGEST_HEAP
+    return (*((CDS_ORDER,) if archive else ()), *((HEAP_BASE,) if heap else ()))
+
+
+def _has_factors(jdk: Jdk) -> bool:
+    return jdk.version >= _OLDEST_WITH_FACTORS
+
+
+def _largest_heap(own: Sequence[str]) -> int:
+    """How large the heap may become: as the last option says, or a quarter of the memory."""
+    said = [found for found in map(_HEAP.match, own) if found]
+    if said:
+        return int(said[-1][1]) << 10 * " kmgt".index(said[-1][2].lower() or " ")
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+
+
 def _divided(own: Sequence[str], folder: Path, project: Path) -> tuple[str, list[str]]:
-    """The words of the JVM that are a system's, and those that say where the program lies, in the project."""
-    args, paths = [], []
+    """The words of the JVM that are a system's, and those that name places in the project, which a command can hold."""
+    args, placed = [], []
     rest = iter(own)
     for word in rest:
         option, equals, value = word.partition("=")
         if word in _WITH_PATHS:
-            paths += [word, _in_project(next(rest, ""), folder, project)]
+            placed += [word, _places(next(rest, ""), folder, project)]
         elif equals and option in _WITH_PATHS:
-            paths.append(f"{option}={_in_project(value, folder, project)}")
+            placed.append(f"{option}={_places(value, folder, project)}")
+        elif (found := _NAMING_A_FILE.fullmatch(word)) and _is_there(found[2], folder):
+            placed.append(f"{verbatim(found[1])}{in_project(found[2], folder, project)}{verbatim(found[3])}")
         else:
             args.append(word)
-    return shlex.join(args), paths
+    return shlex.join(args), placed
 
 
-def _in_project(listed: str, folder: Path, project: Path) -> str:
-    """A list of places, those of the project by their path in it: executions begin in directories of their own."""
-    places = []
-    for place in listed.split(os.pathsep):
-        inside = os.path.relpath(os.path.abspath(folder / place), os.path.abspath(project))
-        elsewhere = os.path.isabs(place) or not place
-        places.append(literally(place) if elsewhere else posixpath.join("{project}", literally(inside)))
+def _is_there(name: str, folder: Path) -> bool:
+    return not os.path.isabs(name) and os.path.exists(folder / name)
+
+
+def _places(listed: str, folder: Path, project: Path) -> str:
+    """A list of places, those of the project by their path in it; an empty one is the directory itself, as to Java."""
+    places = [
+        verbatim(place) if os.path.isabs(place) else in_project(place or ".", folder, project)
+        for place in listed.split(os.pathsep)
+    ]
     return os.pathsep.join(places)
 
 
@@ -154,21 +241,22 @@ def _jdk_of(java: str, folder: Path) -> Jdk:
     jdk = _jdk_at(home)
     if jdk is None:
         raise UsageError(
-            f"{java} is {found}, and {home} is no home of a JDK ({_VIRTUAL_MACHINE} is not in it): name the JDK's own "
-            "bin/java"
+            f"{java} is {found}, and in {home} there is no {_VIRTUAL_MACHINES[0]}: name the bin/java of a JDK, not a "
+            "program that starts one"
         )
     return jdk
 
 
 def _jdk_at(home: Path) -> Jdk | None:
-    if not (home / _VIRTUAL_MACHINE).is_file() or not (home / "bin/java").is_file():
+    machine = next((each for each in _VIRTUAL_MACHINES if os.path.isfile(home / each)), None)
+    if machine is None or not os.path.isfile(home / "bin/java"):
         return None
     try:
         said = jdk_identity(text_of_regular(home / "release", largest=_LONGEST_RELEASE, errors="replace"))
     except OSError:  # what has no such file says nothing
         said = {}
     number = re.match(r"(?:1\.)?(\d{1,4})", said.get("JAVA_VERSION", ""))
-    return Jdk(home, int(number[1]) if number else 0, jdk_words(said))
+    return Jdk(home, machine, int(number[1]) if number else 0, jdk_words(said))
 
 
 def _installed() -> list[Jdk]:
@@ -178,3 +266,8 @@ def _installed() -> list[Jdk]:
     except OSError:  # there are none
         return []
     return [jdk for jdk in map(_jdk_at, homes) if jdk is not None]
+
+
+def _apart(jdks: Sequence[Jdk]) -> tuple[tuple[str, Jdk], ...]:
+    """JDKs with names for systems, each its own."""
+    return tuple((f"other{number}" if number > 1 else "other", jdk) for number, jdk in enumerate(jdks, start=1))

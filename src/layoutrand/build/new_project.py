@@ -122,14 +122,20 @@ def benchmark_of(words: Sequence[str], place: int, folder: Path, project: Path, 
     Executions have fresh working directories, so files of the project are named by their path in it.  Raises
     `UsageError` for a file that is not there.
     """
-    command = []
-    for number, word in enumerate(words):
-        command.append("{artefact}" if number == place else _with_place(word, folder, project))
-    if stdin is not None:
-        if not (folder / stdin).is_file():
-            raise UsageError(f"--stdin {stdin}: there is no such file in {folder.absolute()}")
-        stdin = os.path.relpath((folder / stdin).resolve(), project.resolve())
-    return FirstBenchmark(safe_name(Path(posixpath.basename(words[place]))), tuple(command), stdin)
+    command = [
+        "{artefact}" if number == place else with_place(word, folder, project) for number, word in enumerate(words)
+    ]
+    name = safe_name(Path(posixpath.basename(words[place])))
+    return FirstBenchmark(name, tuple(command), stdin_of(stdin, folder, project))
+
+
+def stdin_of(name: str | None, folder: Path, project: Path) -> str | None:
+    """The file for standard input by its path in the project; raises `UsageError` where there is none."""
+    if name is None:
+        return None
+    if not (folder / name).is_file():
+        raise UsageError(f"--stdin {name}: there is no such file in {folder.absolute()}")
+    return os.path.relpath((folder / name).resolve(), project.resolve())
 
 
 def in_its_harness(benchmark: FirstBenchmark, artefact: str, project: Path, runner: Runner) -> FirstBenchmark:
@@ -199,18 +205,23 @@ def of_go_test(benchmark: FirstBenchmark, commands: Sequence[str]) -> FirstBench
     return replace(benchmark, command=tuple(own), harness=GO_TEST, cases="" if cases == "." else literal_in(cases))
 
 
-def _with_place(word: str, folder: Path, project: Path) -> str:
+def with_place(word: str, folder: Path, project: Path) -> str:
     """The word, with the file in it as executions find it; braces that would be placeholders are doubled."""
     option, equals, name = word.partition("=") if word.startswith("-") and "=" in word else ("", "", word)
     there = folder / name
     # A directory's name may be a word like any other ("test"), so that it takes a slash to mean the directory.
     if name and not os.path.isabs(name) and (os.path.isfile(there) or ("/" in name and os.path.isdir(there))):
-        inside = os.path.relpath(os.path.abspath(there), os.path.abspath(project))
-        return f"{literally(option)}{equals}{{project}}/{literally(inside)}"
-    return literally(word)
+        return f"{verbatim(option)}{equals}{in_project(name, folder, project)}"
+    return verbatim(word)
 
 
-def literally(word: str) -> str:
+def in_project(name: str, folder: Path, project: Path) -> str:
+    """A relative name, as an execution finds it; where the two are the same place by different names, too."""
+    inside = os.path.relpath(os.path.join(os.path.realpath(folder), name), os.path.realpath(project))
+    return "{project}" if inside == "." else f"{{project}}/{verbatim(inside)}"
+
+
+def verbatim(word: str) -> str:
     """The word with braces doubled that would be a placeholder."""
     for name in dict.fromkeys(placeholders_in(word)):
         word = word.replace(f"{{{name}}}", f"{{{{{name}}}}}")

@@ -141,7 +141,8 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> 
             continue
         ways = [wrapped("⚠", "yellow", f"{whose}: {text}", width) for whose in (_listed(names), _first(names))]
         counted = wrapped("⚠", "yellow", f"{len(names):,} of {len(about):,}: {text}", width)
-        lines += next((each for each in ways if not _is_cut(each)), counted)  # names give way to what is said of them
+        # Names give way to what is said of them, where that can be said at all.
+        lines += next((each for each in [*ways, counted] if not _is_cut(each)), ways[-1])
     if len(found) > _MOST_WARNINGS:
         lines.append([(f"    and {len(found) - _MOST_WARNINGS} more: --full", "dim")])
     return lines

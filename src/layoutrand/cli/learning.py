@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +51,9 @@ class FirstWords:
     def of(cls, words: Sequence[str]) -> FirstWords:
         """Split at ``--``; one that stands before everything is not counted."""
         line = list(words)
+        for word in line:
+            if not word.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in word):
+                raise UsageError(f"{word!r} is no UTF-8, and cannot stand in layoutrand.toml")
         if line[:1] == [SEPARATOR]:
             line = line[1:]
         if SEPARATOR not in line:
@@ -59,17 +61,13 @@ class FirstWords:
         place = line.index(SEPARATOR)
         return cls(tuple(line[:place]), tuple(line[place + 1 :]))
 
-    @property
-    def is_java(self) -> bool:
-        """Whether Java is started in place of a build; raises `UsageError` where it is to be started after one."""
+    def of_java(self) -> tuple[str, ...]:
+        """The whole command where it starts Java in place of a build; else nothing."""
         from layoutrand.build.java_project import starts_java
 
-        if starts_java(self.program):
-            raise UsageError(
-                "what Java executes is not linked, so there is no build to look at: make it, then "
-                f"layoutrand init -- {shlex.join(self.program)}"
-            )
-        return starts_java(self.build)
+        if not starts_java(self.build):
+            return ()
+        return (*self.build, SEPARATOR, *self.program) if self.program else self.build
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import typer
 
 from layoutrand import __version__
 from layoutrand.cli import learning, options
+from layoutrand.errors import UsageError
 from layoutrand.text.toml_words import toml_string
 
 if TYPE_CHECKING:
@@ -61,8 +62,10 @@ def init(
     terminal = options.terminal(json=False, quiet=quiet)
     refuse_existing(directory, force=force)
     asked = learning.FirstWords.of(words or [])
-    if asked.is_java:
-        return _init_java(asked.build, directory, stdin, terminal, force=force)
+    if of_java := asked.of_java():
+        if toolchain is not None:
+            raise UsageError(f"--toolchain {toolchain}: of Java nothing is built")
+        return _init_java(of_java, directory, stdin, terminal, force=force)
     question = learning.FirstQuestion(directory, asked, toolchain, jobs, terminal)
     project = _learned(question, stdin, terminal)
     path = write_project(directory, project.text(), force=force)

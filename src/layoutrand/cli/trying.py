@@ -103,9 +103,9 @@ def _where(directory: Path) -> str:
 
 def _checked(line: learning.FirstWords) -> learning.FirstWords:
     """The words, where both commands are among them, or neither."""
-    if line.is_java:
+    if of_java := line.of_java():
         raise UsageError(
-            f"of Java nothing is built, so there is nothing to try: layoutrand init -- {shlex.join(line.build)}, then "
+            f"of Java nothing is built, so there is nothing to try: layoutrand init -- {shlex.join(of_java)}, then "
             "layoutrand run"
         )
     if bool(line.build) != bool(line.program):

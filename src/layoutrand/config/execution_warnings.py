@@ -39,7 +39,7 @@ class DisturbedExecutions(MachineWarning):
 
 
 def disturbed_together(warnings: Iterable[AnyWarning]) -> list[AnyWarning]:
-    """The warnings, each once: benchmarks with the same counts, as cases of one harness have, as one warning."""
+    """The warnings, each once: those of cases of one harness, which are of the same executions, as one."""
     told = list(dict.fromkeys(warnings))
     alike: dict[tuple[object, ...], list[str]] = {}
     for each in told:
@@ -49,9 +49,12 @@ def disturbed_together(warnings: Iterable[AnyWarning]) -> list[AnyWarning]:
 
 
 def _counts(warning: DisturbedExecutions) -> tuple[object, ...]:
+    """What is the same of cases of one entry, whose names begin with it; of others the name itself is not."""
     row = warning.row
+    entry, slash, _ = row.benchmark.partition("/")
+    whose = entry if slash else row.benchmark, bool(slash)
     counted = tuple(row.by.items()), tuple(row.systems.items())
-    return row.executions, row.disturbed, row.failed, warning.is_repeated, counted
+    return whose, row.executions, row.disturbed, row.failed, warning.is_repeated, counted
 
 
 def _named(warning: AnyWarning, alike: Mapping[tuple[object, ...], Sequence[str]]) -> AnyWarning:

@@ -48,7 +48,7 @@ _WITH_VALUE: Final = frozenset(
     {
         *("-cp", "-classpath", "--class-path", "-p", "--module-path", "--upgrade-module-path"),
         *("--add-modules", "--limit-modules", "--add-exports", "--add-opens", "--add-reads", "--patch-module"),
-        "--enable-native-access",
+        *("--enable-native-access", "--source"),
     }
 )
 """Options whose value may be the next word (``java.c`` of the launcher: IsClassPathOption, IsModuleOption)."""

@@ -7,6 +7,7 @@ case, called after the harness's entry and itself ("sorting/BM_Sort/16"); a proc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -117,15 +118,14 @@ def _of_case(execution: Execution, case: str, n_cases: int) -> Execution:
 
 def failed_cases(executions: Iterable[Execution]) -> list[CasesFailed]:
     """The cases without numbers in executions that ended well, those of one entry and one reason together."""
-    found: dict[tuple[str, str], dict[str, int]] = {}
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    counts: Counter[tuple[str, str]] = Counter()
     for execution in executions:
-        for case, reason in _failed(execution).items():
-            cases = found.setdefault((execution.benchmark, str(reason)), {})
-            cases[case] = cases.get(case, 0) + 1
-    return [
-        CasesFailed(benchmark, tuple(cases), max(cases.values()), reason)
-        for (benchmark, reason), cases in found.items()
-    ]
+        failed = _failed(execution)
+        for case, reason in failed.items():
+            found.setdefault((execution.benchmark, str(reason)), {})[case] = None
+        counts.update((execution.benchmark, reason) for reason in {str(each) for each in failed.values()})
+    return [CasesFailed(name, tuple(cases), counts[name, reason], reason) for (name, reason), cases in found.items()]
 
 
 def _failed(execution: Execution) -> Mapping[str, str]:

@@ -38,6 +38,12 @@ class JdkProofs:
                 f"system {slot.system}, benchmark {slot.benchmark}: the command does not start {home / 'bin/java'} "
                 "itself, so nothing proves that the layout is executed; write it as {home}/bin/java, {args}, ..."
             )
+        behind = argv[list(argv).index(str(home / "bin/java")) + 1 + len(words) :]
+        if behind and behind[0].startswith("@"):
+            raise LayoutNotApplied(
+                f"system {slot.system}, benchmark {slot.benchmark}: what {behind[0]} holds is for the JVM to read, so "
+                "nothing proves that it leaves the layout as it is; write its words into the command, or into args"
+            )
         if (slot.system, slot.layout, words) in self._proved:
             return False
         seen = observed(SubprocessRunner(), home, words, folder, self._factors, binary, slot.system)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from layoutrand.config.jdk import words_of_the_jvm
@@ -28,18 +29,42 @@ RATE: Final = "throughput"
 _INHERITED: Final = ("-X", "-D")
 """How options begin that the JVM says it was started with."""
 
-_JAR: Final = "-jar"
-_MAIN: Final = "org.openjdk.jmh."
-_OWN: Final = frozenset(["-f", "-foe", "-rf", "-rff", "-o"])
-"""What an execution is, and what it leaves where, is layoutrand's to say."""
+_OF_THE_LAUNCHER: Final = ("-Xdiag", "-XshowSettings", "-Xfuture", "-Xdock", "-XstartOnFirstThread")
+"""Of these it says nothing, or something else."""
 
-_WITH_VALUE: Final = _OWN | frozenset(
+_KIND: Final = re.compile(r"(-XX:)[+-]?(\w+)|(-D[^=]+)|(-X(?:m[nsx]|ss|[a-z]+))")
+_COLLECTOR: Final = re.compile(r"-XX:[+-]Use\w*GC$")
+_PLACED: Final = frozenset(["-XX:SharedArchiveFile", "-XX:HeapBaseMinAddress"])
+"""What a layout is of."""
+
+_MEMORY: Final = frozenset(
     [
-        *("-i", "-bs", "-r", "-wi", "-wbs", "-w", "-to", "-t", "-bm", "-si", "-gc", "-v", "-wf", "-prof", "-tg"),
-        *("-jvm", "-jvmArgs", "-jvmArgsAppend", "-jvmArgsPrepend", "-tu", "-opi", "-wm", "-e", "-p", "-wmb"),
+        *("-Xmx", "-Xshare", "-XX:MaxHeapSize", "-XX:MaxRAM", "-XX:MaxRAMPercentage", "-XX:UseCompressedOops"),
+        *("-XX:UseCompressedClassPointers", "-XX:ObjectAlignmentInBytes", "a collector"),
     ]
 )
-_NO_TIMES: Final = frozenset(["-l", "-lp", "-lrf", "-lprof", "-h"])
+"""What may place memory otherwise than a layout does, or undo it."""
+
+_JAR: Final = "-jar"
+_MAIN: Final = "org.openjdk.jmh."
+_OWN: Final = frozenset(["f", "foe", "rf", "rff", "o"])
+"""What an execution is, and what it leaves where, is layoutrand's to say."""
+
+_ANOTHER_JVM: Final = frozenset(["jvm", "jvmArgs"])
+_WITH_VALUE: Final = (
+    _OWN
+    | _ANOTHER_JVM
+    | frozenset(
+        [
+            *("i", "bs", "r", "wi", "wbs", "w", "to", "t", "bm", "si", "gc", "v", "wf", "prof", "tg"),
+            *("jvmArgsAppend", "jvmArgsPrepend", "tu", "opi", "wm", "e", "p", "wmb"),
+        ]
+    )
+)
+_NO_TIMES: Final = frozenset(["l", "lp", "lrf", "lprof", "h"])
+_OPTION: Final = re.compile(r"--?([A-Za-z]+)(=.*)?", re.DOTALL)
+_AT_ONE: Final = re.compile(r"-([a-z])(\d.*)", re.DOTALL)
+"""How an option of one letter has its value in the same word."""
 
 
 class _Jmh(Harness):
@@ -51,17 +76,26 @@ class _Jmh(Harness):
         """See `Harness`; what stands behind the jar, or the class of JMH, is JMH's own."""
         place = _begins(words)
         left, cases = list(words[:place]), []
-        rest = iter(words[place:])
-        for word in rest:
-            option, equals, _ = word.partition("=")
-            if option in _NO_TIMES:
+        for name, told in _options(words[place:]):
+            if name in _NO_TIMES:
                 return None
-            value = [next(rest, "")] if word in _WITH_VALUE else []
-            if not word.startswith("-"):
-                cases.append(word)
-            elif not (option in _OWN and (equals or value)):
-                left += [word, *value]
+            if not name:
+                cases += told
+            elif name not in _OWN:
+                left += told
         return left, "|".join(cases)
+
+    def refusal(self, command: Sequence[str]) -> str:
+        """See `Harness`."""
+        for name, told in _options(command[_begins(command) :]):
+            if name in _OWN:
+                return f"{' '.join(told)}: JMH is told already: an execution is one fork, what it leaves is JSON"
+            if name in _ANOTHER_JVM:
+                return (
+                    f"{' '.join(told)}: which JVM is started, and with which options, is what a system and its layout "
+                    "are: another JVM is another systems.*.prebuilt, and options stand in args"
+                )
+        return ""
 
     def words(self, reading: HarnessReading) -> list[str]:
         """See `Harness`; ``-f 1`` says that a fork is what an execution is, whatever annotations say."""
@@ -91,6 +125,20 @@ def _begins(words: Sequence[str]) -> int:
     return next((place + 1 for place, word in enumerate(words) if word.startswith(_MAIN)), len(words))
 
 
+def _options(words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Each option by its name, with the words that it consists of; "" for a word that chooses cases."""
+    rest = iter(words)
+    for word in rest:
+        if at_one := _AT_ONE.fullmatch(word):
+            yield at_one[1], [word]
+        elif option := _OPTION.fullmatch(word):
+            takes = option[1] in _WITH_VALUE and option[2] is None
+            value = next(rest, None) if takes else None
+            yield option[1], [word] if value is None else [word, value]
+        else:
+            yield "", [word]
+
+
 def inherited(argv: Sequence[str]) -> tuple[str, ...]:
     """The options of the JVM that a command starts, as far as JMH hands them on to its forks.
 
@@ -98,7 +146,16 @@ def inherited(argv: Sequence[str]) -> tuple[str, ...]:
     ('-Xmx1g', '-Da=b')
     """
     java = next((word for word in argv if posixpath.basename(word) == "java"), "")
-    return tuple(word for word in words_of_the_jvm(argv, java) if word.startswith(_INHERITED))
+    words = words_of_the_jvm(argv, java)
+    return tuple(word for word in words if word.startswith(_INHERITED) and not word.startswith(_OF_THE_LAUNCHER))
+
+
+def _kind(option: str) -> str:
+    """What an option sets, so that two of one kind contradict each other."""
+    if _COLLECTOR.match(option):
+        return "a collector"
+    found = _KIND.match(option)
+    return "".join(part for part in found.groups() if part) if found else option
 
 
 def cases_of(results: Any, options: Sequence[str] = ()) -> list[Case]:
@@ -119,16 +176,26 @@ def _case(name: str, result: dict[str, Any], options: Sequence[str]) -> Case:
         had = []
         if options:
             return Case(name, {}, failure="its results do not tell which options its JVM was started with (jvmArgs)")
-    lacking = [option for option in options if option not in had]
-    if not lacking:
-        return Case(name, _numbers(result, name))
-    return Case(
-        name,
-        {},
+    if lacking := [option for option in options if option not in had]:
         # By its name alone: what a layout sets it to is another in each, and the cause one.
-        failure=f"its JVM was started without options that the command has, such as {lacking[-1].partition('=')[0]}: "
-        "@Fork(jvmArgs = ...) and -jvmArgs take their place, jvmArgsAppend and jvmArgsPrepend stand beside them",
-    )
+        first = lacking[-1].partition("=")[0]
+        return Case(
+            name,
+            {},
+            failure=f"its JVM was started without options that the command has, such as {first}: @Fork(jvmArgs = ...) "
+            "takes their place, jvmArgsAppend and jvmArgsPrepend stand beside them",
+        )
+    taken = {_kind(option) for option in options}
+    taken |= _MEMORY if taken & _PLACED else frozenset()
+    for option in had:
+        if option not in options and isinstance(option, str) and _kind(option) in taken:
+            return Case(
+                name,
+                {},
+                failure=f"its JVM was started with {option} beside the command's options, which are the system and its "
+                "layout, and are undone by it: is it from @Fork(jvmArgsAppend = ...)? Options belong into args",
+            )
+    return Case(name, _numbers(result, name))
 
 
 def _name(result: Any) -> str:
