@@ -101,7 +101,7 @@ def told_by_psutil(root: Path, question: Callable[[ModuleType], _T]) -> _T | Non
     try:
         with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of what we do not ask for
             return question(psutil)
-    except (OSError, ValueError, TypeError, LookupError):  # a container may hide files, or show them empty
+    except (OSError, ValueError, TypeError, LookupError, ArithmeticError):  # hidden, empty, no sense: in containers
         return None
     finally:
         psutil.PROCFS_PATH = before
