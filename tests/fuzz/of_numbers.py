@@ -313,6 +313,7 @@ IMPORTED = {
     "asv": json.loads(text_of("asv-0.6.6.json")),
     "bencher": {"go": {"latency": {"value": 12.5, "lower_value": 11}, "throughput": {"value": 3}}},
     "catch2": text_of("catch2-2.13.10.xml"),
+    "doctest": text_of("doctest-2.4.9.xml"),
     "libtest": text_of("bencher-0.1.5.txt"),
     "divan": text_of("divan-0.1.21.txt"),
     "rebench": text_of("rebench.data"),

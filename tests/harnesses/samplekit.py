@@ -1,6 +1,6 @@
 """What real programs left, by harness.
 
-google-benchmark (1.7.1), catch2 (2.13.10), criterion (0.3.6) and bencher (0.1.5) of Debian 12, libtest of rustc 1.95, Go
+google-benchmark (1.7.1), catch2 (2.13.10), doctest (2.4.9), criterion (0.3.6) and bencher (0.1.5) of Debian 12, libtest of rustc 1.95, Go
 1.27, nanobench 4.6.0 and divan 0.1.21 of Debian's forky, and iai-callgrind 0.16.1 wrote theirs on a machine of ours;
 gungraun's form is the same.  jmh's is put together by hand
 after the form that `layoutrand.interop.jmh` reads: it could not be executed here.
@@ -56,6 +56,7 @@ def left(harness: str) -> LeftByHarness:
         "google-benchmark": lambda: LeftByHarness(
             "", files={"layoutrand-cases.json": text_of("google-benchmark-1.7.1.json")}
         ),
+        "doctest": lambda: LeftByHarness("", files={"layoutrand-cases.xml": text_of("doctest-2.4.9.xml")}),
         "go-test": lambda: LeftByHarness(text_of("go-test-1.27.txt")),
         "gungraun": lambda: LeftByHarness(text_of("iai-callgrind-0.16.1.jsonl")),
         "iai-callgrind": lambda: LeftByHarness(text_of("iai-callgrind-0.16.1.jsonl")),

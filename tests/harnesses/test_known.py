@@ -13,6 +13,7 @@ from layoutrand.harnesses.harness import LeftByHarness, UnsupportedByHarness, ex
 from layoutrand.harnesses.known import harness_in, harness_named, harnesses
 
 WITHOUT = {
+    ("doctest", "repetitions"),
     ("gungraun", "repetitions"),
     ("iai-callgrind", "cases"),
     ("iai-callgrind", "repetitions"),

@@ -12,6 +12,7 @@ from layoutrand.harnesses.harness import LeftByHarness
 from layoutrand.harnesses.known import (
     catch2,
     divan,
+    doctest_times,
     go_test,
     google_benchmark,
     harness_named,
@@ -260,6 +261,47 @@ def test_nanobench_may_print_its_document_as_well():
     assert [case.name for case in harness_named("nanobench").read(LeftByHarness(text))] == ["numbers/sum"]
     with pytest.raises(NoMeasurement, match="no result"):
         nanobench.cases_of({"results": []})
+
+
+def doctest(*results, name="A"):
+    cases = "".join(f'<TestCase name="{name}">{result}</TestCase>' for result in results)
+    return doctest_times.cases_of(f"<doctest><TestSuite>{cases}</TestSuite></doctest>")
+
+
+def test_doctest_has_the_time_of_each_test_case_that_was_executed():
+    cases = read("doctest")
+    assert list(cases) == ["sum of squares", 'a, b [x] * "q"', "templ<int>", "templ<double>"]
+    assert cases["sum of squares"].numbers["time_s"].values == (0.008643,)
+    assert harness_named("doctest").words_for('a, b [x] * "q"')[-1] == "--dt-test-case=a? b [x] ? ?q?"
+
+
+@pytest.mark.parametrize(
+    ("results", "failure"),
+    [
+        (['<OverallResultsAsserts test_case_success="false" failures="2"/>'], "the test case failed: 2 assertions"),
+        (['<OverallResultsAsserts duration="0.000000"/>'], "it took less than a microsecond"),
+        (['<OverallResultsAsserts duration="1"/>'] * 2, "2 test cases are called so"),
+        ([""], "the test case did not end"),
+    ],
+)
+def test_a_test_case_of_doctest_without_a_time_says_why(results, failure):
+    (case,) = doctest(*results)
+    assert not case.numbers
+    assert case.failure.startswith(failure)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("<doctest/>", "doctest executed no test case"),
+        ("<Catch2><TestCase/></Catch2>", "begins with <Catch2>"),
+        ('<doctest><TestCase name="A"><OverallResultsAsserts/></TestCase></doctest>', "has no duration of A"),
+        ('<doctest><TestCase><OverallResultsAsserts duration="x"/></TestCase></doctest>', "which is no number"),
+    ],
+)
+def test_what_is_no_report_of_doctest_is_told(text, problem):
+    with pytest.raises(NoMeasurement, match=problem):
+        doctest_times.cases_of(text)
 
 
 def test_jmh_has_times_rates_and_the_means_of_histograms():

@@ -40,6 +40,14 @@ TEST_CASE("Fibonacci") {
 }
 TEST_CASE("Hidden", "[!benchmark]") { BENCHMARK("fib 12") { return fib(12); }; }
 """
+DOCTEST = """
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+static unsigned long fib(unsigned n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+TEST_CASE("Fibonacci, large") { CHECK(fib(22) == 17711); }
+TEST_CASE("Fibonacci, small") { CHECK(fib(15) == 610); }
+TEST_CASE("Other") { CHECK(fib(12) == 144); }
+"""
 CRITERION = """
 use criterion::{black_box, criterion_group, criterion_main, Criterion};
 #[inline(never)]
@@ -162,6 +170,29 @@ def test_google_benchmark_and_catch2_are_executed_under_layouts(tmp_path):
     answer = json.loads(layoutrand(tmp_path, "analyse", "--json", "--benchmark", "google"))
     assert answer
     assert "0 executions now, 8 were there already" in layoutrand(tmp_path, "run", "--seeds", "1..2", "--share-machine")
+
+
+def test_test_cases_of_doctest_are_timed_under_layouts(tmp_path):
+    need("/usr/include/doctest/doctest.h", "doctest-dev")
+    require("g++", "g++")
+    make(
+        tmp_path,
+        ["g++ $CXXFLAGS d.cc -o d $LDFLAGS"],
+        ["d"],
+        """
+        [[benchmarks]]
+        name = "doc"
+        harness = "doctest"
+        command = ["{artefact}"]
+        cases = "Fibonacci*"
+        """,
+    )
+    (tmp_path / "src/d.cc").write_text(DOCTEST)
+    assert "4 executions now" in layoutrand(tmp_path, "run", "--seeds", "1..2", "--share-machine")
+    found, failures = exported(tmp_path)
+    assert set(found) == {("doc/Fibonacci, large", "time_s"), ("doc/Fibonacci, small", "time_s")}
+    assert len(found["doc/Fibonacci, large", "time_s"]) == 4
+    assert not failures
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ def values(content, benchmark, metric="time_s"):
         ("google-benchmark-1.7.1.json", "google-benchmark", "BM_Sort/16"),
         ("nanobench-4.6.0.json", "nanobench", "numbers/sum"),
         ("catch2-2.13.10.xml", "catch2", "Sums/sum"),
+        ("doctest-2.4.9.xml", "doctest", "sum of squares"),
         ("bencher-0.1.5.txt", "libtest", "fib15"),
         ("libtest-1.95.txt", "libtest", "fib"),
         ("divan-0.1.21.txt", "divan", "cases::sum::100"),

@@ -49,6 +49,7 @@ TEXT_FORMATS: Final[dict[str, _Of]] = {
     "spec-report": (spec_report.recognise, spec_report.parse),
     "spec-rsf": (spec.recognise_rsf, spec.parse_rsf),
     "catch2": (harness_files.recognise_catch2, harness_files.parse_catch2),
+    "doctest": (harness_files.recognise_doctest, harness_files.parse_doctest),
     "libtest": (harness_files.recognise_libtest, harness_files.parse_libtest),
     "divan": (harness_files.recognise_divan, harness_files.parse_divan),
     "rebench": (rebench.recognise, rebench.parse),

@@ -12,7 +12,7 @@ from typing import Any, Final
 from layoutrand.config.metric import Better
 from layoutrand.errors import NoMeasurement
 from layoutrand.harnesses.harness import Case
-from layoutrand.harnesses.known import catch2, divan, google_benchmark, libtest, nanobench
+from layoutrand.harnesses.known import catch2, divan, doctest_times, google_benchmark, libtest, nanobench
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, refuse_impossible
 from layoutrand.text.foreign_fields import plain, unreadable
 
@@ -33,6 +33,11 @@ def recognise_nanobench(document: Any) -> bool:
 def recognise_catch2(text: str) -> bool:
     """Whether it is a report of Catch2's XML reporter."""
     return "<Catch" in text[:_LONGEST_HEADER] and "<TestCase" in text
+
+
+def recognise_doctest(text: str) -> bool:
+    """Whether it is a report of doctest's XML reporter."""
+    return "<doctest" in text[:_LONGEST_HEADER] and "<TestCase" in text
 
 
 def recognise_libtest(text: str) -> bool:
@@ -58,6 +63,11 @@ def parse_nanobench(document: Any, source: str) -> Imported:
 def parse_catch2(text: str, source: str) -> Imported:
     """Rows of all benchmarks; raises `UnreadableResults`."""
     return _imported(catch2.cases_of, text, source)
+
+
+def parse_doctest(text: str, source: str) -> Imported:
+    """Rows of all test cases that were executed; raises `UnreadableResults`."""
+    return _imported(doctest_times.cases_of, text, source)
 
 
 def parse_libtest(text: str, source: str) -> Imported:

@@ -64,7 +64,7 @@ _WITH_VALUE: Final = (
 _NO_TIMES: Final = frozenset(["l", "lp", "lrf", "lprof", "h"])
 _OPTION: Final = re.compile(r"--?([A-Za-z]+)(=.*)?", re.DOTALL)
 _AT_ONE: Final = re.compile(r"-([a-z])(\d.*)", re.DOTALL)
-"""How an option of one letter has its value in the same word."""
+"""How an option of one letter and its value can be one word."""
 
 
 class _Jmh(Harness):
