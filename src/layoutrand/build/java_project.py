@@ -21,14 +21,14 @@ from layoutrand.build.new_project import (
     verbatim,
     with_place,
 )
+from layoutrand.build.prebuilt import LAUNCHER_OF_A_JDK, release_in
 from layoutrand.capture.recognise import safe_name
 from layoutrand.config.config import parse
-from layoutrand.config.jdk import CDS_ORDER, HEAP_BASE, words_of_the_jvm
+from layoutrand.config.jdk import CDS_ORDER, HEAP_BASE, OLDEST, possible_factors, words_of_the_jvm
 from layoutrand.errors import UsageError
 from layoutrand.harnesses.known import harness_named
 from layoutrand.platform.jar import opened_jar
-from layoutrand.platform.regular_file import text_of_regular
-from layoutrand.text.jdk_release import jdk_identity, jdk_words
+from layoutrand.text.jdk_release import jdk_words
 from layoutrand.text.render import render
 
 JMH: Final = "jmh"
@@ -41,22 +41,10 @@ _CLASS_PATH: Final = frozenset(["-cp", "-classpath", "--class-path"])
 _WITH_PATHS: Final = _CLASS_PATH | {"-p", "--module-path", "--upgrade-module-path"}
 _BEFORE_ANOTHER_WORD: Final = frozenset(["-jar", "-m", "--module"])
 _NAMING_A_FILE: Final = re.compile(r"(-(?:javaagent|agentpath|Xbootclasspath/[ap]):|-[^=]+=)([^=,]+)(.*)", re.DOTALL)
+_PLACED: Final = {CDS_ORDER: "its classes", HEAP_BASE: "its heap"}
 _JDKS: Final = Path("/usr/lib/jvm")
 _VIRTUAL_MACHINES: Final = tuple(f"{where}/server/libjvm.so" for where in ("lib", "lib/amd64", "jre/lib/amd64"))
 """From version 9 on, and before."""
-
-_OLDEST_WITH_FACTORS: Final = 17
-_LONGEST_RELEASE: Final = 1 << 16
-_LARGEST_HEAP: Final = 16 << 30
-_HEAP: Final = re.compile(r"-(?:Xmx|XX:MaxHeapSize=)(\d{1,15})([kmgtKMGT]?)$")
-_HEAP_ITSELF: Final = re.compile(
-    r"-XX:(HeapBaseMinAddress=|\+UseZGC$|-UseCompressed|ObjectAlignmentInBytes=|MaxRAM|Flags)"
-)
-_ARCHIVE_ITSELF: Final = re.compile(
-    r"-Xshare:|--(limit-modules|patch-module|upgrade-module-path)\b|-XX:(SharedArchiveFile=|-UseCompressed|\+UseZGC$"
-    r"|ObjectAlignmentInBytes=|Flags)"
-)
-"""Options that say themselves what a factor places, or with which it cannot be placed."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +74,11 @@ class JavaProject:
     others: tuple[tuple[str, Jdk], ...]
     factors: tuple[str, ...]
 
+    @property
+    def placed(self) -> str:
+        """What a layout places, in words."""
+        return " and ".join(_PLACED[factor] for factor in self.factors)
+
     def text(self) -> str:
         """The commented file, which is valid."""
         text = render(
@@ -98,7 +91,8 @@ class JavaProject:
             benchmark=self.benchmark,
             others=self.others,
             factors=self.factors,
-            oldest=_OLDEST_WITH_FACTORS,
+            placed=self.placed,
+            oldest=OLDEST,
             longest=_LONGEST_OF_JMH_S,
         )
         parse(text, path="layoutrand.toml")
@@ -120,7 +114,9 @@ def java_project(words: Sequence[str], project: Path, folder: Path, stdin: str |
     of_class = not started[0].startswith("-") and not os.path.isfile(folder / started[0])
     if of_class and not _CLASS_PATH & {word.partition("=")[0] for word in own}:
         placed = ["-cp", _places(os.environ.get("CLASSPATH") or ".", folder, project), *placed]
-    program = [verbatim(started[0])] if of_class else _started(started, folder, project)
+    *before, last = started
+    names_a_file = before == ["-jar"] or not (before or of_class)
+    program = [*before, with_place(last, folder, project) if names_a_file else verbatim(last)]
     # What JMH is told are names of its own, even where files are called so.
     behind = [verbatim(word) if is_jmh else with_place(word, folder, project) for word in given]
     benchmark = FirstBenchmark(
@@ -132,9 +128,9 @@ def java_project(words: Sequence[str], project: Path, folder: Path, stdin: str |
         benchmark = of_harness(benchmark, JMH)
         if benchmark.harness and (refusal := harness_named(JMH).refusal(benchmark.command)):
             raise UsageError(refusal)
-    factors = _factors(jdk, own)
-    others = _apart([each for each in _installed() if each.home != jdk.home and (not factors or _has_factors(each))])
-    return JavaProject(safe_name(project), shlex.join(words), jdk, args, benchmark, others, factors)
+    factors = possible_factors(jdk.version, own, _memory())
+    others = [each for each in _installed() if each.home != jdk.home and (not factors or each.version >= OLDEST)]
+    return JavaProject(safe_name(project), shlex.join(words), jdk, args, benchmark, _apart(others), factors)
 
 
 def _program(words: Sequence[str], folder: Path) -> tuple[list[str], list[str]]:
@@ -156,14 +152,6 @@ def _program(words: Sequence[str], folder: Path) -> tuple[list[str], list[str]]:
     return list(words[:count]), list(words[count:])
 
 
-def _started(started: Sequence[str], folder: Path, project: Path) -> list[str]:
-    return (
-        [started[0], *(with_place(word, folder, project) for word in started[1:])]
-        if len(started) > 1
-        else [with_place(started[0], folder, project)]
-    )
-
-
 def _called(started: Sequence[str]) -> str:
     """What the benchmark is called: the jar, the class, or the main class of a module."""
     name = posixpath.basename(started[-1].partition("=")[2] or started[-1])
@@ -171,27 +159,6 @@ def _called(started: Sequence[str]) -> str:
         if name.endswith(ending):
             return safe_name(Path(name.removesuffix(ending)))
     return safe_name(Path(name.rpartition(".")[2] or name))
-
-
-def _factors(jdk: Jdk, own: Sequence[str]) -> tuple[str, ...]:
-    """What a layout of this JDK with these options can be."""
-    if not _has_factors(jdk):
-        return ()
-    archive = not any(map(_ARCHIVE_ITSELF.match, own))
-    heap = not any(map(_HEAP_ITSELF.match, own)) and _largest_heap(own) <= _LARGEST_HEAP
-    return (*((CDS_ORDER,) if archive else ()), *((HEAP_BASE,) if heap else ()))
-
-
-def _has_factors(jdk: Jdk) -> bool:
-    return jdk.version >= _OLDEST_WITH_FACTORS
-
-
-def _largest_heap(own: Sequence[str]) -> int:
-    """How large the heap may become: as the last option says, or a quarter of the memory."""
-    said = [found for found in map(_HEAP.match, own) if found]
-    if said:
-        return int(said[-1][1]) << 10 * " kmgt".index(said[-1][2].lower() or " ")
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
 
 
 def _divided(own: Sequence[str], folder: Path, project: Path) -> tuple[str, list[str]]:
@@ -249,12 +216,9 @@ def _jdk_of(java: str, folder: Path) -> Jdk:
 
 def _jdk_at(home: Path) -> Jdk | None:
     machine = next((each for each in _VIRTUAL_MACHINES if os.path.isfile(home / each)), None)
-    if machine is None or not os.path.isfile(home / "bin/java"):
+    if machine is None or not os.path.isfile(home / LAUNCHER_OF_A_JDK):
         return None
-    try:
-        said = jdk_identity(text_of_regular(home / "release", largest=_LONGEST_RELEASE, errors="replace"))
-    except OSError:  # what has no such file says nothing
-        said = {}
+    said = release_in(home)
     number = re.match(r"(?:1\.)?(\d{1,4})", said.get("JAVA_VERSION", ""))
     return Jdk(home, machine, int(number[1]) if number else 0, jdk_words(said))
 
@@ -266,6 +230,11 @@ def _installed() -> list[Jdk]:
     except OSError:  # there are none
         return []
     return [jdk for jdk in map(_jdk_at, homes) if jdk is not None]
+
+
+def _memory() -> int:
+    """Bytes that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _apart(jdks: Sequence[Jdk]) -> tuple[tuple[str, Jdk], ...]:

@@ -18,7 +18,7 @@ from layoutrand.platform.disk import cache_errors, sha256_bytes
 from layoutrand.platform.regular_file import PROGRAM, RECORD, content_of_regular, text_of_regular
 from layoutrand.text.jdk_release import TOLD_BY_JAVA, java_answer, jdk_identity
 
-_LAUNCHER_OF_A_JDK: Final = "bin/java"
+LAUNCHER_OF_A_JDK: Final = "bin/java"
 _VERSION_TIMEOUT_S: Final = 60.0
 _LONGEST_RELEASE: Final = 1 << 16
 """Bytes of a JDK's ``release``, which has about one thousand."""
@@ -94,10 +94,15 @@ def present_id(setup: BuildSetup, system: str, image: str) -> str:
 def release_of(config: Config, project: Path, system: str) -> dict[str, str]:
     """What the file ``release`` says that a prebuilt system is, where it is a JDK that says it."""
     folder = config.systems[system].prebuilt
-    if folder is None or not (project / folder / _LAUNCHER_OF_A_JDK).exists():
+    if folder is None or not (project / folder / LAUNCHER_OF_A_JDK).exists():
         return {}
+    return release_in(project / folder)
+
+
+def release_in(home: Path) -> dict[str, str]:
+    """What the file ``release`` in the home of a JDK says that it is."""
     try:
-        text = text_of_regular(project / folder / "release", largest=_LONGEST_RELEASE, errors="replace")
+        text = text_of_regular(home / "release", largest=_LONGEST_RELEASE, errors="replace")
     except OSError:  # JDKs before 7 have no such file, and what is unreadable says nothing
         return {}
     return jdk_identity(text)
@@ -109,13 +114,13 @@ def java_version(setup: BuildSetup, system: str) -> str:
     What hinders it is said in its place: executions tell by themselves whether such a JDK works.
     """
     folder = setup.config.systems[system].prebuilt
-    if folder is None or not (setup.project / folder / _LAUNCHER_OF_A_JDK).exists():
+    if folder is None or not (setup.project / folder / LAUNCHER_OF_A_JDK).exists():
         return ""
     home = (setup.project / folder).resolve()
     with tempfile.TemporaryDirectory(prefix="layoutrand-") as place:
         printed = Path(place) / "printed"
         environment = {"PATH": SYSTEM_PATH, "HOME": place, "LANG": "C.UTF-8", "TMPDIR": place}
-        command = [str(home / _LAUNCHER_OF_A_JDK), "-version"]
+        command = [str(home / LAUNCHER_OF_A_JDK), "-version"]
         try:
             status = setup.runner.run_logged(
                 command, cwd=Path(place), env=environment, log=printed, timeout_s=_VERSION_TIMEOUT_S

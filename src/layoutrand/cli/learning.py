@@ -52,8 +52,10 @@ class FirstWords:
         """Split at ``--``; one that stands before everything is not counted."""
         line = list(words)
         for word in line:
-            if not word.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in word):
-                raise UsageError(f"{word!r} is no UTF-8, and cannot stand in layoutrand.toml")
+            try:
+                word.encode()
+            except UnicodeEncodeError as error:
+                raise UsageError(f"{word!r} is no UTF-8, and cannot stand in layoutrand.toml") from error
         if line[:1] == [SEPARATOR]:
             line = line[1:]
         if SEPARATOR not in line:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from layoutrand.config.config import Config
 
 CONFIG_NAME = "layoutrand.toml"
+
+
+def a_number(value: float) -> float:
+    """The value of an option with a range, in which older typers let nan be."""
+    if math.isnan(value):
+        raise typer.BadParameter("nan is no number")
+    return value
 
 
 def possible(directory: Path) -> Path:
@@ -100,8 +108,10 @@ Executor = Annotated[
         "Default: cluster.kind."
     ),
 ]
-Confidence = Annotated[float, typer.Option(min=0.5, max=0.9999, help="Confidence of the intervals.")]
-Wait = Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that measures.")]
+Confidence = Annotated[float, typer.Option(min=0.5, max=0.9999, callback=a_number, help="Confidence of the intervals.")]
+Wait = Annotated[
+    float, typer.Option(min=0, callback=a_number, help="Seconds to wait for another layoutrand that measures.")
+]
 ShareMachine = Annotated[
     bool, typer.Option("--share-machine", help="Measure even while another layoutrand measures on this machine.")
 ]

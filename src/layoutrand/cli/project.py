@@ -85,7 +85,7 @@ def _init_java(words: Sequence[str], directory: Path, stdin: str | None, termina
     if project.benchmark.harness:
         terminal.line(f"  each of its cases is a benchmark (harness = {toml_string(project.benchmark.harness)})")
     if project.factors:
-        terminal.line(f"  a layout is where it puts its classes and its heap ({', '.join(project.factors)})")
+        terminal.line(f"  a layout is where it puts {project.placed} ({', '.join(project.factors)})")
     else:
         terminal.line("  it has one layout: add a system to compare it with")
     terminal.line(f"Next: layoutrand run{where} · layoutrand analyse{where}")

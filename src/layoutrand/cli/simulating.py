@@ -22,10 +22,19 @@ _MOST: Final = 1_000_000
 
 Layout = Annotated[str, typer.Option(help="Distribution of layout effects: normal, skewed, bimodal or rare.")]
 LayoutSd = Annotated[
-    float, typer.Option(min=0, max=_MOST, help="Standard deviation of layout, in percent of the mean.")
+    float,
+    typer.Option(
+        min=0, max=_MOST, callback=options.a_number, help="Standard deviation of layout, in percent of the mean."
+    ),
 ]
-ExecutionSd = Annotated[float, typer.Option(min=0, max=_MOST, help="Standard deviation of executions, in percent.")]
-IterationSd = Annotated[float, typer.Option(min=0, max=_MOST, help="Standard deviation of iterations, in percent.")]
+ExecutionSd = Annotated[
+    float,
+    typer.Option(min=0, max=_MOST, callback=options.a_number, help="Standard deviation of executions, in percent."),
+]
+IterationSd = Annotated[
+    float,
+    typer.Option(min=0, max=_MOST, callback=options.a_number, help="Standard deviation of iterations, in percent."),
+]
 Datasets = Annotated[int, typer.Option(min=1, max=_MOST, help="Simulated experiments for each row.")]
 Seed = Annotated[int, typer.Option(min=0, help="The study depends on it alone.")]
 
@@ -39,7 +48,7 @@ def coverage(  # noqa: PLR0913 - one parameter for each option
     execution_sd: ExecutionSd = 5.0,
     iteration_sd: IterationSd = 5.0,
     layout: Layout = "normal",
-    ratio: Annotated[float, typer.Option(min=0.01, max=100, help="The true ratio.")] = 0.95,
+    ratio: Annotated[float, typer.Option(min=0.01, max=100, callback=options.a_number, help="The true ratio.")] = 0.95,
     methods: Annotated[str, typer.Option(help="Methods of the ratio interval.")] = "fieller,fieller-normal,log-t",
     datasets: Datasets = 2000,
     seed: Seed = 1,
@@ -115,10 +124,19 @@ def power(
     benchmarks: Annotated[int, typer.Option(min=1, max=_MOST)] = 13,
     scores: Annotated[int, typer.Option(min=2, max=_MOST, help="Scores of each system per benchmark.")] = 5,
     sd: Annotated[
-        float, typer.Option(min=0, max=_MOST, help="Standard deviation of the scores; the means are 5, 6, 7...")
+        float,
+        typer.Option(
+            min=0,
+            max=_MOST,
+            callback=options.a_number,
+            help="Standard deviation of the scores; the means are 5, 6, 7...",
+        ),
     ] = 0.5,
     difference: Annotated[
-        float, typer.Option(min=-_MOST, max=_MOST, help="What the benchmarks that differ differ by.")
+        float,
+        typer.Option(
+            min=-_MOST, max=_MOST, callback=options.a_number, help="What the benchmarks that differ differ by."
+        ),
     ] = 1.0,
     datasets: Datasets = 200,
     seed: Seed = 1,

@@ -33,6 +33,12 @@ HEAP_STEP: Final = 2 << 20
 HEAP_PLACES: Final = 4096
 """From 8 to 16 GiB in steps of 2 MiB: compressed references have one form there, so code is the same."""
 
+LARGEST_HEAP: Final = 16 << 30
+"""With which each of these places is below the 32 GiB that this form reaches to."""
+
+OLDEST: Final = 17
+"""The first version whose memory can be placed from outside."""
+
 LARGEST_ALIGNMENT: Final = 32 << 20
 """To which collectors align a heap at most (G1); others to 2 MiB."""
 
@@ -41,6 +47,14 @@ ZERO_BASED: Final = "Zero based"
 
 OWN_FILE: Final = "layout.jsa"
 """What an execution has beside the artefacts: the archive, or where none is needed a note of the options."""
+
+_HEAP: Final = re.compile(r"-(?:Xmx|XX:MaxHeapSize=)(\d{1,15})([kmgtKMGT]?)$")
+_HEAP_ITSELF: Final = re.compile(r"-XX:(HeapBaseMinAddress=|\+UseZGC$|-UseCompressed|ObjectAlignmentInBytes=|MaxRAM)")
+_ARCHIVE_ITSELF: Final = re.compile(
+    r"-Xshare:|--(limit-modules|patch-module|upgrade-module-path)\b|-XX:(SharedArchiveFile=|-UseCompressed|\+UseZGC$"
+    r"|ObjectAlignmentInBytes=)"
+)
+"""Options that say themselves what a factor places, or with which it cannot be placed."""
 
 _UNLOCK: Final = "-XX:+UnlockDiagnosticVMOptions"
 _IN_A_WORD: Final = re.compile(r"-(jar|m|-module|XX:Flags|XX:VMOptionsFile)(=|$)")
@@ -76,6 +90,21 @@ class JvmFacts:
 def factors_of_a_jdk(factors: Sequence[str]) -> tuple[str, ...]:
     """Those of the factors that are of a JDK, in a fixed order."""
     return tuple(factor for factor in JDK_FACTORS if factor in factors)
+
+
+def possible_factors(version: int, options: Sequence[str], memory: int) -> tuple[str, ...]:
+    """What a seed can place of a JVM of this version with these options, on a machine with so many bytes of memory.
+
+    Raises nothing: what turns out not to be placed all the same is refused when it is proved.
+    """
+    if version < OLDEST:
+        return ()
+    said = [found for found in map(_HEAP.match, options) if found]
+    # Where nobody says how large the heap may become, it is a quarter of the memory.
+    heap = int(said[-1][1]) << 10 * " kmgt".index(said[-1][2].lower() or " ") if said else memory // 4
+    factors = () if any(map(_ARCHIVE_ITSELF.match, options)) else (CDS_ORDER,)
+    is_free = heap <= LARGEST_HEAP and not any(map(_HEAP_ITSELF.match, options))
+    return (*factors, HEAP_BASE) if is_free else factors
 
 
 def ordered_class_list(lines: Sequence[str], layout: LayoutName) -> list[str]:

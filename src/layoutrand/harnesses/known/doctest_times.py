@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 from xml.etree.ElementTree import Element
@@ -61,8 +60,10 @@ def cases_of(text: str) -> list[Case]:
     executed = [each for each in root.iter("TestCase") if each.get("skipped") != "true"]
     if not executed:
         raise NoMeasurement("doctest executed no test case: which ones `cases` names is in `--list-test-cases`")
-    names = Counter(each.get("name", "unnamed") for each in executed)
-    return [_case(name, [each for each in executed if each.get("name", "unnamed") == name]) for name in names]
+    found: dict[str, list[Element]] = {}
+    for each in executed:
+        found.setdefault(each.get("name", "unnamed"), []).append(each)
+    return [_case(name, own) for name, own in found.items()]
 
 
 def _case(name: str, found: Sequence[Element]) -> Case:

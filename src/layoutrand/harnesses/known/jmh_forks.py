@@ -34,6 +34,9 @@ _OF_THE_LAUNCHER: Final = ("-Xdiag", "-XshowSettings", "-Xfuture", "-Xdock", "-X
 
 _KIND: Final = re.compile(r"(-XX:)[+-]?(\w+)|(-D[^=]+)|(-X(?:m[nsx]|ss|[a-z]+))")
 _COLLECTOR: Final = re.compile(r"-XX:[+-]Use\w*GC$")
+_ADDED: Final = frozenset(["-Xlog", "-Xbootclasspath", "-XX:CompileCommand"])
+"""Of these there may be several."""
+
 _PLACED: Final = frozenset(["-XX:SharedArchiveFile", "-XX:HeapBaseMinAddress"])
 """What a layout is of."""
 
@@ -185,7 +188,7 @@ def _case(name: str, result: dict[str, Any], options: Sequence[str]) -> Case:
             failure=f"its JVM was started without options that the command has, such as {first}: @Fork(jvmArgs = ...) "
             "takes their place, jvmArgsAppend and jvmArgsPrepend stand beside them",
         )
-    taken = {_kind(option) for option in options}
+    taken = {_kind(option) for option in options} - _ADDED
     taken |= _MEMORY if taken & _PLACED else frozenset()
     for option in had:
         if option not in options and isinstance(option, str) and _kind(option) in taken:
