@@ -36,6 +36,7 @@ def judged(table: np.ndarray, offsets: tuple[int, ...], seed: int, permutations:
         sample=sample,
         artefact="a",
         name="f",
+        is_code=True,
         size=64,
         align=4,
         binaries=nothing,

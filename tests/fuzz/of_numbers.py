@@ -9,16 +9,20 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from dacapokit import make_jdk
 from fuzz.target import Form, Target, fixed, of_bytes, of_text
 from harnesses.samplekit import left, text_of
 from layoutrand.analysis.analyse import analyse
 from layoutrand.build.java_project import java_project
 from layoutrand.config.readings import DacapoReading, SpecReading
+from layoutrand.explain.data_use import DataCounter, by_pairs
 from layoutrand.harnesses.harness import LeftByHarness
 from layoutrand.harnesses.known import harness_named, harnesses
 from layoutrand.instruments.json_output import read_json_iterations
 from layoutrand.instruments.known import cachegrind, callgrind
+from layoutrand.instruments.memory_trace import TraceReader
 from layoutrand.instruments.perf_script import parse_samples
 from layoutrand.instruments.perf_stat import fatal_signal, parse_counts, unsupported
 from layoutrand.instruments.profile import Segment
@@ -156,6 +160,16 @@ calls=1 0x4000
 
 totals: 916
 """
+LACKEY = """\
+==7== Command: /p/prog 5
+==7==
+I  0401ab70,3
+ S 00004018,8
+I  00109050,12
+ L 00004040,4
+ M 1fff000778,16
+==7== Exit code:       0
+"""
 CACHEGRIND = """\
 desc: I1 cache:         32768 B, 64 B, 8-way associative
 cmd: ./program
@@ -268,6 +282,16 @@ def jars() -> tuple[bytes, ...]:
     return (made.getvalue(),)
 
 
+def _memory_trace(data: bytes) -> None:
+    """In two pieces, as they may come."""
+    reader = TraceReader(["/p/prog"])
+    counter = DataCounter([0, 1], np.array([0x4000, 0x4040]), np.array([64, 64]), moved=0, section=0)
+    for piece in (data[: len(data) // 2], data[len(data) // 2 :]):
+        for stretch in reader.stretches(piece):
+            counter.add(stretch.accesses, stretch.instructions)
+    by_pairs(counter.use(whole=reader.seen), most=9)
+
+
 def _spec_root(data: bytes, place: Path) -> None:
     for name in ("bin/runcpu", "shrc", "version.txt", "config/base.cfg", "benchspec/CPU/505.mcf_r/Spec/object.pm"):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -356,6 +380,7 @@ TARGETS = (
     Target("Java program", _java_program, jars, "bytes", cost=4),
     *(target for each in harnesses() for target in _harness(each.name)),
     Target("callgrind", of_text(lambda text: callgrind.parse_profile(text, ["/p/prog"])), fixed(CALLGRIND)),
+    Target("loads and stores", of_bytes(_memory_trace), fixed(LACKEY)),
     Target("counts of qemu's plugin", of_text(instructions), fixed("begin 7 0\nexec 7 5\nfailed 7 6\nend 7 9\n")),
     Target("cachegrind", of_text(cachegrind.parse_counts), fixed(CACHEGRIND)),
     Target("perf stat", of_text(lambda text: parse_counts(text, EVENTS)), fixed(PERF_STAT)),

@@ -53,6 +53,7 @@ LEFT_OUT = {
     "execute/experiment.py on_huge_pages": CHECKED,
     "explain/hot_functions.py _load": "a profile of this machine's cache; what cannot be read is made again",
     "explain/suspects_document.py explain_document": CHECKED,
+    "explain/traced_data.py _load": "a trace of this machine's cache; what cannot be read is made again",
     "link/codecheck.py section_bytes": "a binary that codecheck.placed has read",
     "link/codecheck.py _blame": "objects that elf.read has read",
     "layout/keyed.py keyed_order": "hashes that were computed here",

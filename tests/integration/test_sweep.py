@@ -17,11 +17,11 @@ import conflictkit
 import startkit
 import zoo
 from layoutrand.build.build_setup import BuildProgress, BuildSetup
-from layoutrand.build.swept import SweptBinaries, swept_binaries, swept_function
+from layoutrand.build.swept import SweptBinaries, swept_binaries, swept_section
 from layoutrand.cache.store import Cache
 from layoutrand.errors import FeatureUnsupported, LayoutNotApplied, UsageError
-from layoutrand.explain.function_choice import find_function
 from layoutrand.explain.offsets import Offsets, checked_offsets, parse_offsets
+from layoutrand.explain.place_choice import find_place
 from layoutrand.link.one_moved import proof
 from layoutrand.model import IDENTITY, LayoutName
 from layoutrand.objects import elf
@@ -56,8 +56,8 @@ def swept(
     assert not built.failures, built.failures[0].error
     progress = BuildProgress(shop.said.append, lambda: None)
     setup = BuildSetup.of(config, shop.project, Cache(shop.cache), shop.runner, progress, jobs=2)
-    found = swept_function(
-        setup, built, ("prog", base, period), lambda link: find_function(link.sections, function, lambda _: {})[0]
+    found = swept_section(
+        setup, built, ("prog", base, period), lambda link: find_place(link.sections, function, lambda _: {})[0]
     )
     return swept_binaries(setup, found, offsets, name=function), found.base.path
 
@@ -173,12 +173,12 @@ def test_functions_are_known_by_what_people_call_them(program: Workshop) -> None
     sections = program.build("$CC -c *.c && $CC -o prog *.o", layouts=[IDENTITY]).capture.links[0].sections
 
     def found(name: str) -> str:
-        return sections[find_function(sections, name, lambda _: {})[0]].name
+        return sections[find_place(sections, name, lambda _: {})[0]].name
 
     assert found("u1_5") == ".text.u1_5"
     with pytest.raises(UsageError, match=r"2 functions are called 'twin': 'twin \(one\.o\)', 'twin \(two\.o\)'"):
         found("twin")
-    number, name = find_function(sections, "twin (two.o)", lambda _: {})
+    number, name = find_place(sections, "twin (two.o)", lambda _: {})
     assert (sections[number].object, name) == ("two.o", "twin (two.o)")
     with pytest.raises(UsageError, match="did you mean 'u1_5'"):
         found("u1_55")
@@ -200,10 +200,10 @@ def test_functions_of_cplusplus_are_known_by_both_names(tmp_path: Path) -> None:
     readable = {"_ZN4deep1fEi": "deep::f(int)", "_ZN4deep1fEl": "deep::f(long)"}
 
     for name in ("_ZN4deep1fEi", "deep::f(int)"):
-        number, _ = find_function(sections, name, lambda symbols: {s: readable[s] for s in symbols if s in readable})
+        number, _ = find_place(sections, name, lambda symbols: {s: readable[s] for s in symbols if s in readable})
         assert sections[number].name == ".text._ZN4deep1fEi"
     with pytest.raises(UsageError, match="2 functions are called 'deep::f'"):
-        find_function(sections, "deep::f", lambda symbols: {s: readable[s] for s in symbols if s in readable})
+        find_place(sections, "deep::f", lambda symbols: {s: readable[s] for s in symbols if s in readable})
 
 
 def test_offsets_are_what_an_alignment_allows() -> None:

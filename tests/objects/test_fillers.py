@@ -7,7 +7,7 @@ import pytest
 from buildkit import compiled, run, said
 from layoutrand.objects import elf
 from layoutrand.objects.edit import section_name, symbol_name
-from layoutrand.objects.fillers import ROOT, filler, filler_object
+from layoutrand.objects.fillers import filler, filler_object, roots
 from layoutrand.objects.known import processors
 
 FILLERS = [
@@ -53,10 +53,18 @@ def test_a_linker_keeps_them_all_and_shows_none(tmp_path, written, flags):
     """Unused sections go, fillers stay; the program's stack is no more executable, and its features are the same."""
     objects = [compiled(tmp_path, "main.c", MAIN)]
     run("gcc", *objects, *flags, "-o", tmp_path / "without")
-    run("gcc", *objects, written, *flags, f"-Wl,--undefined={ROOT}", "-o", tmp_path / "with")
+    run(
+        "gcc",
+        *objects,
+        written,
+        *flags,
+        *(f"-Wl,--undefined={name}" for name in roots(FILLERS)),
+        "-o",
+        tmp_path / "with",
+    )
     symbols = said("readelf", "-sW", tmp_path / "with")
     assert all(symbol_name(each.index) in symbols for each in FILLERS)
-    assert ROOT not in said("readelf", "--dyn-syms", "-W", tmp_path / "with")
+    assert roots(FILLERS)[0] not in said("readelf", "--dyn-syms", "-W", tmp_path / "with")
     for question in ("-n", "-d"):  # notes and dynamic tags, addresses and the build id aside
         first, second = (
             [

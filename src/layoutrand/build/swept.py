@@ -33,7 +33,7 @@ from layoutrand.platform.disk import cache_errors
 
 
 @dataclass(frozen=True)
-class SweptFunction:
+class SweptSection:
     """What is swept: the ``section`` of an artefact (its number in the capture) in the layout ``base``, modulo period.
 
     ``base`` is the binary of that layout.
@@ -73,9 +73,9 @@ class SweptBinaries:
     stillness: Stillness
 
 
-def swept_function(
+def swept_section(
     setup: BuildSetup, built: SystemBuild, wanted: tuple[str, LayoutName, int], find: Callable[[CapturedLink], int]
-) -> SweptFunction:
+) -> SweptSection:
     """What is to be swept of the artefact, base layout and period ``wanted``; ``find`` tells the section's number.
 
     Raises `FeatureUnsupported` where nothing can be moved.
@@ -95,34 +95,34 @@ def swept_function(
     number = next(n for n, link in enumerate(capture.links) if link.artefact == artefact)
     binary = next(b for b in built.binaries if (b.artefact, b.layout) == (artefact, base))
     link = capture.links[number]
-    return SweptFunction(built, capture, number, find(link), binary, period)
+    return SweptSection(built, capture, number, find(link), binary, period)
 
 
-def swept_hole(setup: BuildSetup, function: SweptFunction, *, name: str) -> Hole:
+def swept_hole(setup: BuildSetup, swept: SweptSection, *, name: str) -> Hole:
     """The hole that the function is to lie in; ``name`` is its own, for people.  Raises as `swept_binaries`."""
-    linking, layout = _linking(setup, function, name)
-    require_exact(function.link, layout)
-    return make_hole(_read(function.base.path), function.link, linking.code(), function.section, function.period)
+    linking, layout = _linking(setup, swept, name)
+    require_exact(swept.link, layout)
+    return make_hole(_read(swept.base.path), swept.link, linking.code(), swept.section, swept.period)
 
 
-def swept_binaries(setup: BuildSetup, function: SweptFunction, offsets: Sequence[int], *, name: str) -> SweptBinaries:
+def swept_binaries(setup: BuildSetup, swept: SweptSection, offsets: Sequence[int], *, name: str) -> SweptBinaries:
     """Every offset's binary, from the cache or linked now; ``name`` is the function's, for people.
 
     Raises what `link_moved` and `verify_moved` raise, `UsageError` for an offset that its alignment forbids, and
     `LayoutNotApplied` where more than the function lies elsewhere.
     """
-    cache, link = setup.cache, function.link
-    linking, layout = _linking(setup, function, name)
+    cache, link = setup.cache, swept.link
+    linking, layout = _linking(setup, swept, name)
     require_exact(link, layout)
     code = linking.code()
-    base = _read(function.base.path)
-    hole = make_hole(base, link, code, function.section, function.period)
+    base = _read(swept.base.path)
+    hole = make_hole(base, link, code, swept.section, swept.period)
 
     def facts(offset: int) -> dict[str, Any]:
-        return {**linking.facts(function.base.layout), "layout": offset, "swept": function.facts}
+        return {**linking.facts(swept.base.layout), "layout": offset, "swept": swept.facts}
 
     def make(offset: int, own_scratch: Callable[[], Path]) -> Binary:
-        found = cached_binary(cache, function.build.system, link.artefact, offset, keys.binary_key(facts(offset)))
+        found = cached_binary(cache, swept.build.system, link.artefact, offset, keys.binary_key(facts(offset)))
         if found is not None:
             setup.progress.advance()
             return found
@@ -139,7 +139,7 @@ def swept_binaries(setup: BuildSetup, function: SweptFunction, offsets: Sequence
             )
             linking.keep(output, scratch)
             linked = verify_moved(binary, link, move, code, seconds, ld_version=linking.ld.version)
-            made = store_linked(cache, scratch / "entry", linked, system=function.build.system, facts=facts(offset))
+            made = store_linked(cache, scratch / "entry", linked, system=swept.build.system, facts=facts(offset))
         setup.progress.advance()
         return made
 
@@ -149,18 +149,18 @@ def swept_binaries(setup: BuildSetup, function: SweptFunction, offsets: Sequence
     return SweptBinaries(tuple(made), hole, stillness)
 
 
-def _linking(setup: BuildSetup, function: SweptFunction, name: str) -> tuple[Linking, Layout]:
+def _linking(setup: BuildSetup, swept: SweptSection, name: str) -> tuple[Linking, Layout]:
     """What links the base layout, and that layout."""
     config = setup.config
-    if reason := movable(function.link.sections[function.section], function.period):
+    if reason := movable(swept.link.sections[swept.section], swept.period):
         raise FeatureUnsupported(f"{name}: {reason}; a larger range of --offset has others")
-    around = toolboxes.Surroundings.of(config, function.build.system)
-    toolchain = config.systems[function.build.system].toolchain
+    around = toolboxes.Surroundings.of(config, swept.build.system)
+    toolchain = config.systems[swept.build.system].toolchain
     toolbox = toolboxes.prepare(toolchain, setup.project, config.layout.captured(), setup.runner, around)
     linking = Linking(
-        setup.cache, setup.runner, setup.jobs, config.layout, toolbox.tools["ld"], function.capture, function.number
+        setup.cache, setup.runner, setup.jobs, config.layout, toolbox.tools["ld"], swept.capture, swept.number
     )
-    return linking, linking.drawn(function.base.layout)
+    return linking, linking.drawn(swept.base.layout)
 
 
 def with_others(swept: Sequence[Binary], built: SystemBuild, base: LayoutName) -> SystemBuild:

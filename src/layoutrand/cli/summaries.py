@@ -27,7 +27,7 @@ SUMMARIES: Final[Mapping[str, str]] = {
         "Recorded results as CSV, JSON, Go benchmark lines (benchstat), pyperf's JSON, or for Bencher, Otava, CodSpeed"
     ),
     "explain": "Which functions' placement goes with the slow layouts, and whether that stands in new layouts",
-    "sweep": "What one function's place does: binaries in which it alone lies elsewhere, executed and compared",
+    "sweep": "What a function's or variable's place does: binaries in which it alone lies elsewhere, compared",
     "predict": "What layouts that nobody has built would measure, by where their hot code lies; and the best of them",
     "plan": (
         "How many layouts decide between two systems or give a mean, from those that are there, and how long they take"

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 def sweep(  # noqa: PLR0913 - one parameter for each option
     function: Annotated[
-        str, typer.Argument(metavar="FUNCTION", help="The function to move: its symbol, or its name in C++ or Rust.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="The function or variable to move: its symbol, or its name in C++ or Rust."
+        ),
     ],
     offset: Annotated[
         str | None,
@@ -65,7 +68,7 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         typer.Option(
             metavar="MECHANISM",
             help="Choose offsets at which this one alone differs: line, window, jcc, fetch, page, sets, itlb or "
-            "aliasing.",
+            "aliasing; of a variable data-split, data-line, data-page, data-sets or store-load.",
         ),
     ] = None,
     profiler: Annotated[
@@ -82,7 +85,7 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> int:
-    """What one function's place does: binaries in which it alone lies elsewhere, executed and compared."""
+    """What a function's or variable's place does: binaries in which it alone lies elsewhere, compared."""
     from layoutrand.errors import UsageError
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.sweep_document import sweep_document
@@ -165,13 +168,14 @@ def _offsets(asked: str | None, step: int | None, switch: str | None) -> Offsets
     """The range; raises `UsageError`, also for a mechanism that is none."""
     from layoutrand.config.config import choose
     from layoutrand.explain.caches import caches_of
+    from layoutrand.explain.data_mechanisms import DATA_MECHANISMS
     from layoutrand.explain.mechanisms import MECHANISMS
     from layoutrand.explain.offsets import parse_offsets
     from layoutrand.explain.switching import range_of
     from layoutrand.host.facts import host_facts
 
     if switch is not None:
-        choose("mechanism", [switch], list(MECHANISMS))
+        choose("mechanism", [switch], [*MECHANISMS, *DATA_MECHANISMS])
         if asked is None:
             return range_of(switch, caches_of(host_facts(), "", "EM_X86_64"), step)
     return parse_offsets("0..63" if asked is None else asked, step)
@@ -226,8 +230,8 @@ def _swept(
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.config.config import choose
     from layoutrand.execute.measure import measure
-    from layoutrand.explain.function_choice import find_function
     from layoutrand.explain.hot_functions import ProfilingSetup, readable_names
+    from layoutrand.explain.place_choice import find_place
     from layoutrand.explain.sweep import sweep as make_sweep
     from layoutrand.explain.sweep_rounds import SweepSetup
     from layoutrand.instruments.profilers import choose_profiler, profiler_options
@@ -242,7 +246,7 @@ def _swept(
         return building.build_with_progress(part, layouts, terminal)[0]
 
     def find(link: CapturedLink, name: str) -> tuple[int, str]:
-        return find_function(link.sections, name, lambda symbols: readable_names(symbols, runner, terminal.say))
+        return find_place(link.sections, name, lambda symbols: readable_names(symbols, runner, terminal.say))
 
     names = DisplayNames.of(part.config)
     wanted = None if profiler is None else choose_profiler(choose("profiler", [profiler], profiler_options())[0])
@@ -294,7 +298,7 @@ def show_sweep(found: Sweep, page: Terminal) -> None:
     page.sentence(words.what_lay_still(found))
     for warning in found.warnings:
         page.warn(str(warning))
-    page.sentence(words.one_layout())
+    page.sentence(words.one_layout(found))
 
 
 def show_bases(found: SeveralBases, page: Terminal) -> None:

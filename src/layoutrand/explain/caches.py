@@ -1,4 +1,4 @@
-"""What of a processor decides where code lies well: sizes of lines, pages, cache and TLB for code, and an erratum."""
+"""What of a processor decides where code and data lie well: lines, pages, first-level caches, a TLB, and an erratum."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class CodeCaches:
     """Bytes of a ``line`` and of a ``page``, ``sets`` and ``ways`` of the cache; ``jcc``: whether it has that erratum.
 
     What is not told is as simulators have it, and most processors for x86-64.  ``itlb`` has sets and ways of the
-    first-level TLB for instructions, and is None where that is not known.
+    first-level TLB for instructions, and is None where that is not known.  ``data_sets`` and ``data_ways`` are of the
+    cache for data.
     """
 
     line: int = 64
@@ -28,6 +29,8 @@ class CodeCaches:
     ways: int = 8
     jcc: bool = False
     itlb: tuple[int, int] | None = None
+    data_sets: int = 64
+    data_ways: int = 8
 
 
 USUAL: Final = CodeCaches()
@@ -41,8 +44,7 @@ def caches_of(host_facts: Mapping[str, Any], instrument: str, machine: str, *, h
     """
     if instrument in simulated():
         return USUAL
-    told = host_facts.get("l1i")
-    sizes = dict(told) if isinstance(told, Mapping) else {}
+    sizes, of_data = ({**told} if isinstance(told := host_facts.get(name), Mapping) else {} for name in ("l1i", "l1d"))
     return CodeCaches(
         line=_power(sizes.get("line_bytes"), USUAL.line),
         page=HUGE if huge else _power(host_facts.get("page_bytes"), USUAL.page),
@@ -50,6 +52,8 @@ def caches_of(host_facts: Mapping[str, Any], instrument: str, machine: str, *, h
         ways=_size(sizes.get("ways"), USUAL.ways),
         jcc=machine == "EM_X86_64" and has_jcc_erratum(host_facts),
         itlb=_itlb(host_facts.get("itlb")) if machine == "EM_X86_64" and not huge else None,
+        data_sets=_power(of_data.get("sets"), USUAL.data_sets),
+        data_ways=_size(of_data.get("ways"), USUAL.data_ways),
     )
 
 

@@ -23,8 +23,10 @@ from layoutrand.stats import DoseFit, dose_fit
 ENOUGH: Final = 0.8
 """The part of what offsets do that the cause explains."""
 
-_SEEN_BY_SIMULATION: Final = frozenset({"sets"})
-"""A simulated cache has sets and ways, and nothing of how instructions are fetched and decoded, or jumps foreseen."""
+_SEEN_BY_SIMULATION: Final = frozenset({"sets", "data-split", "data-line", "data-sets"})
+"""Simulated caches have lines, sets and ways, and nothing of how instructions are fetched and decoded, jumps foreseen,
+or loads held against stores.
+"""
 
 
 @dataclass(frozen=True)

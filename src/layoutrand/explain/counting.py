@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.build.swept import SweptBinaries, SweptFunction
+from layoutrand.build.swept import SweptBinaries, SweptSection
 from layoutrand.config.config import Config
 from layoutrand.config.counter_names import metric_of
 from layoutrand.config.metric import Metric
@@ -34,7 +34,7 @@ class EventCounter:
     order: SweepOrder
     setup: SweepSetup
     config: Config
-    function: SweptFunction
+    swept: SweptSection
     made: SweptBinaries
     offsets: tuple[int, ...]
     progress: Callable[[RunProgress], None]
@@ -69,7 +69,7 @@ class EventCounter:
             for benchmark in self.config.benchmarks
         ]
         config = self.config.model_copy(update={"benchmarks": benchmarks})
-        request = request_of(order, self.setup, config, self.function, self.made)
+        request = request_of(order, self.setup, config, self.swept, self.made)
         say = self.setup.setup.progress.say
         say(f"counting {', '.join(event.word for event in together)} in {ROUNDS * len(self.offsets)} executions more")
         done = execute_apart(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.build.build import SystemBuild
 from layoutrand.cache.store import Cache
 from layoutrand.config.config import Benchmark, Config
-from layoutrand.errors import AnalysisError, BuildFailed, LayoutrandError
+from layoutrand.errors import AnalysisError, BuildFailed, FeatureUnsupported, LayoutrandError, ToolNotFound
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
@@ -23,17 +24,25 @@ from layoutrand.execute.run_request import make_request
 from layoutrand.explain.as_analysed import as_analysed
 from layoutrand.explain.caches import caches_of
 from layoutrand.explain.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
-from layoutrand.explain.explain_warnings import MeasuredWhileChanging
+from layoutrand.explain.data_use import DataUse
+from layoutrand.explain.explain_warnings import MeasuredWhileChanging, VariablesNotTraced
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
 from layoutrand.explain.next_sweep import with_sweeps
 from layoutrand.explain.own_results import execute_apart
-from layoutrand.explain.suspects import Explanation, Subject, enough_means, explain, hot_starts
+from layoutrand.explain.suspects import Explanation, Subject, addresses, enough_means, explain, hot_starts
+from layoutrand.explain.traced_data import Variables, data_use
 from layoutrand.harnesses.case_names import ENTRY_OF_ITS_OWN, entry_of
 from layoutrand.harnesses.command_words import with_one_case
 from layoutrand.harnesses.harness import UnsupportedByHarness
+from layoutrand.instruments.known import simulated
 from layoutrand.instruments.profile import Profile
 from layoutrand.model import IDENTITY, Binary, LayoutName
+from layoutrand.objects.kinds import is_code
 from layoutrand.results import file
+from layoutrand.warning import AnyWarning
+
+_MOST_TRACED: Final = 50_000_000
+"""Instructions: half a minute or so, as for the profile."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +100,11 @@ def explain_selection(
 def _explain(
     sample: Sample, selection: Selection, setup: ExplainSetup, most_functions: int, level: float
 ) -> Explanation:
-    subject, profile = examined(sample, selection, setup, enough_means)
+    subject, profile, request = examined(sample, selection, setup, enough_means)
     words = setup.profiling.profiler.words
+    use, not_traced = _variables(subject, request, setup)
     found = explain(
-        subject,
+        replace(subject, use=use),
         profile,
         words,
         setup.cache,
@@ -102,6 +112,7 @@ def _explain(
         level=level,
         readable=setup.profiling.readable,
     )
+    found = replace(found, warnings=(*found.warnings, *not_traced))
     own = as_analysed(sample, selection, 1 - level)
     if own is not None and own.is_machine:
         found = replace(found, warnings=(*found.warnings, MeasuredWhileChanging()))
@@ -114,8 +125,8 @@ def _explain(
 
 def examined(
     sample: Sample, selection: Selection, setup: ExplainSetup, check: Callable[[Subject], object]
-) -> tuple[Subject, Profile]:
-    """The binaries that a sample was measured of, as they are built now, and a profile of identity's.
+) -> tuple[Subject, Profile, RunRequest]:
+    """The binaries that a sample was measured of, as they are built now, and a profile of identity's; how it was made.
 
     ``check`` raises for a subject of which no profile is wanted, as that takes long.  Raises `AnalysisError` for a
     prebuilt system and binaries that are others by now, and `BuildFailed` where there is no identity.
@@ -148,7 +159,23 @@ def examined(
     check(subject)
     profiled = _of_one_case(config, benchmark, case) if case else config
     request = _request(setup, profiled, built, benchmark.name, [1])
-    return subject, profile_of(request, sample.system, benchmark.name, setup.profiling, case)
+    return subject, profile_of(request, sample.system, benchmark.name, setup.profiling, case), request
+
+
+def _variables(
+    subject: Subject, request: RunRequest, setup: ExplainSetup
+) -> tuple[DataUse | None, tuple[AnyWarning, ...]]:
+    """How variables are used, where layouts place them; or why that cannot be told."""
+    sample, sections = subject.sample, subject.link.sections
+    if sample.instrument in simulated() or all(is_code(each.kind) or each.pinned for each in sections):
+        return None, ()
+    address = addresses(setup.cache, subject.identity, subject.link)
+    variables = Variables(sections, address, most=_MOST_TRACED)
+    (benchmark,) = request.choices.benchmarks
+    try:
+        return data_use(request, sample.system, benchmark, setup.profiling, variables), ()
+    except (AnalysisError, FeatureUnsupported, ToolNotFound) as error:
+        return None, (VariablesNotTraced(str(error)),)
 
 
 def executed(name: str, config: Config) -> tuple[Benchmark, str]:

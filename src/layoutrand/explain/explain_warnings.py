@@ -45,6 +45,16 @@ class MeasuredWhileChanging(AnyWarning):
 
 
 @dataclass(frozen=True)
+class VariablesNotTraced(AnyWarning):
+    """Variables that are placed and not looked at."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"where variables lie is not looked at: {self.reason}"
+
+
+@dataclass(frozen=True)
 class NoCalls(AnyWarning):
     """A profile of samples."""
 

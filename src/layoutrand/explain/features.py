@@ -17,6 +17,10 @@ Of each hot function with its hottest callees, and of the hottest functions with
 - *near*: whether hot code of both lies on one page;
 - *offset*: the distance modulo 16 KiB, as branches at such distances share entries of predictor tables.
 
+Of pairs of variables, where these are placed, too, and one is loaded often shortly after a store to the other:
+
+- *store-load*: how many of these loads and stores overlap modulo 4 KiB, which some processors let wait.
+
 Of all of them together: *all pages*, how many pages hold hot code, and *overfull*, how many hot lines lie in sets with
 more of them than ways.  Lines, pages, sets and ways are those of the machine (`layoutrand.explain.caches`).  "Hot" are
 the instructions that are executed often (`layoutrand.explain.hotness`), not whole functions.
@@ -45,6 +49,8 @@ HOTTEST: Final = 6
 FEWEST: Final = 3
 """A feature is looked at where at least so many layouts differ from the most frequent value."""
 
+STORE_LOAD: Final = "store-load"
+
 Scale = Literal["classes", "circle", "number"]
 Values = NDArray[np.float64]
 
@@ -54,7 +60,7 @@ class Feature:
     """One thing to look at, with its value in every layout, shape (layouts,).
 
     ``scale`` says what the values are: ``classes`` (equal or not), ``circle`` (modulo ``period``), ``number``.
-    ``functions`` are the hot functions it is about, none for what is about all of them.
+    ``functions`` are the hot functions (or the two variables) it is about, none for what is about all of them.
     """
 
     kind: str
@@ -88,6 +94,7 @@ _WORDS: Final = {
     "sets": "L1I sets shared by {0} and {1}",
     "near": "hot code of {0} and {1} on one page",
     "offset": "distance from {0} to {1} modulo 16 KiB",
+    STORE_LOAD: "percent of loads from {1} shortly after a store to {0}, at the same address modulo 4 KiB",
     "all pages": "pages that hold hot code",
     "overfull": "hot lines in L1I sets with more of them than ways",
 }
@@ -108,7 +115,7 @@ def pairs(hotness: Hotness) -> list[tuple[int, int]]:
 def features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
     """Every feature that differs enough between layouts.
 
-    ``starts`` has the address of each hot function in each layout, shape (layouts, functions).
+    ``starts`` has the address of each of `Hotness.sections` in each layout, shape (layouts, sections).
     """
     everything = all_features(hotness, starts)
     return [feature for feature in everything if _differs(feature.values)]
@@ -117,6 +124,8 @@ def features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
 def all_features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
     """As `features`, also those that hardly differ."""
     names = [function.name for function in hotness.functions]
+    of_pairs = starts[:, len(names) :].reshape(len(starts), -1, 2)
+    starts = starts[:, : len(names)]
     hot = [np.array(function.hot, np.int64) for function in hotness.functions]
     hottest = [np.array(function.hottest, np.int64) for function in hotness.functions]
     line, page = hotness.caches.line, hotness.caches.page
@@ -151,6 +160,10 @@ def all_features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
             Feature("near", both, "number", 0, np.minimum(_common(on_pages, f, g), 1.0)),
             Feature("offset", both, "circle", STRIDE, (distance % STRIDE).astype(float)),
         ]
+    found += [
+        Feature(STORE_LOAD, (pair.stored, pair.loaded), "number", 0, pair.met(*of_pairs[:, number].T))
+        for number, pair in enumerate(hotness.pairs)
+    ]
     if names:
         everywhere = [np.unique(np.concatenate(row)) for row in lines]
         found += [

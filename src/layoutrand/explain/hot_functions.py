@@ -32,7 +32,7 @@ from layoutrand.platform.regular_file import RECORD, content_of_regular
 from layoutrand.results.file import exclusive_use, results_path
 from layoutrand.text.foreign_fields import plain
 
-_FOLDER: Final = Path(".layoutrand") / "explain"
+FOLDER: Final = Path(".layoutrand") / "explain"
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,10 @@ def profile_of(request: RunRequest, system: str, benchmark: str, profiling: Prof
     )
     plan = make_plan(request)
     plan.launching.check(profiling.profiler.kind)
-    reading = plan.benchmarks[benchmark].metric.suite
-    if reading is not None and reading.by_tools:
-        raise FeatureUnsupported(
-            f"{benchmark} is executed by its suite's own tools, from a copy that they make, so it cannot be profiled "
-            "here; give its program and inputs as a benchmark of its own"
-        )
+    refuse_suites_tools(plan, benchmark)
     slot = Slot(system, benchmark, IDENTITY, profiling.profiler.kind.name, round=1, repetition=0, order=0)
     project = request.project.resolve()
-    kept = project / _FOLDER / f"profile-{_key(plan, slot, profiling.profiler)[:32]}.json"
+    kept = project / FOLDER / f"profile-{_key(plan, slot, profiling.profiler)[:32]}.json"
     known = _load(kept)
     if known is not None:
         return known
@@ -101,6 +96,16 @@ def profile_of(request: RunRequest, system: str, benchmark: str, profiling: Prof
     return made
 
 
+def refuse_suites_tools(plan: RunPlan, benchmark: str) -> None:
+    """Raise `FeatureUnsupported` where the binary is not executed itself."""
+    reading = plan.benchmarks[benchmark].metric.suite
+    if reading is not None and reading.by_tools:
+        raise FeatureUnsupported(
+            f"{benchmark} is executed by its suite's own tools, from a copy that they make, so it cannot be profiled "
+            "here; give its program and inputs as a benchmark of its own"
+        )
+
+
 def ready_results(project: Path) -> Path:
     """Where the project's results are, in a directory that is there by now; raises `ResultsError`."""
     path = results_path(project)
@@ -111,13 +116,18 @@ def ready_results(project: Path) -> Path:
     return path
 
 
-def _key(plan: RunPlan, slot: Slot, profiler: ChosenProfiler) -> str:
+def profiled_by(plan: RunPlan, slot: Slot) -> list[Any]:
+    """What decides what an execution does, as JSON values: its binaries, its benchmark's definition, the capture."""
     placed = sorted((artefact, binary.sha256) for artefact, binary in plan.placed(slot).items())
     definition = sorted(
         digest for (benchmark, _instrument), digest in plan.definitions.items() if benchmark == slot.benchmark
     )
+    return [placed, definition, plan.request.built.captures[slot.system]]
+
+
+def _key(plan: RunPlan, slot: Slot, profiler: ChosenProfiler) -> str:
     how = [profiler.kind.option, profiler.event, profiler.kind.options]
-    return sha256_bytes(canonical_json([placed, definition, plan.request.built.captures[slot.system], *how]))
+    return sha256_bytes(canonical_json([*profiled_by(plan, slot), *how]))
 
 
 def _profile(plan: RunPlan, slot: Slot, workplace: Workplace, profiling: ProfilingSetup, case: str) -> Profile:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.explain.caches import USUAL, CodeCaches
+from layoutrand.explain.data_use import StoreLoads, aliased
 from layoutrand.instruments.profile import Profile, Segment
 from layoutrand.model import Section
 from layoutrand.objects import elf
@@ -30,6 +31,7 @@ MOST_OFTEN: Final = 0.5
 """It belongs to the hottest part, as a rule an inner loop, if it is executed this often."""
 
 _CLASSES = re.compile(r"\.text(\.(unlikely|hot|startup|exit|split))?\.(.+)")
+_VARIABLES = re.compile(r"\.(?:rodata|data\.rel\.ro\.local|data\.rel\.ro|data|bss)\.(.+)")
 _LONGEST: Final = 60
 
 
@@ -53,11 +55,31 @@ class HotFunction:
 
 
 @dataclass(frozen=True)
+class HotPair:
+    """Two variables of which one is loaded often shortly after a store to the other.
+
+    ``stored`` and ``loaded`` are their names, ``sections`` their indices in the capture; the distances of ``pairs`` are
+    those that they would have if both began at one address.
+    """
+
+    stored: str
+    loaded: str
+    sections: tuple[int, int]
+    pairs: StoreLoads
+
+    def met(self, stored: NDArray[np.int64], loaded: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Percent of them that are `aliased` where the variables begin at these addresses, shape (layouts,)."""
+        often = aliased(self.pairs, (loaded - stored)[:, None]) * self.pairs.count
+        return np.asarray(np.round(100 * often.sum(axis=1) / self.pairs.count.sum()), np.float64)
+
+
+@dataclass(frozen=True)
 class Hotness:
     """The hot functions, hottest first; ``calls`` maps pairs of their positions to how often one calls the other.
 
     ``in_artefact`` is the share of the cost inside the artefact, ``covered`` that inside the hot functions; the rest
     lies in shared libraries and in functions that were left out.  ``caches`` are those of the machine where it is hot.
+    ``pairs`` are of variables, where these are placed, too.
     """
 
     functions: tuple[HotFunction, ...]
@@ -65,6 +87,19 @@ class Hotness:
     in_artefact: float = 1.0
     covered: float = 1.0
     caches: CodeCaches = USUAL
+    pairs: tuple[HotPair, ...] = ()
+
+    @property
+    def sections(self) -> list[int]:
+        """Those of the functions, and then of each pair of variables both."""
+        return [function.section for function in self.functions] + [n for pair in self.pairs for n in pair.sections]
+
+    def called(self, section: int) -> str:
+        """What the function or variable of one of its `sections` is called."""
+        names = {function.section: function.name for function in self.functions}
+        for pair in self.pairs:
+            names |= dict(zip(pair.sections, (pair.stored, pair.loaded), strict=True))
+        return names[section]
 
 
 def segments(file: elf.Elf) -> tuple[Segment, ...]:
@@ -120,7 +155,7 @@ def hot_functions(
 
 
 def function_names(sections: Sequence[Section], readable: Mapping[str, str] | None = None) -> list[str]:
-    """A name for people for each section, no two alike: that of its function, where need be with its object.
+    """A name for people for each section, no two alike: its function's or variable's, where need be with its object.
 
     ``readable`` maps symbols (`mangled`) to what their programming language calls them.
     """
@@ -146,8 +181,15 @@ def renamed(hotness: Hotness, names: Sequence[str]) -> Hotness:
 
 def mangled(sections: Sequence[Section]) -> list[str]:
     """The symbols of these sections that are C++'s or Rust's."""
-    found = [match[3] for match in (_CLASSES.fullmatch(section.name) for section in sections) if match is not None]
-    return [name for name in found if name.startswith(("_Z", "_R"))]
+    return [name for name in map(symbol_of, sections) if name.startswith(("_Z", "_R"))]
+
+
+def symbol_of(section: Section) -> str:
+    """The function or variable that a section of its own is named for; "" for another section."""
+    function, variable = _CLASSES.fullmatch(section.name), _VARIABLES.fullmatch(section.name)
+    if function is not None:
+        return function[3]
+    return "" if variable is None else variable[1]
 
 
 class _Places:
@@ -184,10 +226,10 @@ def _calls(profile: Profile, place: _Places, chosen: Sequence[int]) -> dict[tupl
 
 
 def _plain(section: Section, readable: Mapping[str, str]) -> str:
-    found = _CLASSES.fullmatch(section.name)
-    if found is None:
+    symbol = symbol_of(section)
+    if not symbol:
         return f"{section.name} of {section.object}"
-    name = readable.get(found[3], found[3])
+    name = readable.get(symbol, symbol)
     if len(name) > _LONGEST:
         name = f"{name[: _LONGEST // 2]}…{name[-_LONGEST // 2 + 1 :]}"
-    return f"{name} (cold part)" if found[2] == "unlikely" else name
+    return f"{name} (cold part)" if section.name.startswith(".text.unlikely.") else name

@@ -16,13 +16,20 @@ _MECHANISMS: Final = {
     "sets": "instruction cache set conflict (its hot lines in sets that hold more than {ways} hot ones)",
     "itlb": "instruction TLB set conflict (its hot pages in sets that hold more than {tlb} hot ones)",
     "aliasing": "branch aliasing (its hot branches in 16-byte blocks modulo 16 KiB that hold hot ones of others)",
+    "data-split": "line split (accesses to it that cross the end of a {line}-byte line)",
+    "data-line": "data lines ({line}-byte lines under what is accessed most of it)",
+    "data-page": "data pages ({kib} KiB pages under what is accessed most of it)",
+    "data-sets": "data cache set conflict (its hot lines in sets that hold more than {data_ways} hot ones)",
+    "store-load": "4 KiB aliasing (loads shortly after stores to another variable, at the same address modulo 4 KiB)",
 }
 
 
 def mechanism(name: str, caches: CodeCaches) -> str:
     """``instruction line straddle (64-byte lines under its hottest instructions)``."""
     tlb = caches.itlb[1] if caches.itlb else 0
-    return _MECHANISMS[name].format(line=caches.line, kib=caches.page >> 10, ways=caches.ways, tlb=tlb)
+    return _MECHANISMS[name].format(
+        line=caches.line, kib=caches.page >> 10, ways=caches.ways, tlb=tlb, data_ways=caches.data_ways
+    )
 
 
 def unseen(metric: str, names: Sequence[str]) -> str:

@@ -102,9 +102,10 @@ def levels(code: HotCode, starts: Sequence[int]) -> dict[str, tuple[float, ...]]
 def counts_in_layouts(hotness: Hotness, starts: NDArray[np.int64]) -> tuple[dict[str, Counts], ...]:
     """Of each hot function, by mechanism how much it meets in each layout, shape (layouts,).
 
-    ``starts`` has the address of each hot function in each layout, shape (layouts, functions).
+    ``starts`` has the address of each of `Hotness.sections` in each layout, shape (layouts, sections).
     """
     caches = hotness.caches
+    starts = starts[:, : len(hotness.functions)]
     places = [_Places(each.executed, each.branches, caches) for each in hotness.functions]
     found = [of_one.alone(starts[:, number]) for number, of_one in enumerate(places)]
     for each in found:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from layoutrand.explain.data_use import ALIAS
+from layoutrand.explain.features import STORE_LOAD
 from layoutrand.explain.mechanisms import STRIDE, repeats_within
 from layoutrand.explain.offsets import LINE
 from layoutrand.explain.suspects import Explanation, Suspect
@@ -31,6 +33,8 @@ def with_sweeps(found: Explanation, benchmark: str, project: Path) -> Explanatio
 
 
 def _sweep(found: Explanation, suspect: Suspect, benchmark: str, project: Path) -> tuple[str, ...]:
+    if suspect.feature.kind == STORE_LOAD:
+        return _of_variable(found, suspect, benchmark, project)
     names = suspect.feature.functions or tuple(f.name for f in found.hotness.functions[:1])
     hot = next(f for f in found.hotness.functions if f.name == names[0])
     align = max(1, found.subject.link.sections[hot.section].align)
@@ -45,6 +49,17 @@ def _sweep(found: Explanation, suspect: Suspect, benchmark: str, project: Path) 
         step = max(within // (_MANY if within == STRIDE else _STEPS), align)
         words += ("--offset", f"0..{within - 1}", "--step", str(step))
     return (*words, "--cause")
+
+
+def _of_variable(found: Explanation, suspect: Suspect, benchmark: str, project: Path) -> tuple[str, ...]:
+    """That of the one of both that can be put to more places."""
+    pair = next(p for p in found.hotness.pairs if (p.stored, p.loaded) == suspect.feature.functions)
+    aligned = [max(1, found.subject.link.sections[section].align) for section in pair.sections]
+    name, align = min(zip((pair.loaded, pair.stored), reversed(aligned), strict=True), key=lambda each: each[1])
+    if 2 * align > ALIAS:
+        return ()
+    words = _words(found, name, benchmark, project)
+    return (*words, "--offset", f"0..{ALIAS - 1}", "--step", str(max(ALIAS // _MANY, align)), "--cause")
 
 
 def _words(found: Explanation, function: str, benchmark: str, project: Path) -> tuple[str, ...]:

@@ -121,7 +121,7 @@ def predict_selection(
 
 def _predict(sample: Sample, selection: Selection, setup: ExplainSetup, order: PredictOrder) -> Predicted:
     _refuse_changing_machine(sample, selection, order.confidence)
-    subject, profile = examined(sample, selection, setup, lambda each: _refuse_few(each, selection))
+    subject, profile, _ = examined(sample, selection, setup, lambda each: _refuse_few(each, selection))
     seeds, means = means_of(subject.sample, subject.binaries)
     identity = addresses(setup.cache, subject.identity, subject.link)
     hotness = hot_functions(profile, subject.link.sections, identity, most=order.most_functions)

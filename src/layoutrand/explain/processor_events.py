@@ -70,6 +70,30 @@ _TLB: Final = Consequence(
     ),
 )
 _BRANCHES: Final = Consequence("branches that were foreseen wrongly", (Event("branch-misses:u", 40),))
+_ALIASED: Final = Consequence(
+    "loads that wait for a store to another address",
+    (
+        Event("ld_blocks_partial.address_alias:u", 40),  # Intel
+        Event("ls_bad_status2.stli_other:u", 60),  # AMD
+    ),
+)
+_SPLIT: Final = Consequence(
+    "loads that cross the end of a line",
+    (
+        Event("mem_inst_retired.split_loads:u", 40),  # Intel, Skylake and later
+        Event("ls_misal_loads.ma64:u", 40),  # AMD, Zen 3 and later
+        Event("ls_misal_accesses:u", 40),  # AMD, Zen 1 and 2
+        Event("unaligned_ld_spec:u", 40),  # Arm
+    ),
+)
+_DATA_CACHE: Final = Consequence(
+    "misses of the first data cache",
+    (
+        Event("mem_load_retired.l1_miss:u", 400),  # Intel, Skylake and later; as far as memory
+        Event("L1-dcache-load-misses:u", 400),  # what the kernel takes for it elsewhere
+    ),
+)
+_DATA_TLB: Final = Consequence("misses of the first data TLB", (Event("dTLB-load-misses:u", 400),))
 
 CONSEQUENCES: Final = {
     "line": _FRONT_END,
@@ -80,5 +104,10 @@ CONSEQUENCES: Final = {
     "sets": _CACHE,
     "itlb": _TLB,
     "aliasing": _BRANCHES,
+    "data-split": _SPLIT,
+    "data-line": _DATA_CACHE,
+    "data-page": _DATA_TLB,
+    "data-sets": _DATA_CACHE,
+    "store-load": _ALIASED,
 }
 """By mechanism."""

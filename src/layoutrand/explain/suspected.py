@@ -31,7 +31,10 @@ def suspected_functions(explanation: Explanation, confirmed: Confirmed | None) -
     """The functions of the first suspect that is left and about functions; none where there is no such."""
     hot = {function.name: function for function in explanation.hotness.functions}
     named = (suspect.feature.functions for suspect in suspects_left(explanation, confirmed))
-    return next((tuple(hot[name] for name in functions) for functions in named if functions), ())
+    return next(
+        (tuple(hot[name] for name in functions) for functions in named if functions and hot.keys() >= set(functions)),
+        (),
+    )
 
 
 def file_remedies(

@@ -26,10 +26,11 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError, FeatureUnsupported
 from layoutrand.explain.caches import USUAL, CodeCaches
+from layoutrand.explain.data_use import DataUse, by_pairs
 from layoutrand.explain.explain_warnings import CostOutside, FewLayouts, NoCalls, NothingDiffers
-from layoutrand.explain.features import Feature, all_features, design, features
+from layoutrand.explain.features import STORE_LOAD, Feature, all_features, design, features
 from layoutrand.explain.hot_branches import with_branches
-from layoutrand.explain.hotness import Hotness, function_names, hot_functions, mangled, renamed
+from layoutrand.explain.hotness import Hotness, HotPair, function_names, hot_functions, mangled, renamed
 from layoutrand.explain.mechanisms import counts_in_layouts, together
 from layoutrand.explain.suspect_cause import SuspectCause, suspect_cause
 from layoutrand.instruments.profile import Profile
@@ -61,6 +62,9 @@ POWER: Final = 0.8
 
 PERMUTATIONS: Final = 2999
 
+PAIRS: Final = 10
+"""So many pairs of variables are looked at at most."""
+
 SIDE: Final = 3
 """Layouts that each side of a suspect needs, for a difference between them."""
 
@@ -70,7 +74,7 @@ class Subject:
     """One benchmark of one system: what was measured of it, and where its code lies.
 
     ``binaries`` maps each seed to the binary that was measured, ``identity`` is the one that was profiled, ``caches``
-    are those of the machine that measured.
+    are those of the machine that measured.  ``use`` is how variables are used, where these are placed, too.
     """
 
     sample: Sample
@@ -79,6 +83,7 @@ class Subject:
     identity: Binary
     binaries: Mapping[int, Binary]
     caches: CodeCaches = USUAL
+    use: DataUse | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,7 @@ class Suspect:
 class Explanation:
     """What was looked at, and the suspects, none where nothing was found.
 
-    ``means`` are those of the binaries and ``starts`` the addresses of their hot functions, shape (seeds, functions).
+    ``means`` are those of the binaries and ``starts`` the addresses of what is hot in them, as `hot_starts` has them.
     ``relative_sd`` is the standard deviation over the binaries' means by their mean.  ``predicted`` is the part of
     their variance that the whole procedure predicts of binaries it has not seen.  ``detectable`` is the part that a
     feature must explain to be found with a chance of 80 %, and ``detectable_ratio`` the ratio between its worse and
@@ -159,6 +164,8 @@ def explain(
     hotness = replace(with_branches(hotness, file, address), caches=subject.caches)
     hot = [subject.link.sections[function.section] for function in hotness.functions]
     hotness = renamed(hotness, function_names(hot, readable(mangled(hot))))
+    if subject.use is not None:
+        hotness = replace(hotness, pairs=_hot_pairs(subject.use, subject.link, readable))
     starts = hot_starts(cache, subject.link, hotness, [subject.binaries[seed] for seed in seeds])
     found = features(hotness, starts)
     sd = float(means.std(ddof=1) / means.mean())
@@ -200,6 +207,16 @@ def explain(
         detectable_ratio=ratio,
         closest=_closest(found, result),
     )
+
+
+def _hot_pairs(
+    use: DataUse, link: CapturedLink, readable: Callable[[Sequence[str]], Mapping[str, str]]
+) -> tuple[HotPair, ...]:
+    found = by_pairs(use, most=PAIRS)
+    numbers = list(dict.fromkeys(section for stored, loaded, _ in found for section in (stored, loaded)))
+    sections = [link.sections[number] for number in numbers]
+    names = dict(zip(numbers, function_names(sections, readable(mangled(sections))), strict=True))
+    return tuple(HotPair(names[stored], names[loaded], (stored, loaded), pairs) for stored, loaded, pairs in found)
 
 
 def enough_means(subject: Subject) -> tuple[tuple[int, ...], NDArray[np.float64]]:
@@ -250,13 +267,13 @@ def addresses(cache: Cache, binary: Binary, link: CapturedLink) -> NDArray[np.in
 
 
 def hot_starts(cache: Cache, link: CapturedLink, hotness: Hotness, binaries: Sequence[Binary]) -> NDArray[np.int64]:
-    """The address of each hot function in each binary, shape (binaries, functions)."""
-    wanted = [function.section for function in hotness.functions]
+    """The address of each of `Hotness.sections` in each binary, shape (binaries, sections)."""
+    wanted = hotness.sections
     starts = np.array([addresses(cache, binary, link)[wanted] for binary in binaries], np.int64)
     if (starts < 0).any():
         row, column = np.argwhere(starts < 0)[0].tolist()
         raise FeatureUnsupported(
-            f"{hotness.functions[column].name} is hot, but cannot be found in layout {binaries[row].layout} of "
+            f"{hotness.called(wanted[column])} is hot, but cannot be found in layout {binaries[row].layout} of "
             f"{binaries[row].artefact}: the layouts of this project do not keep its section"
         )
     return starts
@@ -319,6 +336,9 @@ def with_causes(
     everything, counted = all_features(hotness, starts), counts_in_layouts(hotness, starts)
     made = []
     for suspect in suspects:
+        if suspect.feature.kind == STORE_LOAD:  # the feature is the mechanism
+            made.append(suspect)
+            continue
         own = set(suspect.feature.functions)
         apart = [design(s.feature) for s in suspects if own.isdisjoint(s.feature.functions) and s is not suspect]
         beyond = response - fitted_values(np.concatenate(apart, axis=1), response) if apart else response

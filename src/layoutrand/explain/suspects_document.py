@@ -67,6 +67,9 @@ def _explanation(explanation: Explanation, confirmed: Confirmed) -> dict[str, An
         "functions": [
             {"name": f.name, "share": f.share, "size": f.size, "section": f.section} for f in hotness.functions
         ],
+        "variables": [
+            {"stored": pair.stored, "loaded": pair.loaded, "sections": list(pair.sections)} for pair in hotness.pairs
+        ],
         "calls": [
             {"caller": names[pair[0]], "callee": names[pair[1]], "count": count}
             for pair, count in sorted(hotness.calls.items())
@@ -159,6 +162,7 @@ def _suspect(suspect: Suspect, confirmation: Confirmation | None) -> dict[str, A
         "n_worse": suspect.n_worse,
         "n_better": suspect.n_better,
         "alike": list(suspect.alike),
+        "next": list(suspect.sweep) or None,
         "confirmation": None if confirmation is None else _confirmation(confirmation),
     }
 

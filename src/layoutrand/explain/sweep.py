@@ -1,22 +1,23 @@
-"""`layoutrand sweep`: one function's place is the dose, and what a benchmark measures is the response.
+"""`layoutrand sweep`: one function's or variable's place is the dose, and what a benchmark measures is the response.
 
-Binaries are made of one base layout in which the function alone lies elsewhere (`layoutrand.link.one_moved`), one for
-each offset.  Every round executes all of them once, in an order drawn from the schedule seed, and the test and the
+Binaries are made of one base layout in which it alone lies elsewhere (`layoutrand.link.one_moved`), one for each
+offset.  Every round executes all of them once, in an order drawn from the schedule seed, and the test and the
 intervals go by rounds (`layoutrand.stats.dose`).  Where a mechanism is asked for and the processor counts, counters say
 whether it can be that (`layoutrand.explain.counted`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.analysis.sample import Sample
-from layoutrand.build.swept import SweptBinaries, SweptFunction, swept_binaries, swept_function, swept_hole
+from layoutrand.build.swept import SweptBinaries, SweptSection, swept_binaries, swept_hole, swept_section
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.config.config import Config
 from layoutrand.errors import AnalysisError, BuildFailed, FeatureUnsupported, UsageError
@@ -27,12 +28,13 @@ from layoutrand.explain.caches import USUAL, CodeCaches, caches_of
 from layoutrand.explain.causes import Cause, cause, shown_by
 from layoutrand.explain.counted import Counters, with_counters
 from layoutrand.explain.counting import EventCounter
+from layoutrand.explain.data_mechanisms import HotData, data_levels, hot_data
 from layoutrand.explain.explain_warnings import RoundsLeftOut
 from layoutrand.explain.hot_branches import branches_at, with_branches
 from layoutrand.explain.hot_functions import profile_of
 from layoutrand.explain.hotness import OFTEN, hot_functions
 from layoutrand.explain.mechanism_words import unseen
-from layoutrand.explain.mechanisms import HotCode, hot_branches, hot_code, levels, repeats_within
+from layoutrand.explain.mechanisms import HotCode, hot_branches, hot_code, levels
 from layoutrand.explain.offsets import checked_offsets
 from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.suspects import addresses
@@ -45,13 +47,15 @@ from layoutrand.explain.sweep_rounds import (
     results_path,
     sample_of,
 )
-from layoutrand.explain.switching import Switch, Switched, candidates, choose_switch, switched
+from layoutrand.explain.switching import Switch, Switched, candidates, choose_switch, repeats, switched
+from layoutrand.explain.traced_data import Variables, data_use
 from layoutrand.host.facts import host_facts
 from layoutrand.instruments.asked_for import measured_by, primary_metric
 from layoutrand.instruments.known import simulated
 from layoutrand.link.one_moved import Hole
 from layoutrand.model import IDENTITY
 from layoutrand.objects import elf
+from layoutrand.objects.kinds import is_code
 from layoutrand.results import file
 from layoutrand.stats import DoseResponse, dose_response
 from layoutrand.warning import AnyWarning
@@ -74,6 +78,7 @@ class Sweep:
     sample: Sample
     artefact: str
     name: str
+    is_code: bool
     size: int
     align: int
     binaries: SweptBinaries
@@ -102,12 +107,12 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
     """
     config = in_rounds(setup.config)
     file.check_usable(results_path(setup.project))
-    function, name = _function(order, setup)
-    section = function.link.sections[function.section]
-    switch = None if order.switch is None else _switch(order, setup, config, function, name)
+    swept, name = _swept(order, setup)
+    section = swept.link.sections[swept.section]
+    switch = None if order.switch is None else _switch(order, setup, config, swept, name)
     offsets = checked_offsets(order.offsets, section.align, name) if switch is None else switch.offsets
-    made = swept_binaries(setup.setup, function, offsets, name=name)
-    request = request_of(order, setup, config, function, made)
+    made = swept_binaries(setup.setup, swept, offsets, name=name)
+    request = request_of(order, setup, config, swept, made)
     summary = execute_apart(
         request, results_path(setup.project), setup.executor, progress=progress, say=setup.setup.progress.say
     )
@@ -120,15 +125,15 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
     response = dose_response(
         np.log(means), offsets, period=order.offsets.period, confidence=order.confidence, seed=config.run.schedule_seed
     )
-    caches = _caches(config, sample.instrument, function)
-    counter = EventCounter(order, setup, config, function, made, offsets, progress)
+    caches = _caches(config, sample.instrument, swept)
+    counter = EventCounter(order, setup, config, swept, made, offsets, progress)
     told, does, counters = None, None, None
     if switch is not None:
         does = switched(np.log(means), switch, confidence=order.confidence, seed=config.run.schedule_seed)
         counters = _counted_of_switch(does, sample, counter)
     elif setup.profiling is not None and response.matters:
-        code = _code(order, setup, config, function, made.hole, caches)
-        met = levels(code, [made.hole.window + offset for offset in offsets])
+        meets = _meets(order, setup, config, swept, made.hole, caches)
+        met = meets([made.hole.window + offset for offset in offsets])
         costs = _worse(sample) * np.log(means)
         level, seed = 1 - order.confidence, config.run.schedule_seed
         alone = cause(costs, met, sample.instrument, level=level, seed=seed)
@@ -137,8 +142,9 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
     return Sweep(
         order=order,
         sample=sample,
-        artefact=function.link.artefact,
+        artefact=swept.link.artefact,
         name=name,
+        is_code=is_code(section.kind),
         size=section.size,
         align=max(1, section.align),
         binaries=made,
@@ -179,53 +185,80 @@ def _counted_of_cause(found: Cause, response: DoseResponse, sample: Sample, coun
     return counter.count([offset for offset in response.doses if (offset in inside) == is_worse], left)
 
 
-def _switch(order: SweepOrder, setup: SweepSetup, config: Config, function: SweptFunction, name: str) -> Switch:
+def _switch(order: SweepOrder, setup: SweepSetup, config: Config, swept: SweptSection, name: str) -> Switch:
     """The offsets at which the mechanism alone differs; raises `UsageError` where there are none."""
     assert order.switch is not None
     benchmark = next(b for b in config.benchmarks if b.name == order.benchmark)
     instrument, metric = primary_metric(benchmark) if order.metric is None else measured_by(benchmark, order.metric)
     if not shown_by(instrument, order.switch):
         raise UsageError(f"--switch {order.switch}: {unseen(metric, [order.switch])}")
-    hole = swept_hole(setup.setup, function, name=name)
-    caches = _caches(config, instrument, function)
-    code = _code(order, setup, config, function, hole, caches)
-    align = max(1, function.link.sections[function.section].align)
+    hole = swept_hole(setup.setup, swept, name=name)
+    caches = _caches(config, instrument, swept)
+    meets = _meets(order, setup, config, swept, hole, caches)
+    align = max(1, swept.link.sections[swept.section].align)
     offsets = candidates(order.offsets, align)
-    every = len(offsets) * align >= repeats_within(order.switch, caches)
-    met = levels(code, [hole.window + each for each in offsets])
+    every = len(offsets) * align >= repeats(order.switch, caches)
+    met = meets([hole.window + each for each in offsets])
     return choose_switch(order.switch, met, offsets, name, every=every)
 
 
-def _caches(config: Config, instrument: str, function: SweptFunction) -> CodeCaches:
+def _caches(config: Config, instrument: str, swept: SweptSection) -> CodeCaches:
     """Those of this machine."""
-    return caches_of(host_facts(), instrument, function.link.machine, huge=config.run.hugepages == "text")
+    huge = config.run.hugepages == "text" and is_code(swept.link.sections[swept.section].kind)
+    return caches_of(host_facts(), instrument, swept.link.machine, huge=huge)
+
+
+def _meets(
+    order: SweepOrder, setup: SweepSetup, config: Config, swept: SweptSection, hole: Hole, caches: CodeCaches
+) -> Callable[[Sequence[int]], dict[str, tuple[float, ...]]]:
+    """What tells of addresses how much of each mechanism there is where the function or variable begins there."""
+    if is_code(swept.link.sections[swept.section].kind):
+        return partial(levels, _code(order, setup, config, swept, hole, caches))
+    return partial(data_levels, _data(order, setup, config, swept, hole, caches))
+
+
+def _data(
+    order: SweepOrder, setup: SweepSetup, config: Config, swept: SweptSection, hole: Hole, caches: CodeCaches
+) -> HotData:
+    """How the variable is used, by a trace of the identity binary, where all others lie as they lie at every offset."""
+    assert setup.profiling is not None
+    choices = replace(setup.choices, benchmarks=[order.benchmark], seeds=[1])
+    request = make_request(config, setup.project, [swept.build], choices)
+    link, cache = swept.link, setup.setup.cache
+    identity = next(b for b in swept.build.binaries if (b.artefact, b.layout) == (link.artefact, IDENTITY))
+    variables = Variables(link.sections, addresses(cache, identity, link), swept.section)
+    use = data_use(request, order.system, order.benchmark, setup.profiling, variables)
+    places = addresses(cache, swept.base, link)
+    return hot_data(
+        use, swept.section, np.where(places > hole.begin, places + hole.shift, places), order.function, caches
+    )
 
 
 def _code(
     order: SweepOrder,
     setup: SweepSetup,
     config: Config,
-    function: SweptFunction,
+    swept: SweptSection,
     hole: Hole,
     caches: CodeCaches,
 ) -> HotCode:
     """What of the function is hot, by a profile of the identity binary, and which lines others are hot on."""
     assert setup.profiling is not None
     choices = replace(setup.choices, benchmarks=[order.benchmark], seeds=[1])
-    request = make_request(config, setup.project, [function.build], choices)
+    request = make_request(config, setup.project, [swept.build], choices)
     profile = profile_of(request, order.system, order.benchmark, setup.profiling)
-    link, cache = function.link, setup.setup.cache
-    identity = next(b for b in function.build.binaries if (b.artefact, b.layout) == (link.artefact, IDENTITY))
+    link, cache = swept.link, setup.setup.cache
+    identity = next(b for b in swept.build.binaries if (b.artefact, b.layout) == (link.artefact, IDENTITY))
     address = addresses(cache, identity, link)
-    begin, size = int(address[function.section]), link.sections[function.section].size
+    begin, size = int(address[swept.section]), link.sections[swept.section].size
     executed = [(at - begin, cost) for at, cost in profile.cost.items() if begin <= at < begin + size]
     file = elf.read(identity.path.read_bytes(), name=str(identity.path))
     hotness = with_branches(hot_functions(profile, link.sections, address, most=HOTTEST), file, address)
-    places = addresses(cache, function.base, link)
+    places = addresses(cache, swept.base, link)
     lines: set[int] = set()
     branches: set[int] = set()
     for hot in hotness.functions:
-        if hot.section != function.section:
+        if hot.section != swept.section:
             at = int(places[hot.section])
             at += hole.shift if at > hole.begin else 0
             lines.update((at + offset) // caches.line for offset in hot.hot)
@@ -234,7 +267,7 @@ def _code(
     return replace(code, branches=branches_at(file, begin, size), other_branches=tuple(sorted(branches)))
 
 
-def _function(order: SweepOrder, setup: SweepSetup) -> tuple[SweptFunction, str]:
+def _swept(order: SweepOrder, setup: SweepSetup) -> tuple[SweptSection, str]:
     config = setup.config
     if config.systems[order.system].prebuilt is not None:
         raise FeatureUnsupported(f"system {order.system} is prebuilt: nothing is linked of it, so nothing can be moved")
@@ -252,5 +285,5 @@ def _function(order: SweepOrder, setup: SweepSetup) -> tuple[SweptFunction, str]
         names.append(name)
         return number
 
-    function = swept_function(setup.setup, built, (artefact, order.base, order.offsets.period), find)
-    return function, names[0]
+    swept = swept_section(setup.setup, built, (artefact, order.base, order.offsets.period), find)
+    return swept, names[0]

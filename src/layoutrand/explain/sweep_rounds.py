@@ -18,7 +18,7 @@ from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Question, select
 from layoutrand.build.build import SystemBuild
 from layoutrand.build.build_setup import BuildSetup
-from layoutrand.build.swept import SweptBinaries, SweptFunction, with_others
+from layoutrand.build.swept import SweptBinaries, SweptSection, with_others
 from layoutrand.cache import keys
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.config.config import Config, choose
@@ -86,15 +86,15 @@ def in_rounds(config: Config) -> Config:
 
 
 def request_of(
-    order: SweepOrder, setup: SweepSetup, config: Config, function: SweptFunction, made: SweptBinaries
+    order: SweepOrder, setup: SweepSetup, config: Config, swept: SweptSection, made: SweptBinaries
 ) -> RunRequest:
     """The request to execute the offsets, under a capture of their own, in rounds."""
-    built = with_others(made.binaries, function.build, order.base)
+    built = with_others(made.binaries, swept.build, order.base)
     choices = replace(setup.choices, benchmarks=[order.benchmark], seeds=[])
     request = make_request(config, setup.project, [built], choices)
     (earlier,) = request.built.captures.values()
     # Values are compared within rounds: what was executed at other offsets, at another time, is of no round of these.
-    own = keys.swept_key(earlier, {**function.facts, "offsets": [binary.layout for binary in made.binaries]})
+    own = keys.swept_key(earlier, {**swept.facts, "offsets": [binary.layout for binary in made.binaries]})
     return replace(
         request,
         slots=slots_of(order, config, [binary.layout for binary in made.binaries]),
@@ -102,17 +102,17 @@ def request_of(
             request.built,
             captures={order.system: own},
             linked={},
-            tools={own: {**request.built.tools[earlier], "swept": made_from(function)}},
+            tools={own: {**request.built.tools[earlier], "swept": made_from(swept)}},
             built=[replace(each, capture=own) for each in request.built.built],
         ),
     )
 
 
-def made_from(function: SweptFunction) -> str:
+def made_from(swept: SweptSection) -> str:
     """What the binaries are layouts of, for the record of their executions."""
-    facts = function.facts
+    facts = swept.facts
     name = str(facts["function"]).split("\0")
-    return f"{' '.join(name)} modulo {facts['period']} in layout {facts['base']} of {function.capture.id}"
+    return f"{' '.join(name)} modulo {facts['period']} in layout {facts['base']} of {swept.capture.id}"
 
 
 def slots_of(order: SweepOrder, config: Config, offsets: Sequence[LayoutName]) -> tuple[Slot, ...]:

@@ -199,12 +199,14 @@ def not_seen(found: Sweep) -> str:
 
 def not_looked_at(found: Sweep) -> str:
     """Which mechanisms were not looked at, since the machine does not tell what it takes; "" where all were."""
-    asked = found.cause is not None and found.sample.instrument not in simulated()
+    asked = found.cause is not None and found.is_code and found.sample.instrument not in simulated()
     return not_known(found.caches) if asked else ""
 
 
-def one_layout() -> str:
+def one_layout(found: Sweep) -> str:
     """What a sweep does not say."""
+    if not found.is_code:
+        return "this is the effect of the variable's place in one layout: `--base identity,1..4` looks at several"
     return (
         "this is the effect of the function's place in one layout: `layoutrand explain --confirm 15` looks at it with "
         "all else random"

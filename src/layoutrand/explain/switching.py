@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from layoutrand.errors import UsageError
 from layoutrand.explain.caches import CodeCaches
+from layoutrand.explain.data_mechanisms import DATA_MECHANISMS, data_repeats_within
 from layoutrand.explain.mechanisms import MECHANISMS, repeats_within
 from layoutrand.explain.offsets import LARGEST, LINE, Offsets
 from layoutrand.stats import DoseFit, Interval, dose_fit, mean_interval
@@ -62,9 +63,14 @@ class Switched:
         return not self.difference.low <= 0 <= self.difference.high
 
 
+def repeats(mechanism: str, caches: CodeCaches) -> int:
+    """Bytes: what is moved by so many meets as much of the mechanism as it did, all else in its place."""
+    return (data_repeats_within if mechanism in DATA_MECHANISMS else repeats_within)(mechanism, caches)
+
+
 def range_of(mechanism: str, caches: CodeCaches, step: int | None) -> Offsets:
     """Where its offsets are looked for."""
-    return Offsets(0, min(LARGEST, max(_FOUR_LINES, repeats_within(mechanism, caches))) - 1, step)
+    return Offsets(0, min(LARGEST, max(_FOUR_LINES, repeats(mechanism, caches))) - 1, step)
 
 
 def candidates(asked: Offsets, align: int) -> tuple[int, ...]:
@@ -84,9 +90,7 @@ def choose_switch(
     are as these are.
     """
     if mechanism not in met:
-        known = ", ".join(each for each in MECHANISMS if each in met)
-        why = "the sizes of its TLB are not known here" if mechanism == "itlb" else "this processor does not have it"
-        raise UsageError(f"--switch {mechanism}: {why}; there are {known}")
+        raise UsageError(f"--switch {mechanism}: {_why_not(mechanism, met, name)}; there are {', '.join(met)}")
     if len(set(met[mechanism])) < 2:
         others = "its alignment allows no others" if every else "a larger --offset or a smaller --step may have others"
         raise UsageError(
@@ -110,6 +114,14 @@ def choose_switch(
     few, many = best[min(best)], best[max(best)]
     count = min(MOST, len(few), len(many))
     return Switch(mechanism, _spread(few, count), _spread(many, count))
+
+
+def _why_not(mechanism: str, met: Mapping[str, Sequence[float]], name: str) -> str:
+    """Why nothing is said of the mechanism."""
+    if (mechanism in DATA_MECHANISMS) != (DATA_MECHANISMS[0] in met):
+        kinds = ("functions", "a variable") if mechanism in MECHANISMS else ("variables", "a function")
+        return f"it is one of {kinds[0]}, and {name} is {kinds[1]}"
+    return "the sizes of its TLB are not known here" if mechanism == "itlb" else "this processor does not have it"
 
 
 def _spread(offsets: Sequence[int], count: int) -> tuple[int, ...]:

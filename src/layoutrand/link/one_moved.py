@@ -1,9 +1,9 @@
-"""One layout with one function moved: everything else lies where it lies, whatever the offset, and that is proved.
+"""One layout with one function or variable moved: all else lies where it lies, whatever the offset, as is proved.
 
-Around the function a hole is made that has room for every offset of one period.  Two fillers (`objects.fillers`) share
-with the function what the hole is long: one before it, which decides where it begins, one behind it.  What stands
-before the hole lies as in the base layout; what stands behind it lies a whole number of pages further on, in every
-offset alike, so that its place within lines and pages, and its sets in a cache, are those of the base layout, too.
+Around it a hole is made that has room for every offset of one period.  Two fillers (`objects.fillers`) share with it
+what the hole is long: one before it, which decides where it begins, one behind it.  What stands before the hole lies
+as in the base layout; what stands behind it lies a whole number of pages further on, in every offset alike, so that its
+place within lines and pages, and its sets in a cache, are those of the base layout, too.
 
 Nothing of this is believed: `proof` reads it off the symbols and section headers of the binaries.
 """
@@ -98,8 +98,7 @@ def make_hole(base: elf.Elf, link: CapturedLink, code: Code, section: int, perio
     behind = where.address[same & (where.address >= begin + size) & (np.arange(len(code.size)) != section)]
     following = int(behind.min()) if len(behind) else begin + size
     window = elf.rounded(begin + 1, period)  # neither filler is ever empty: a linker might leave it out
-    page = max([PAGE, *(each.align for each in link.sections)])
-    shift = elf.rounded(window + period + size + 1 - following, page)
+    shift = elf.rounded(window + period + size + 1 - following, _page(link))
     return Hole(section, period, begin, window, following + shift, shift)
 
 
@@ -115,10 +114,10 @@ def link_moved(
         filler(count, section.kind, at - hole.begin, section.align),
         filler(count + 1, section.kind, hole.end - at - section.size),
     ]
-    wider = with_fillers(link, fillers, scratch)
     order = list(move.layout.order)
     slot = order.index(hole.section)
     order[slot : slot + 1] = [count, hole.section, count + 1]
+    wider = with_fillers(link, fillers, scratch)
     wanted = replace(move.layout, order=tuple(order))
     return link_layout(runner, ld, wider, base, wanted, scratch=scratch, threads=threads)
 
@@ -230,6 +229,11 @@ def _beside_base(base: _Places, made: _Places, binary: elf.Elf) -> tuple[int, in
             )
         here, pages = here + (moved == 0), pages + (moved != 0)
     return here, pages
+
+
+def _page(link: CapturedLink) -> int:
+    """Bytes that anything may be moved by, and keep its place within pages and its alignment."""
+    return max([PAGE, *(each.align for each in link.sections)])
 
 
 def _place(binary: elf.Elf, section: int, count: int) -> int:

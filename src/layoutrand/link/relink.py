@@ -26,8 +26,7 @@ from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Layout, Section, Verification
 from layoutrand.objects import elf
-from layoutrand.objects.fillers import ROOT as KEPT
-from layoutrand.objects.fillers import filler, filler_object, fits
+from layoutrand.objects.fillers import filler, filler_object, fits, roots
 from layoutrand.objects.kinds import FAMILIES, PLAIN, family
 from layoutrand.objects.known import processor
 from layoutrand.platform.disk import cache_errors, sha256_bytes
@@ -140,7 +139,9 @@ def with_fillers(link: CapturedLink, fillers: Sequence[Section], scratch: Path) 
         path.unlink(missing_ok=True)
         path.write_bytes(filler_object(fillers, processor(link.machine, link.artefact), link.machine_flags))
     sections = (*link.sections, *fillers)
-    return replace(link, sections=sections, argv=(*link.argv, str(path), f"--undefined={KEPT}"))
+    return replace(
+        link, sections=sections, argv=(*link.argv, str(path), *(f"--undefined={name}" for name in roots(fillers)))
+    )
 
 
 def verify(

@@ -2,8 +2,9 @@
 
 A filler is a section like those that are placed: it has a mark and a name of its own (`layoutrand.objects.edit`), and
 linkers put it into an order like any other.  So a gap, or an output section of a certain size, can be asked of every
-linker that takes an order.  Nothing refers to a filler but the first one of code, by relocations that write nothing;
-with `ROOT` wanted on the link line, a linker that leaves out unused sections keeps them all.
+linker that takes an order.  Nothing refers to a filler but the first one that has contents (of code, where there is
+such), by relocations that write nothing; with its root (`roots`) wanted on the link line, a linker that leaves out
+unused sections keeps them all.  Where none has contents, as in bss, each is a root by itself.
 
 The object says what every object of a build says, or the program would change: that its stack need not be executable,
 and all features of the processor that a program has only if each of its objects has them.
@@ -24,8 +25,8 @@ from layoutrand.objects.edit import section_name, symbol_name
 from layoutrand.objects.kinds import family, is_code
 from layoutrand.objects.processor import Processor
 
-ROOT: Final = ".lr.fillers"
-"""The global symbol of the first filler of code. It is hidden, so that no program or library shows it."""
+_ROOT: Final = ".lr.fillers"
+"""The global symbol of a root. It is hidden, so that no program or library shows it."""
 
 _FILE: Final = "layoutrand"  # what the object's source is called: else some linkers name the object's own path
 _SHN_ABS: Final = 0xFFF1
@@ -50,11 +51,11 @@ def fits(count: int) -> bool:
 
 
 def filler_object(fillers: Sequence[Section], processor: Processor, flags: int = 0) -> bytes:
-    """A relocatable file with these sections; one of them at least must be of code, and hold a byte.
+    """A relocatable file with these sections; one of them at least must hold a byte.
 
     ``flags`` are ``e_flags`` of the build's objects, which on some processors must be the same in all of a program.
     """
-    root = next(number for number, section in enumerate(fillers, 1) if is_code(section.kind) and section.size)
+    wanted = _roots(fillers)
     assert fits(len(fillers))
     image = _Image()
     sizes: Counter[tuple[str, int]] = Counter()
@@ -72,15 +73,34 @@ def filler_object(fillers: Sequence[Section], processor: Processor, flags: int =
     if processor.features:
         image.add(".note.gnu.property", processor.features, type_=_SHT_NOTE, flags=elf.SHF_ALLOC, align=8)
     names = [symbol_name(section.index) for section in fillers]
-    strings, symbols = _symbols(names, root)
+    strings, symbols = _symbols(names, wanted)
     first_global = len(names) + 2
     table = image.add(".symtab", symbols, type_=elf.SHT_SYMTAB, flags=0, align=8, entry=24, info=first_global)
     image.link(table, image.add(".strtab", strings, type_=elf.SHT_STRTAB, flags=0, align=1))
-    kept = np.zeros(len(names), elf.RELA)
-    kept["info"] = np.arange(2, first_global, dtype=np.uint64) << np.uint64(32) | np.uint64(_NO_RELOCATION)
-    relocations = image.add(".rela.lr", kept.tobytes(), type_=elf.SHT_RELA, flags=0, align=8, entry=24, info=root)
-    image.link(relocations, table)
+    if fillers[wanted[0] - 1].kind != "bss":
+        kept = np.zeros(len(names), elf.RELA)
+        kept["info"] = np.arange(2, first_global, dtype=np.uint64) << np.uint64(32) | np.uint64(_NO_RELOCATION)
+        relocations = image.add(
+            ".rela.lr", kept.tobytes(), type_=elf.SHT_RELA, flags=0, align=8, entry=24, info=wanted[0]
+        )
+        image.link(relocations, table)
     return image.finish(processor.number, flags)
+
+
+def roots(fillers: Sequence[Section]) -> list[str]:
+    """The symbols that are wanted of an object with these fillers, so that all of them stay."""
+    return _names_of_roots(len(_roots(fillers)))
+
+
+def _names_of_roots(count: int) -> list[str]:
+    return [_ROOT, *(f"{_ROOT}.{number}" for number in range(1, count))]
+
+
+def _roots(fillers: Sequence[Section]) -> list[int]:
+    """The numbers, from 1 on, of the fillers that are wanted themselves."""
+    held = [number for number, section in enumerate(fillers, 1) if section.size and section.kind != "bss"]
+    code = [number for number in held if is_code(fillers[number - 1].kind)]
+    return (code or held)[:1] or list(range(1, len(fillers) + 1))
 
 
 def _flags(kind: str) -> int:
@@ -97,14 +117,14 @@ def _content(section: Section, count: int, filling: bytes) -> bytes:
     return (own + filling * section.size)[: section.size]
 
 
-def _symbols(names: Sequence[str], root: int) -> tuple[bytes, bytes]:
-    """The table of strings, and that of symbols: none, the file, the marks, and the root in that section."""
-    encoded = [name.encode() + b"\0" for name in (_FILE, *names, ROOT)]
+def _symbols(names: Sequence[str], wanted: Sequence[int]) -> tuple[bytes, bytes]:
+    """The table of strings, and that of symbols: none, the file, the marks, and the roots in those sections."""
+    encoded = [name.encode() + b"\0" for name in (_FILE, *names, *_names_of_roots(len(wanted)))]
     table = np.zeros(len(encoded) + 1, elf.SYMBOL)
     table["name"][1:] = 1 + np.cumsum([0, *(len(each) for each in encoded[:-1])])
-    table["shndx"][1:] = [_SHN_ABS, *range(1, len(names) + 1), root]
+    table["shndx"][1:] = [_SHN_ABS, *range(1, len(names) + 1), *wanted]
     table["info"][1] = elf.STT_FILE
-    table["info"][-1], table["other"][-1] = _GLOBAL, _HIDDEN
+    table["info"][-len(wanted) :], table["other"][-len(wanted) :] = _GLOBAL, _HIDDEN
     return b"\0" + b"".join(encoded), table.tobytes()
 
 

@@ -13,6 +13,7 @@ from layoutrand.config.metric import Metric
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.instruments.instrument import Instrument, Starter
 from layoutrand.instruments.profile import Profiler
+from layoutrand.instruments.tracer import Tracer
 
 
 def starters() -> tuple[Starter, ...]:
@@ -45,6 +46,11 @@ def profilers() -> tuple[Profiler, ...]:
     """Those that tell where the cost arises, the ones on a real processor first."""
     found = [each for each in starters() if isinstance(each, Profiler)]
     return tuple(sorted(found, key=lambda each: each.simulated))
+
+
+def tracer() -> Tracer:
+    """The one that tells loads and stores."""
+    return next(each for each in starters() if isinstance(each, Tracer))
 
 
 def program_itself() -> Instrument:
