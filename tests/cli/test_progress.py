@@ -202,6 +202,17 @@ def test_a_time_left_is_told_as_soon_as_it_is_known(capsys, monkeypatch):
     ]
 
 
+def test_no_time_left_is_told_of_what_is_not_alike(capsys, monkeypatch):
+    """Of a build of a minute for each system and a thousand links: the first ones' rate says nothing of the links."""
+    clock = iter([0.0, 60.0, 75.0, 90.0])
+    monkeypatch.setattr(terminal_module.time, "monotonic", lambda: next(clock))
+    with TERMINAL.progress("binaries", alike=False) as update:
+        for done in (1, 2, 3):
+            update(done, 1100)
+    monkeypatch.undo()
+    assert capsys.readouterr().err.splitlines() == ["binaries: 2 of 1100", "binaries: 3 of 1100"]
+
+
 @pytest.mark.parametrize(("seconds", "text"), [(None, ""), (0.3, "less than 1 s left"), (61, "about 1 min 1 s left")])
 def test_no_time_left_is_never_about_0_s(seconds, text):
     assert time_left(seconds) == text

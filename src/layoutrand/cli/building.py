@@ -120,7 +120,7 @@ def build_with_progress(
     fixed = sum(name in config.in_one_layout() for name in systems)
     total = ((len(systems) - fixed) * len(layouts) + fixed) * len(config.build.artefacts)
     with (
-        terminal.progress("binaries") as update,
+        terminal.progress("binaries", alike=config.build.mode == "rebuild") as update,
         linking_cluster(config, directory, terminal.say) as nodes,
     ):
         progress = BuildProgress(terminal.say, _counter(update, total))

@@ -144,10 +144,11 @@ class Terminal:
             wide.print(table)
 
     @contextmanager
-    def progress(self, label: str) -> Iterator[Callable[[int, int], None]]:
+    def progress(self, label: str, *, alike: bool = True) -> Iterator[Callable[[int, int], None]]:
         """A bar with the time since it began on a terminal, a line every ten seconds elsewhere.
 
-        Takes how many are done, of how many.  A thread keeps it moving, so nothing may be measured meanwhile.
+        Takes how many are done, of how many.  Only where they are ``alike`` those that are done tell how long the
+        others take: a link takes a thousandth of the build before it.  A thread keeps it moving, so nothing may be measured meanwhile.
         """
         if self.quiet:
             yield lambda _done, _total: None
@@ -155,7 +156,7 @@ class Terminal:
             with self._bar(label) as update:
                 yield update
         else:
-            yield _plain(label)
+            yield _plain(label, alike=alike)
 
     @contextmanager
     def _bar(self, label: str) -> Iterator[Callable[[int, int], None]]:
@@ -217,7 +218,7 @@ def _blocks(
     yield names + block
 
 
-def _plain(label: str) -> Callable[[int, int], None]:
+def _plain(label: str, *, alike: bool) -> Callable[[int, int], None]:
     last = time.monotonic()
     first: tuple[int, float] | None = None
 
@@ -229,7 +230,7 @@ def _plain(label: str) -> Callable[[int, int], None]:
         elif done < total and now - last >= _PLAIN_INTERVAL_S:
             last = now
             since = now - first[1]  # what is done at once tells nothing of what takes longer
-            known = time_left(since / (done - first[0]) * (total - done) if since >= _TELLING_S else None)
+            known = time_left(since / (done - first[0]) * (total - done) if alike and since >= _TELLING_S else None)
             sys.stderr.write(f"{printable(label)}: {done} of {total}{', ' if known else ''}{known}\n")
 
     return update
