@@ -14,29 +14,35 @@ from layoutrand.link.leads import ends_of_added_code, undone
 from layoutrand.objects.known.aarch64 import PROCESSOR
 from proofkit import Proof, patched
 
-# An erratum of Cortex-A53 (843419): ADRP in one of the last two words of a page, then two loads or stores.
-SEQUENCE = "adrp x0, v\nldr x1, [x2]\nldr x3, [x0, :lo12:v]\n"
+# Errata of Cortex-A53. 843419: ADRP in one of the last two words of a page, then two loads or stores; 835769: a load or store, then a
+# multiplication of 64 bits that adds.
+SEQUENCES = {
+    "843419": "adrp x0, v\nldr x1, [x2]\nldr x3, [x0, :lo12:v]\n",
+    "835769": "ldr x1, [x2]\nmadd x3, x4, x5, x6\nadd x7, x7, #1\n",
+}
 TEXT = (
     '.section .data.v,"aw"\n.balign 16\n.globl v\nv: .xword 1, 2\n.section .text._start,"ax"\n.globl _start\n_start: ret\n'
     + "".join(
         f'.section .text.f{number},"ax"\n.globl f{number}\n.type f{number},%function\nf{number}:\n'
-        + SEQUENCE * (60 + 41 * number)
+        + "SEQUENCE" * (60 + 41 * number)
         + f"ret\n.size f{number},.-f{number}\n"
         for number in range(9)
     )
     + '.section .note.GNU-stack,"",%progbits\n'
 )
-FIXES = [("bfd", "full"), ("bfd", "adrp"), ("bfd", "adr"), ("lld", "")]
 ARGUMENT = "--fix-cortex-a53-843419"
+OTHER = "--fix-cortex-a53-835769"
+FIXES = [*(("bfd", f"{ARGUMENT}={how}") for how in ("full", "adrp", "adr")), ("bfd", OTHER), ("lld", ARGUMENT)]
 
 
 @pytest.fixture(scope="module", params=FIXES, ids="-".join)
 def fixed(request, tmp_path_factory):
     """The program with that fix, and its proof."""
-    kind, how = request.param
+    kind, argument = request.param
     folder = tmp_path_factory.mktemp("erratum")
-    path = cross_compiled("aarch64", folder, "a.s", TEXT)
-    flags = ["-m", "aarch64linux", ARGUMENT + (f"={how}" if how else "")]
+    sequence = next(text for erratum, text in SEQUENCES.items() if erratum in argument)
+    path = cross_compiled("aarch64", folder, "a.s", TEXT.replace("SEQUENCE", sequence))
+    flags = ["-m", "aarch64linux", argument]
     return Proof(Relinker(kind, folder / "link", [path], *flags, program=cross_linker("aarch64", kind)))
 
 

@@ -61,7 +61,12 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
     benchmark: Benchmarks = None,
     metric: Annotated[str | None, typer.Option(help="Compare this metric; default: the benchmark's main one.")] = None,
     cause: Annotated[
-        bool, typer.Option("--cause", help="Where offsets differ, say why: a profile finds the hottest instructions.")
+        bool,
+        typer.Option(
+            "--cause",
+            help="Where offsets differ, say why: a profile finds the hottest instructions, of a variable a trace its "
+            "loads and stores.",
+        ),
     ] = False,
     switch: Annotated[
         str | None,

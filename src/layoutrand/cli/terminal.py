@@ -148,7 +148,8 @@ class Terminal:
         """A bar with the time since it began on a terminal, a line every ten seconds elsewhere.
 
         Takes how many are done, of how many.  Only where they are ``alike`` those that are done tell how long the
-        others take: a link takes a thousandth of the build before it.  A thread keeps it moving, so nothing may be measured meanwhile.
+        others take: a link takes a thousandth of the build before it.
+        A thread keeps it moving, so nothing may be measured meanwhile.
         """
         if self.quiet:
             yield lambda _done, _total: None

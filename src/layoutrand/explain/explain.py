@@ -36,8 +36,8 @@ from layoutrand.harnesses.command_words import with_one_case
 from layoutrand.harnesses.harness import UnsupportedByHarness
 from layoutrand.instruments.known import simulated
 from layoutrand.instruments.profile import Profile
+from layoutrand.layout.order import places_data
 from layoutrand.model import IDENTITY, Binary, LayoutName
-from layoutrand.objects.kinds import is_code
 from layoutrand.results import file
 from layoutrand.warning import AnyWarning
 
@@ -166,8 +166,8 @@ def _variables(
     subject: Subject, request: RunRequest, setup: ExplainSetup
 ) -> tuple[DataUse | None, tuple[AnyWarning, ...]]:
     """How variables are used, where layouts place them; or why that cannot be told."""
-    sample, sections = subject.sample, subject.link.sections
-    if sample.instrument in simulated() or all(is_code(each.kind) or each.pinned for each in sections):
+    sample, sections, policy = subject.sample, subject.link.sections, setup.config.layout
+    if sample.instrument in simulated() or not (places_data(policy.drawn) or policy.by_address):
         return None, ()
     address = addresses(setup.cache, subject.identity, subject.link)
     variables = Variables(sections, address, most=_MOST_TRACED)

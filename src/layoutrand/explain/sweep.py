@@ -51,7 +51,7 @@ from layoutrand.explain.switching import Switch, Switched, candidates, choose_sw
 from layoutrand.explain.traced_data import Variables, data_use
 from layoutrand.host.facts import host_facts
 from layoutrand.instruments.asked_for import measured_by, primary_metric
-from layoutrand.instruments.known import simulated
+from layoutrand.instruments.known import simulated, tracer
 from layoutrand.link.one_moved import Hole
 from layoutrand.model import IDENTITY
 from layoutrand.objects import elf
@@ -109,6 +109,8 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
     file.check_usable(results_path(setup.project))
     swept, name = _swept(order, setup)
     section = swept.link.sections[swept.section]
+    if setup.profiling is not None and not is_code(section.kind):
+        tracer().find()  # that it is missing is told before anything is executed
     switch = None if order.switch is None else _switch(order, setup, config, swept, name)
     offsets = checked_offsets(order.offsets, section.align, name) if switch is None else switch.offsets
     made = swept_binaries(setup.setup, swept, offsets, name=name)

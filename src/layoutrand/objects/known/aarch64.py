@@ -296,7 +296,7 @@ class _AArch64(Processor):
         return address + 2 * _WORD if copies else None
 
     def detour(self, word: bytes, address: int) -> int | None:
-        """See `Processor`: B to a copy of a load or store, behind which B leads back (erratum 843419)."""
+        """See `Processor`: B to a copy of an instruction, behind which B leads back (errata 843419, 835769)."""
         value = int.from_bytes(word, "little")
         return _branched(value, address) if value & 0xFC000000 == 0x14000000 else None
 
