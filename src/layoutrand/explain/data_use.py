@@ -205,19 +205,14 @@ class _Variables:
 
 
 def _count(counts: Counter[tuple[int, ...]], *columns: NDArray[np.int64]) -> None:
-    """Count equal rows of the columns, which have no negative values."""
+    """Count equal rows of the columns."""
     if not len(columns[0]):
         return
-    key = np.zeros(len(columns[0]), np.int64)
-    radices = [int(column.max()) + 1 for column in columns]
-    for column, radix in zip(columns, radices, strict=True):
-        key = key * radix + column
-    rows, times = np.unique(key, return_counts=True)
-    parts = []
-    for radix in reversed(radices):
-        rows, part = np.divmod(rows, radix)
-        parts.append(part.tolist())
-    for *row, count in zip(*reversed(parts), times.tolist(), strict=True):
+    order = np.lexsort(columns[::-1])
+    rows = np.stack(columns, axis=1)[order]
+    first = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]).any(axis=1)))
+    times = np.diff(np.append(first, len(rows)))
+    for row, count in zip(rows[first].tolist(), times.tolist(), strict=True):
         counts[tuple(row)] += count
     if len(counts) > _MOST:  # what is rare is let go, so that a program with much data needs no more memory
         for rare, _ in counts.most_common()[_MOST // 2 :]:
