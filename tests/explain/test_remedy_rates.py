@@ -266,7 +266,24 @@ def test_too_few_rounds_tell_nothing_and_say_so():
     (line,) = problems(found)
     assert line.endswith("fewer than 8 rounds have values of both that are above 0")
     assert spread_p([(0.0, 0.0)] * 7) == 1.0
-    assert recommended([]) is None
+    assert recommended([], found.before) is None
+
+
+def test_what_leaves_room_for_as_much_as_before_is_no_cure():
+    """Of two that help the one is recommended that shows that little is left; the other alone helps, and no more is said."""
+    left = [*NOTHING]
+    left[0] = left[1] = 0.0
+    found = treated(drawn(np.random.default_rng(3), World("bimodal", "still", left=tuple(left))))
+    first, second, *others = found.tried
+    assert first.verdict == second.verdict == "helps"
+    assert found.recommended is first
+    layout = first.after.findings.layout
+    wide = replace(first.after, findings=replace(first.after.findings, layout=replace(layout, upper=1.0)))
+    unsure = replace(first, after=wide)
+    assert recommended([unsure, second, *others], found.before) is second
+    assert recommended([unsure, *others], found.before) is unsure
+    assert conclusion(found).startswith("b0, O2, wall_s: cured by ")
+    assert conclusion(replace(found, recommended=unsure)).startswith("b0, O2, wall_s: helped by ")
 
 
 def test_values_that_have_no_logarithm_are_no_rounds():

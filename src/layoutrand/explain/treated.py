@@ -139,7 +139,7 @@ def conclude(
         system=subject.system,
         before=before,
         tried=tuple(tried),
-        recommended=recommended(tried),
+        recommended=recommended(tried, before),
         seeds=tuple(range(order.first, order.first + order.layouts)),
         confidence=confidence,
         summary=summary,
@@ -225,14 +225,24 @@ def judged(signs: Signs, better: Better, confidence: float) -> Verdict:
     return "helps" if helps else "no help shown"
 
 
-def recommended(tried: Sequence[Tried]) -> Tried | None:
-    """Of what helps the first that leaves no sign of layout, else the one that leaves the least of it."""
+def recommended(tried: Sequence[Tried], before: Analysis) -> Tried | None:
+    """Of what helps the first that cures, else the first that leaves no sign of layout, else what leaves the least."""
     helping = [each for each in tried if each.verdict == "helps" and each.after is not None]
-    for each in helping:
-        assert each.after is not None
-        if each.after.findings is not None and each.after.findings.layout.answer != "matters":
-            return each
-    return min(helping, key=_left, default=None)
+    without = [each for each in helping if each.after and each.after.findings and _answer(each.after) != "matters"]
+    curing = [each for each in without if each.after and leaves_less(before, each.after)]
+    return next(iter(curing or without), None) or min(helping, key=_left, default=None)
+
+
+def leaves_less(before: Analysis, after: Analysis) -> bool:
+    """Whether layout adds less with it than the estimate without it, also at the upper end of its interval."""
+    if before.findings is None or after.findings is None:
+        return False
+    was, left = before.findings.layout.sd, after.findings.layout.upper
+    return was is not None and left is not None and left < was.centre
+
+
+def _answer(analysis: Analysis) -> str | None:
+    return None if analysis.findings is None else analysis.findings.layout.answer
 
 
 def _left(tried: Tried) -> float:
