@@ -137,7 +137,7 @@ def test_a_pair_of_variables_is_a_suspect(tmp_path: Path) -> None:
     assert {"stored": "stored", "loaded": "loaded", "sections": found["variables"][0]["sections"]} in found["variables"]
     confirmed = layoutrand("explain", "--confirm", "6")
     said = " ".join(confirmed.stdout.split())
-    assert "percent of loads from loaded shortly after a store to stored, at the same address modulo 4 KiB" in said
+    assert "percent of loads of loaded that alias stores to stored (4 KiB)" in said
     assert "confirmed: with the worse placement" in said
 
 

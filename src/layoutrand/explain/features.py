@@ -94,7 +94,7 @@ _WORDS: Final = {
     "sets": "L1I sets shared by {0} and {1}",
     "near": "hot code of {0} and {1} on one page",
     "offset": "distance from {0} to {1} modulo 16 KiB",
-    STORE_LOAD: "percent of loads from {1} shortly after a store to {0}, at the same address modulo 4 KiB",
+    STORE_LOAD: "percent of loads of {1} that alias stores to {0} (4 KiB)",
     "all pages": "pages that hold hot code",
     "overfull": "hot lines in L1I sets with more of them than ways",
 }
