@@ -266,7 +266,25 @@ def test_too_few_rounds_tell_nothing_and_say_so():
     (line,) = problems(found)
     assert line.endswith("fewer than 8 rounds have values of both that are above 0")
     assert spread_p([(0.0, 0.0)] * 7) == 1.0
-    assert recommended([], found.before) is None
+    assert recommended([], found.before, never) is None
+
+
+def never(_others: object, _each: object) -> bool:
+    return False
+
+
+def test_of_what_cures_the_one_with_a_mean_that_is_surely_better_is_recommended():
+    left, slower = [*NOTHING], [0.0] * len(CANDIDATES)
+    left[0] = left[1] = left[3] = 0.0
+    slower[1] = -0.1
+    values = drawn(np.random.default_rng(3), World("bimodal", "still", left=tuple(left), slower=tuple(slower)))
+    found = treated(values)
+    assert [found.tried[number].verdict for number in (0, 1, 3)] == ["helps"] * 3
+    assert found.recommended is found.tried[1]
+    slower[1] = 0.0
+    values = drawn(np.random.default_rng(3), World("bimodal", "still", left=tuple(left), slower=tuple(slower)))
+    found = treated(values)
+    assert found.recommended is found.tried[0]
 
 
 def test_what_leaves_room_for_as_much_as_before_is_no_cure():
@@ -280,8 +298,8 @@ def test_what_leaves_room_for_as_much_as_before_is_no_cure():
     layout = first.after.findings.layout
     wide = replace(first.after, findings=replace(first.after.findings, layout=replace(layout, upper=1.0)))
     unsure = replace(first, after=wide)
-    assert recommended([unsure, second, *others], found.before) is second
-    assert recommended([unsure, *others], found.before) is unsure
+    assert recommended([unsure, second, *others], found.before, never) is second
+    assert recommended([unsure, *others], found.before, never) is unsure
     assert conclusion(found).startswith("b0, O2, wall_s: cured by ")
     assert conclusion(replace(found, recommended=unsure)).startswith("b0, O2, wall_s: helped by ")
 

@@ -9,7 +9,7 @@ method), so that with nothing to find anything is recommended in at most 5 % of 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -33,6 +33,8 @@ FEWEST: Final = 8
 """Layouts of each system that a remedy is tried in at least: with fewer no difference in spread stands out."""
 
 _THRESHOLD: Final = 0.01
+_MOST_CHOICES: Final = 15
+"""Pairs of the six remedies that there are at most."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ def conclude(
         system=subject.system,
         before=before,
         tried=tuple(tried),
-        recommended=recommended(tried, before),
+        recommended=recommended(tried, before, lambda one, other: _is_better(selection, subject, one, other, order)),
         seeds=tuple(range(order.first, order.first + order.layouts)),
         confidence=confidence,
         summary=summary,
@@ -225,12 +227,37 @@ def judged(signs: Signs, better: Better, confidence: float) -> Verdict:
     return "helps" if helps else "no help shown"
 
 
-def recommended(tried: Sequence[Tried], before: Analysis) -> Tried | None:
-    """Of what helps the first that cures, else the first that leaves no sign of layout, else what leaves the least."""
+def recommended(
+    tried: Sequence[Tried], before: Analysis, is_better: Callable[[Sequence[Tried], Tried], bool]
+) -> Tried | None:
+    """Of what helps the first that cures, else the first that leaves no sign of layout, else what leaves the least.
+
+    A later one that cures, too, is taken in its place where it ``is_better`` than all before it, which says whether
+    the mean is for certain.
+    """
     helping = [each for each in tried if each.verdict == "helps" and each.after is not None]
     without = [each for each in helping if each.after and each.after.findings and _answer(each.after) != "matters"]
     curing = [each for each in without if each.after and leaves_less(before, each.after)]
-    return next(iter(curing or without), None) or min(helping, key=_left, default=None)
+    chosen = next(iter(curing or without), None) or min(helping, key=_left, default=None)
+    for number, each in enumerate(curing[1:], 1):
+        chosen = each if is_better(curing[:number], each) else chosen
+    return chosen
+
+
+def _is_better(
+    selection: Selection, subject: Sample, others: Sequence[Tried], tried: Tried, order: RemedyOrder
+) -> bool:
+    """Whether the mean is better with it than with each of the others; as many as there may be hold at once."""
+    confidence = 1 - (1 - order.confidence) / _MOST_CHOICES
+    for other in others:
+        names = other.candidate.name, tried.candidate.name
+        found = compare(selection, *names, confidence=confidence, threshold=_THRESHOLD, metric=subject.metric)
+        pair = next((each for each in found.benchmarks if each.benchmark == subject.benchmark), None)
+        if pair is None or pair.ratio is None or pair.sureness is None:
+            return False
+        if decide(pair.ratio, 0.0, better=subject.better) != "faster":
+            return False
+    return True
 
 
 def leaves_less(before: Analysis, after: Analysis) -> bool:
