@@ -82,8 +82,9 @@ ALIASING = """\
 #include <stdint.h>
 #define HALF_PAGE(name) volatile long name[256] __attribute__((aligned(ALIGNED))) = {1}
 HALF_PAGE(stored); HALF_PAGE(loaded); HALF_PAGE(a); HALF_PAGE(b); HALF_PAGE(c); HALF_PAGE(d); HALF_PAGE(e); HALF_PAGE(f); HALF_PAGE(g);
+__thread long of_each_thread = 1;
 int main(void) {
-  long sum = a[0] + b[0] + c[0] + d[0] + e[0] + f[0] + g[0];
+  long sum = of_each_thread + a[0] + b[0] + c[0] + d[0] + e[0] + f[0] + g[0];
   for (int turn = 0; turn < 20000; turn++)
     for (int k = 0; k < 16; k++) { stored[k] = turn; sum += loaded[k]; }
   long distance = ((uintptr_t) loaded - (uintptr_t) stored) % 4096;
@@ -121,6 +122,8 @@ def test_loads_that_alias_stores_are_the_cause(tmp_path: Path) -> None:
         in layoutrand("sweep", "loaded", "--switch", "line", status=2).stderr
     )
     assert "no function or variable that can be placed is called" in layoutrand("sweep", "nothing", status=2).stderr
+    said = " ".join(layoutrand("sweep", "of_each_thread", status=2).stderr.split())
+    assert "'of_each_thread' is in prog, but in no section of its own that layouts place" in said
 
 
 @pytest.mark.slow

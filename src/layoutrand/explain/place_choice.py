@@ -6,10 +6,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+import numpy as np
+
 from layoutrand.config.problems import suggest
 from layoutrand.errors import UsageError
 from layoutrand.explain.hotness import function_names, mangled, symbol_of
 from layoutrand.model import Section
+from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_code
 from layoutrand.text.foreign_fields import excerpt
 
@@ -55,3 +58,14 @@ def find_place(
         what = "no function"
         more = "`layoutrand explain` lists the hot ones; variables are placed with 'data-order' among layout.factors"
     raise UsageError(f"{what} that can be placed is called {excerpt(wanted)}{suggest(wanted, plain)}; {more}")
+
+
+def in_no_section(binary: elf.Elf, wanted: str) -> UsageError | None:
+    """Why what is called so cannot be moved, though the program has it; None where it does not."""
+    if not wanted.strip() or wanted.strip() not in binary.symbol_names(np.arange(len(binary.symbols))):
+        return None
+    return UsageError(
+        f"{excerpt(wanted)} is in {binary.name}, but in no section of its own that layouts place: a variable without "
+        "'data-order' among layout.factors, a common one (gcc -fcommon), one of each thread, constants that the linker "
+        "merges, or what a library or assembler brings"
+    )

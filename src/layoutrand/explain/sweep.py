@@ -37,6 +37,7 @@ from layoutrand.explain.mechanism_words import unseen
 from layoutrand.explain.mechanisms import HotCode, hot_branches, hot_code, levels
 from layoutrand.explain.offsets import checked_offsets
 from layoutrand.explain.own_results import execute_apart
+from layoutrand.explain.place_choice import in_no_section
 from layoutrand.explain.suspects import addresses
 from layoutrand.explain.sweep_rounds import (
     SweepOrder,
@@ -283,7 +284,11 @@ def _swept(order: SweepOrder, setup: SweepSetup) -> tuple[SweptSection, str]:
     names: list[str] = []
 
     def find(link: CapturedLink) -> int:
-        number, name = setup.find(link, order.function)
+        try:
+            number, name = setup.find(link, order.function)
+        except UsageError as error:
+            base = next(b for b in built.binaries if (b.artefact, b.layout) == (artefact, order.base))
+            raise in_no_section(elf.read(base.path.read_bytes(), name=artefact), order.function) or error from error
         names.append(name)
         return number
 
