@@ -52,6 +52,10 @@ class UsageError(LayoutrandError):
     exit_status = 2
 
 
+class NotPlaced(UsageError):
+    """No section that layouts place is called what was asked for."""
+
+
 class ConfigError(UsageError):
     """The configuration has one or more problems; ``problems`` holds one line for each."""
 

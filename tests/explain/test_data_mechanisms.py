@@ -14,7 +14,7 @@ from layoutrand.explain.causes import cause
 from layoutrand.explain.data_mechanisms import DATA_MECHANISMS, HotData, data_levels, data_repeats_within, hot_data
 from layoutrand.explain.data_use import ALIAS, DataUse, StoreLoads
 from layoutrand.explain.offsets import Offsets
-from layoutrand.explain.switching import candidates, choose_switch, range_of
+from layoutrand.explain.switching import candidates, check_kind, choose_switch, range_of
 from layoutrand.stats import dose_response
 
 BASE = 0x4F0000
@@ -32,7 +32,7 @@ def variable(places: list[int], size: int, pairs: StoreLoads = NO_PAIRS, directi
 def pairs(distances: list[int]) -> StoreLoads:
     """Loads of 8 bytes after stores of 8, at these distances if the variable began at address 0."""
     ones = np.ones(len(distances), np.int64)
-    return StoreLoads(0 * ones, ones, np.array(distances, np.int64) % ALIAS, 8 * ones, 8 * ones, ones)
+    return StoreLoads(0 * ones, ones, np.array(distances, np.int64) % ALIAS, 8 * ones, 8 * ones, 1000 * ones)
 
 
 def test_lines_pages_and_split_accesses_by_hand():
@@ -76,7 +76,7 @@ def test_what_is_known_of_a_variable_in_another_layout():
     # where it begins at 0x5000, the distances are those of the trace, less or more the 24 bytes
     at = (data.pairs.distance + data.direction * 0x5000) % ALIAS
     assert at.tolist() == [0x20 - 24, 0x30 + 24]
-    with pytest.raises(AnalysisError, match="v is not accessed, in the part that was traced"):
+    with pytest.raises(AnalysisError, match="v is not accessed in what was traced: its first 0 million"):
         hot_data(replace(use, own=np.empty((0, 3), np.int64), whole=False), 1, use.address, "v")
 
 
@@ -89,9 +89,10 @@ def test_one_mechanism_of_a_variable_is_switched_alone():
     assert all(len(set(again[name])) == 1 for name in DATA_MECHANISMS if name != "store-load")
     assert set(switch.with_it) <= {0xF8, 0x100, 0x108, 0x110}
     with pytest.raises(UsageError, match=r"it is one of functions, and v is a variable; there are data-split, "):
-        choose_switch("line", met, offsets, "v")
+        check_kind("line", "v", is_code=False)
     with pytest.raises(UsageError, match=r"it is one of variables, and f is a function; there are line"):
-        choose_switch("data-line", {"line": (1.0, 2.0)}, (0, 16), "f")
+        check_kind("data-line", "f", is_code=True)
+    check_kind("data-line", "v", is_code=False)
     assert [data_repeats_within(name, data.caches) for name in DATA_MECHANISMS] == [64, 64, 4096, 4096, 4096]
     assert range_of("store-load", data.caches, None) == Offsets(0, 4095, None)
 

@@ -289,7 +289,7 @@ def _memory_trace(data: bytes) -> None:
     for piece in (data[: len(data) // 2], data[len(data) // 2 :]):
         for stretch in reader.stretches(piece):
             counter.add(stretch.accesses, stretch.instructions)
-    by_pairs(counter.use(whole=reader.seen), most=9)
+    by_pairs(counter.use(whole=reader.has_ended), most=9)
 
 
 def _spec_root(data: bytes, place: Path) -> None:

@@ -134,10 +134,10 @@ def test_more_than_the_function_elsewhere_is_refused(program: Workshop) -> None:
     base, first, foreign = read.values()
 
     assert proof(base, [first], link, made.hole).pages_on > 0
-    with pytest.raises(LayoutNotApplied, match="more than the one function was moved"):
+    with pytest.raises(LayoutNotApplied, match="more than that one was moved"):
         proof(base, [first, foreign], link, made.hole)
     seeded, _ = swept(program, "u1_5", (0, 16), base=3)
-    with pytest.raises(LayoutNotApplied, match="more than the one function was moved"):
+    with pytest.raises(LayoutNotApplied, match="more than that one was moved"):
         proof(base, [first, elf.read(seeded.binaries[0].path.read_bytes(), name="seed")], link, made.hole)
     with pytest.raises(LayoutNotApplied, match="no whole number of pages"):
         proof(elf.read(seeded.binaries[0].path.read_bytes(), name="seed"), [first], link, made.hole)

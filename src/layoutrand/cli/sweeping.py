@@ -129,7 +129,7 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         return _over_bases([replace(order, base=each) for each in bases], part, choices, terminal, json=json)
     found = _swept(order, part, choices, terminal, profiler if cause or switch else None)
     terminal.say(run_message(found.summary))
-    if cause and found.cause is None:
+    if cause and found.cause is None and not found.not_looked_for:
         terminal.say("no cause is looked for, since no offset stands out")
     if output is not None:
         write_text(output, _figure(found))

@@ -29,8 +29,6 @@ from layoutrand.explain.data_use import ALIAS, GRAIN, DataUse, StoreLoads, alias
 from layoutrand.explain.hotness import MOST_OFTEN, OFTEN
 
 DATA_MECHANISMS: Final = ("data-split", "data-line", "data-page", "data-sets", "store-load")
-_COUNTED: Final = frozenset({"data-split", "data-sets", "store-load"})
-"""Counts of many, which would each be a class of their own: they are none, some or many."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,8 @@ def hot_data(use: DataUse, section: int, places: NDArray[np.int64], name: str, c
     Raises `AnalysisError` for a variable that is never accessed.
     """
     if not len(use.own):
-        raise AnalysisError(f"{name} is not accessed{'' if use.whole else ', in the part that was traced'}")
+        part = "" if use.whole else f" its first {use.instructions / 1e6:,.0f} million instructions,"
+        raise AnalysisError(f"{name} is not accessed in what was traced:{part} without the processes that it forks")
     moved = places - use.address
     least = OFTEN * use.touched[:, 2].max()
     hot = use.touched[(use.touched[:, 2] >= least) & (use.touched[:, 0] != section)]
@@ -103,13 +102,16 @@ def data_levels(data: HotData, starts: Sequence[int]) -> dict[str, tuple[float, 
         found["data-sets"].append(float(_overfull(own, data.others, data.caches)))
         meets = aliased(data.pairs, data.direction * start)
         found["store-load"].append(float(data.pairs.count[meets].sum()))
-    return {name: tuple(_classes(values) if name in _COUNTED else values) for name, values in found.items()}
+    least = {"data-sets": 0.0} | dict.fromkeys(("data-split", "store-load"), OFTEN * float(count.sum()))
+    return {name: tuple(_classes(values, least[name]) if name in least else values) for name, values in found.items()}
 
 
-def _classes(values: list[float]) -> list[float]:
-    """None, some, and more than half as many as at most: 0, 1, 2."""
-    most = max(values, default=0.0)
-    return np.ceil(2 * np.array(values) / most).tolist() if most else values
+def _classes(values: list[float], least: float) -> list[float]:
+    """None (or fewer than ``least``), some, and more than half as many as at most: 0, 1, 2."""
+    counts = np.where(np.array(values) < least, 0.0, values)
+    most = counts.max(initial=0.0)
+    classes: list[float] = np.ceil(2 * counts / most).tolist() if most else counts.tolist()
+    return classes
 
 
 def _overfull(own: NDArray[np.int64], others: NDArray[np.int64], caches: CodeCaches) -> int:

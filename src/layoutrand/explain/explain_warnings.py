@@ -45,6 +45,16 @@ class MeasuredWhileChanging(AnyWarning):
 
 
 @dataclass(frozen=True)
+class CauseNotLookedFor(AnyWarning):
+    """A sweep's offsets differ, and it cannot be looked why."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"no cause is looked for: {self.reason}"
+
+
+@dataclass(frozen=True)
 class VariablesNotTraced(AnyWarning):
     """Variables that are placed and not looked at."""
 

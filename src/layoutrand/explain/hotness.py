@@ -31,7 +31,7 @@ MOST_OFTEN: Final = 0.5
 """It belongs to the hottest part, as a rule an inner loop, if it is executed this often."""
 
 _CLASSES = re.compile(r"\.text(\.(unlikely|hot|startup|exit|split))?\.(.+)")
-_VARIABLES = re.compile(r"\.(?:rodata|data\.rel\.ro\.local|data\.rel\.ro|data|bss)\.(.+)")
+_VARIABLES = re.compile(r"\.(?:rodata|data\.rel\.ro\.local|data\.rel\.ro|data\.rel\.local|data\.rel|data|bss)\.(.+)")
 _LONGEST: Final = 60
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from layoutrand.config.problems import suggest
-from layoutrand.errors import UsageError
+from layoutrand.errors import NotPlaced, UsageError
 from layoutrand.explain.hotness import function_names, mangled, symbol_of
 from layoutrand.model import Section
 from layoutrand.objects import elf
@@ -53,11 +53,14 @@ def find_place(
         what = "functions and variables" if len(kinds) > 1 else "functions" if True in kinds else "variables"
         raise UsageError(f"{len(found)} {what} are called {excerpt(wanted)}: {names}{more}; name one of these")
     if any(not is_code(section.kind) for section in sections):
-        what, more = "no function or variable", "`layoutrand explain` lists hot functions"
+        what, more = (
+            "no function or variable",
+            "`layoutrand explain` lists hot functions",
+        )
     else:
         what = "no function"
         more = "`layoutrand explain` lists the hot ones; variables are placed with 'data-order' among layout.factors"
-    raise UsageError(f"{what} that can be placed is called {excerpt(wanted)}{suggest(wanted, plain)}; {more}")
+    raise NotPlaced(f"{what} that can be placed is called {excerpt(wanted)}{suggest(wanted, plain)}; {more}")
 
 
 def in_no_section(binary: elf.Elf, wanted: str) -> UsageError | None:

@@ -30,7 +30,7 @@ from layoutrand.explain.data_use import DataUse, by_pairs
 from layoutrand.explain.explain_warnings import CostOutside, FewLayouts, NoCalls, NothingDiffers
 from layoutrand.explain.features import STORE_LOAD, Feature, all_features, design, features
 from layoutrand.explain.hot_branches import with_branches
-from layoutrand.explain.hotness import Hotness, HotPair, function_names, hot_functions, mangled, renamed
+from layoutrand.explain.hotness import Hotness, HotPair, function_names, hot_functions, mangled, renamed, symbol_of
 from layoutrand.explain.mechanisms import counts_in_layouts, together
 from layoutrand.explain.suspect_cause import SuspectCause, suspect_cause
 from layoutrand.instruments.profile import Profile
@@ -39,6 +39,7 @@ from layoutrand.link.program_places import addresses_by_name
 from layoutrand.linkers.known import linker
 from layoutrand.model import Binary
 from layoutrand.objects import elf
+from layoutrand.objects.kinds import is_code
 from layoutrand.stats import (
     FactorSplit,
     Interval,
@@ -213,9 +214,10 @@ def _hot_pairs(
     use: DataUse, link: CapturedLink, readable: Callable[[Sequence[str]], Mapping[str, str]]
 ) -> tuple[HotPair, ...]:
     found = by_pairs(use, most=PAIRS)
-    numbers = list(dict.fromkeys(section for stored, loaded, _ in found for section in (stored, loaded)))
-    sections = [link.sections[number] for number in numbers]
-    names = dict(zip(numbers, function_names(sections, readable(mangled(sections))), strict=True))
+    wanted = {section for stored, loaded, _ in found for section in (stored, loaded)}
+    known = readable(mangled([link.sections[number] for number in sorted(wanted)]))
+    placed = [each for each in link.sections if is_code(each.kind) or symbol_of(each) or each.index in wanted]
+    names = dict(zip((each.index for each in placed), function_names(placed, known), strict=True))
     return tuple(HotPair(names[stored], names[loaded], (stored, loaded), pairs) for stored, loaded, pairs in found)
 
 

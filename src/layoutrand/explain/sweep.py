@@ -20,7 +20,14 @@ from layoutrand.analysis.sample import Sample
 from layoutrand.build.swept import SweptBinaries, SweptSection, swept_binaries, swept_hole, swept_section
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.config.config import Config
-from layoutrand.errors import AnalysisError, BuildFailed, FeatureUnsupported, UsageError
+from layoutrand.errors import (
+    AnalysisError,
+    BuildFailed,
+    FeatureUnsupported,
+    NotPlaced,
+    ToolNotFound,
+    UsageError,
+)
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
@@ -29,7 +36,7 @@ from layoutrand.explain.causes import Cause, cause, shown_by
 from layoutrand.explain.counted import Counters, with_counters
 from layoutrand.explain.counting import EventCounter
 from layoutrand.explain.data_mechanisms import HotData, data_levels, hot_data
-from layoutrand.explain.explain_warnings import RoundsLeftOut
+from layoutrand.explain.explain_warnings import CauseNotLookedFor, RoundsLeftOut
 from layoutrand.explain.hot_branches import branches_at, with_branches
 from layoutrand.explain.hot_functions import profile_of
 from layoutrand.explain.hotness import OFTEN, hot_functions
@@ -48,7 +55,7 @@ from layoutrand.explain.sweep_rounds import (
     results_path,
     sample_of,
 )
-from layoutrand.explain.switching import Switch, Switched, candidates, choose_switch, repeats, switched
+from layoutrand.explain.switching import Switch, Switched, candidates, check_kind, choose_switch, repeats, switched
 from layoutrand.explain.traced_data import Variables, data_use
 from layoutrand.host.facts import host_facts
 from layoutrand.instruments.asked_for import measured_by, primary_metric
@@ -72,7 +79,7 @@ class Sweep:
     ``means`` has what was measured in each complete round at each offset, shape (rounds, offsets); ``lost`` names the
     rounds that were left out, because an execution of theirs failed.  ``cause`` is None where it was not asked for, and
     where no offset differs, which has none; ``switched`` where one mechanism alone was to be switched.  ``counters`` is
-    None where there was no mechanism to count events of.
+    None where there was no mechanism to count events of; ``not_looked_for`` says why there is no cause to tell.
     """
 
     order: SweepOrder
@@ -94,11 +101,13 @@ class Sweep:
     caches: CodeCaches = USUAL
     switched: Switched | None = None
     counters: Counters | None = None
+    not_looked_for: tuple[AnyWarning, ...] = ()
 
     @property
     def warnings(self) -> tuple[AnyWarning, ...]:
         """What to tell beside the result."""
-        return (RoundsLeftOut(self.lost, len(self.lost) + len(self.rounds)),) if self.lost else ()
+        left_out = (RoundsLeftOut(self.lost, len(self.lost) + len(self.rounds)),) if self.lost else ()
+        return (*left_out, *self.not_looked_for)
 
 
 def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress], None]) -> Sweep:
@@ -131,17 +140,22 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
     caches = _caches(config, sample.instrument, swept)
     counter = EventCounter(order, setup, config, swept, made, offsets, progress)
     told, does, counters = None, None, None
+    not_looked_for: tuple[AnyWarning, ...] = ()
     if switch is not None:
         does = switched(np.log(means), switch, confidence=order.confidence, seed=config.run.schedule_seed)
         counters = _counted_of_switch(does, sample, counter)
     elif setup.profiling is not None and response.matters:
-        meets = _meets(order, setup, config, swept, made.hole, caches)
-        met = meets([made.hole.window + offset for offset in offsets])
-        costs = _worse(sample) * np.log(means)
-        level, seed = 1 - order.confidence, config.run.schedule_seed
-        alone = cause(costs, met, sample.instrument, level=level, seed=seed)
-        counters = _counted_of_cause(alone, response, sample, counter)
-        told = alone if counters is None else with_counters(alone, counters)
+        try:
+            meets = _meets(order, setup, config, swept, made.hole, caches)
+        except (AnalysisError, FeatureUnsupported, ToolNotFound) as error:  # what was measured is not to be lost
+            meets, not_looked_for = None, (CauseNotLookedFor(str(error)),)
+        if meets is not None:
+            met = meets([made.hole.window + offset for offset in offsets])
+            costs = _worse(sample) * np.log(means)
+            level, seed = 1 - order.confidence, config.run.schedule_seed
+            alone = cause(costs, met, sample.instrument, level=level, seed=seed)
+            counters = _counted_of_cause(alone, response, sample, counter)
+            told = alone if counters is None else with_counters(alone, counters)
     return Sweep(
         order=order,
         sample=sample,
@@ -162,6 +176,7 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
         caches=caches,
         switched=does,
         counters=counters,
+        not_looked_for=not_looked_for,
     )
 
 
@@ -193,6 +208,7 @@ def _switch(order: SweepOrder, setup: SweepSetup, config: Config, swept: SweptSe
     assert order.switch is not None
     benchmark = next(b for b in config.benchmarks if b.name == order.benchmark)
     instrument, metric = primary_metric(benchmark) if order.metric is None else measured_by(benchmark, order.metric)
+    check_kind(order.switch, name, is_code=is_code(swept.link.sections[swept.section].kind))
     if not shown_by(instrument, order.switch):
         raise UsageError(f"--switch {order.switch}: {unseen(metric, [order.switch])}")
     hole = swept_hole(setup.setup, swept, name=name)
@@ -286,7 +302,7 @@ def _swept(order: SweepOrder, setup: SweepSetup) -> tuple[SweptSection, str]:
     def find(link: CapturedLink) -> int:
         try:
             number, name = setup.find(link, order.function)
-        except UsageError as error:
+        except NotPlaced as error:
             base = next(b for b in built.binaries if (b.artefact, b.layout) == (artefact, order.base))
             raise in_no_section(elf.read(base.path.read_bytes(), name=artefact), order.function) or error from error
         names.append(name)

@@ -90,7 +90,8 @@ def choose_switch(
     are as these are.
     """
     if mechanism not in met:
-        raise UsageError(f"--switch {mechanism}: {_why_not(mechanism, met, name)}; there are {', '.join(met)}")
+        why = "the sizes of its TLB are not known here" if mechanism == "itlb" else "this processor does not have it"
+        raise UsageError(f"--switch {mechanism}: {why}; there are {', '.join(met)}")
     if len(set(met[mechanism])) < 2:
         others = "its alignment allows no others" if every else "a larger --offset or a smaller --step may have others"
         raise UsageError(
@@ -116,12 +117,12 @@ def choose_switch(
     return Switch(mechanism, _spread(few, count), _spread(many, count))
 
 
-def _why_not(mechanism: str, met: Mapping[str, Sequence[float]], name: str) -> str:
-    """Why nothing is said of the mechanism."""
-    if (mechanism in DATA_MECHANISMS) != (DATA_MECHANISMS[0] in met):
-        kinds = ("functions", "a variable") if mechanism in MECHANISMS else ("variables", "a function")
-        return f"it is one of {kinds[0]}, and {name} is {kinds[1]}"
-    return "the sizes of its TLB are not known here" if mechanism == "itlb" else "this processor does not have it"
+def check_kind(mechanism: str, name: str, *, is_code: bool) -> None:
+    """Raise `UsageError` for a mechanism of variables where ``name`` is a function's, and the other way round."""
+    if (mechanism in MECHANISMS) != is_code:
+        kinds = ("variables", "a function") if is_code else ("functions", "a variable")
+        there = ", ".join(MECHANISMS if is_code else DATA_MECHANISMS)
+        raise UsageError(f"--switch {mechanism}: it is one of {kinds[0]}, and {name} is {kinds[1]}; there are {there}")
 
 
 def _spread(offsets: Sequence[int], count: int) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from layoutrand.execute.execution_setup import ExecutionSetup, make_sandbox, pro
 from layoutrand.execute.measure import Outcome
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
 from layoutrand.execute.workplace import Sandbox, Workplace, end_leftovers
-from layoutrand.explain.data_use import DataCounter, DataUse, StoreLoads
+from layoutrand.explain.data_use import GRAIN, SHORTLY, STORES, DataCounter, DataUse, StoreLoads
 from layoutrand.explain.hot_functions import FOLDER, ProfilingSetup, profiled_by, ready_results, refuse_suites_tools
 from layoutrand.instruments.known import tracer
 from layoutrand.instruments.memory_trace import TraceReader
@@ -29,7 +29,7 @@ from layoutrand.model import IDENTITY, Binary, Section
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_code
 from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
-from layoutrand.platform.fifo import end_writer, pieces
+from layoutrand.platform.log_server import LogServer, end_writer
 from layoutrand.platform.regular_file import RECORD, content_of_regular
 from layoutrand.results.file import exclusive_use
 
@@ -77,9 +77,8 @@ def data_use(
         most=variables.most,
     )
     project = request.project.resolve()
-    key = sha256_bytes(
-        canonical_json([profiled_by(plan, slot), list(under.options), variables.section, variables.most])
-    )
+    how = [list(under.options), variables.section, variables.most, SHORTLY, STORES, GRAIN]
+    key = sha256_bytes(canonical_json([profiled_by(plan, slot), *how]))
     kept = project / FOLDER / f"trace-{key[:32]}.json"
     known = _load(kept, variables.address)
     if known is not None:
@@ -110,50 +109,62 @@ def _traced(
 ) -> DataUse:
     under, program = started
     command = program_command(plan, slot, sandbox, None)
-    under.prepare(sandbox.instrument)
     free = replace(command.conditions, output_limit=None, process_limit=None)
-    command = replace(
-        command,
-        argv=under.prefix(program, sandbox.instrument) + command.argv,
-        timeout_s=command.timeout_s * under.slowdown,
-        aslr=True,
-        conditions=free,
-    )
     over = Event()
-    reader = under.reading(_names(plan, sandbox, plan.binary(slot)))
-    with ThreadPoolExecutor(1, thread_name_prefix="trace") as pool:
-        followed = pool.submit(_follow, under.fifo(sandbox.instrument), reader, counter, over)
+    with LogServer() as server, ThreadPoolExecutor(1, thread_name_prefix="trace") as pool:
+        command = replace(
+            command,
+            argv=under.prefix(program, server.address) + command.argv,
+            timeout_s=command.timeout_s * under.slowdown,
+            aslr=True,
+            conditions=free,
+        )
+        names = _names(plan, sandbox, plan.binary(slot))
+        followed = pool.submit(_follow, server, lambda: under.reading(names), counter, over)
         try:
             outcome = profiling.executor(command)
         finally:
             over.set()
         try:
-            enough = followed.result()
+            enough, seen = followed.result()
         except (NoMeasurement, OSError) as error:
-            raise AnalysisError(f"loads and stores cannot be traced: {error}") from error
-    _check(outcome, reader, workplace, enough=enough)
+            why = f"{outcome.reason}; {error}" if outcome.reason else str(error)
+            raise AnalysisError(f"loads and stores cannot be traced: {why}") from error
+    _check(outcome, workplace, enough=enough, seen=seen)
     return counter.use(whole=not enough)
 
 
-def _follow(fifo: Path, reader: TraceReader, counter: DataCounter, over: Event) -> bool:
-    """Whether there was enough before the end; the rest is read and thrown away, as its writer would wait for ever."""
-    enough, broken = False, None
-    for piece in pieces(fifo, over.is_set):
-        if enough or broken:
-            continue
+def _follow(
+    server: LogServer, reading: Callable[[], TraceReader], counter: DataCounter, over: Event
+) -> tuple[bool, bool]:
+    """Whether there was enough before the end, and whether the program was seen at all.
+
+    What comes after that, or after an error, is read and thrown away, as its writer would wait for ever; those that are
+    known are ended.  Raises `NoMeasurement`, also where a process of the program ended in the middle.
+    """
+    enough, seen, latest = False, False, 0
+    broken: NoMeasurement | None = None
+    readers: dict[int, TraceReader] = {}
+    for number, piece in server.pieces(over.is_set):
+        reader = readers.setdefault(number, reading())
+        if number != latest:  # what several processes do at once is none of it shortly after the other's
+            counter.end_process()
+        latest = number
         try:
             for stretch in reader.stretches(piece):
-                if stretch.first == 0:
-                    counter.end_process()
-                counter.add(stretch.accesses, stretch.instructions)
+                if not (enough or broken):
+                    counter.add(stretch.accesses, stretch.instructions)
         except NoMeasurement as error:
-            broken = error
-        enough = counter.has_enough
-        if (enough or broken) and reader.pid is not None:
-            end_writer(reader.pid)
-    if broken:
+            broken = broken or error
+        if not piece and reader.is_program and not (reader.has_ended or enough or broken):
+            broken = NoMeasurement("a process of it ended in the middle")
+        seen |= reader.is_program
+        enough |= counter.has_enough
+        if piece and (enough or broken) and reader.is_program and reader.pid is not None:
+            end_writer(reader.pid, server.address)
+    if broken and not enough:
         raise broken
-    return enough
+    return enough, seen
 
 
 def _names(plan: RunPlan, sandbox: Sandbox, binary: Binary) -> tuple[str, ...]:
@@ -163,9 +174,9 @@ def _names(plan: RunPlan, sandbox: Sandbox, binary: Binary) -> tuple[str, ...]:
     return (str(sandbox.bin / binary.artefact), *inside)
 
 
-def _check(outcome: Outcome, reader: TraceReader, workplace: Workplace, *, enough: bool) -> None:
+def _check(outcome: Outcome, workplace: Workplace, *, enough: bool, seen: bool) -> None:
     """Raise `AnalysisError` where the program was not traced, or failed by itself."""
-    if not reader.seen:
+    if not seen:
         said = workplace.stderr().decode("utf-8", "backslashreplace").strip()[-1000:]
         reason = outcome.reason or "the artefact was not executed under it"
         raise AnalysisError(f"loads and stores cannot be traced: {reason}" + (f":\n{said}" if said else ""))
@@ -188,7 +199,10 @@ def _load(path: Path, address: NDArray[np.int64]) -> DataUse | None:
     try:
         table = json.loads(content_of_regular(path, largest=RECORD))
         touched, own = (np.array(table[name], np.int64).reshape(-1, 3) for name in ("touched", "own"))
-        pairs = StoreLoads(*(np.array(values, np.int64) for values in table["pairs"]))
+        pairs = StoreLoads(*np.array(table["pairs"], np.int64))
+        named = np.concatenate([touched[:, 0], pairs.stored, pairs.loaded])
+        if len(named) and not (named.min() >= 0 and named.max() < len(address)):
+            return None
         return DataUse(touched, own, pairs, address, int(table["traced"]), bool(table["whole"]))
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None

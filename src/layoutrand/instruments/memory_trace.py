@@ -2,7 +2,8 @@
 
 Lackey's source (``lackey/lk_main.c``) says of its lines: ``I  addr,size`` for an instruction, and after it `` L``,
 `` S`` and `` M`` (both) for each access to memory.  Each process begins with a preamble of lines ``==PID==``, which has
-its command; so of several processes, one after the other, those of one program can be told from the others.
+its command, so that those of one program can be told from others, and ends with its exit status.  Valgrind's own
+messages stand between.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _DIGITS: Final = 12
 
 _NEWLINE, _COMMA = ord("\n"), ord(",")
 _SIZES: Final = 4
-_SAID = re.compile(rb"^==(\d+)==([^\n]*)\n", re.MULTILINE)
+_SAID = re.compile(rb"^(?:==(\d+)==([^\n]*)|--\d+--[^\n]*|(?:vex|valgrind)[^\n]*)\n", re.MULTILINE)
+_ENDED: Final = b" Exit code:"
 _COMMAND: Final = b" Command: "
 _VALUES: Final = np.full(256, 255, np.uint8)
 for _digit, _character in enumerate(b"0123456789abcdef"):
@@ -55,10 +57,10 @@ class Stretch:
 
 
 class TraceReader:
-    """Lines as they come, in pieces cut anywhere, and out of them stretches of the program's processes.
+    """Lines of one process as they come, in pieces cut anywhere, and out of them stretches of what it did.
 
-    ``programs`` are the names under which it may have been started.  Raises `NoMeasurement` for lines that are none of
-    lackey's, as where several processes print at once.
+    ``programs`` are the names under which the program may have been started; a process of another one has none.
+    ``has_ended`` says that it told its exit status.  Raises `NoMeasurement` for lines that are none of lackey's.
     """
 
     def __init__(self, programs: Collection[str]) -> None:
@@ -67,7 +69,7 @@ class TraceReader:
         self._count = 0
         self.pid: int | None = None
         self.is_program = False
-        self.seen = False
+        self.has_ended = False
 
     def stretches(self, piece: bytes) -> Iterator[Stretch]:
         """What the whole lines of the piece, and of the end of the one before, say."""
@@ -76,9 +78,10 @@ class TraceReader:
             raise NoMeasurement("lackey printed a line without end")
         text = whole + newline
         begin = 0
-        for said in _SAID.finditer(text) if b"==" in text else ():
+        for said in _SAID.finditer(text):
             yield from self._stretch(text[begin : said.start()])
-            self._hear(said[1], said[2])
+            if said[1] is not None:
+                self._hear(said[1], said[2])
             begin = said.end()
         yield from self._stretch(text[begin:])
 
@@ -90,12 +93,11 @@ class TraceReader:
         yield Stretch(accesses, first, instructions)
 
     def _hear(self, pid: bytes, words: bytes) -> None:
-        number = whole_number(pid.decode("ascii"), LARGEST_COUNT)
         if words.startswith(_COMMAND):
-            self.pid, self._count = number, 0
+            self.pid = whole_number(pid.decode("ascii"), LARGEST_COUNT)
             command = words.removeprefix(_COMMAND)
             self.is_program = any(command == name or command.startswith(name + b" ") for name in self._programs)
-            self.seen |= self.is_program
+        self.has_ended |= words.startswith(_ENDED)
 
 
 def parse(lines: bytes, before: int) -> tuple[Accesses, int]:
@@ -139,4 +141,4 @@ def _number(
 
 def _require(condition: bool) -> None:
     if not condition:
-        raise NoMeasurement("lackey printed something else than loads and stores: several processes may do so at once")
+        raise NoMeasurement("lackey printed something else than loads and stores")

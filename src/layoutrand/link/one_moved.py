@@ -198,7 +198,7 @@ def _require_same(first: _Places, other: _Places, name: str) -> None:
         if one != another:
             raise LayoutNotApplied(
                 f"{name}: output section {another[0]} is at {another[1]:#x} with {another[2]:,} bytes, and at another "
-                f"offset at {one[1]:#x} with {one[2]:,}: more than the one function was moved"
+                f"offset at {one[1]:#x} with {one[2]:,}: more than that one was moved"
             )
     if len(first.sections) != len(other.sections) or first.names != other.names:
         raise LayoutNotApplied(f"{name}: it has other symbols or sections than the same layout with another offset")
@@ -207,7 +207,7 @@ def _require_same(first: _Places, other: _Places, name: str) -> None:
         number = int(differ[0])
         raise LayoutNotApplied(
             f"{name}: {first.names[number]} lies at {int(other.rows[number, 2]):#x}, and with another offset at "
-            f"{int(first.rows[number, 2]):#x}: more than the one function was moved ({len(differ)} symbols)"
+            f"{int(first.rows[number, 2]):#x}: more than that one was moved ({len(differ)} symbols)"
         )
 
 
@@ -240,7 +240,7 @@ def _place(binary: elf.Elf, section: int, count: int) -> int:
     number, address, _ = codecheck.of_capture(codecheck.placed_addresses(binary), count)
     found = address[number == section]
     if len(found) != 1:
-        raise LayoutNotApplied(f"{binary.name}: the function that is moved is not in it")
+        raise LayoutNotApplied(f"{binary.name}: what is moved is not in it")
     return int(found[0])
 
 

@@ -1,25 +1,28 @@
 """Lackey, valgrind's example tool: it prints every instruction, load and store of a program, in order.
 
-Its lines go through a FIFO to who asks for them (`layoutrand.instruments.memory_trace`), as a file of them would have
-gigabytes for each second of the program.
+Its lines go through a socket to who asks for them (`layoutrand.instruments.memory_trace`), as a file of them would have
+gigabytes for each second of the program; each process has a connection of its own, and a forked one is silent until it
+executes another program.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from pathlib import Path
 from typing import Final
 
-from layoutrand.instruments.counters import make_fifo
-from layoutrand.instruments.instrument import InstrumentFiles
 from layoutrand.instruments.memory_trace import TraceReader
 from layoutrand.instruments.tracer import Tracer
 
-_OPTIONS: Final = ("--tool=lackey", "--trace-mem=yes", "--basic-counts=no", "--trace-children=yes", "--vgdb=no")
+_OPTIONS: Final = (
+    "--tool=lackey",
+    "--trace-mem=yes",
+    "--trace-children=yes",
+    "--child-silent-after-fork=yes",
+    "--vgdb=no",
+)
 """Children are followed, so that a script may start the program."""
 
-_FIFO: Final = "trace"
 _PLACE_OF_PIE: Final = 0x108000
 """Where valgrind loads a program that can be loaded anywhere (its ``m_ume/elf.c``)."""
 
@@ -39,18 +42,9 @@ class _Lackey(Tracer):
         """See `Starter`."""
         return f"there is nothing to trace loads and stores with; valgrind has lackey ({self.how_to_install()})"
 
-    def prepare(self, files: InstrumentFiles, qemu: str = "") -> None:
-        """Make the FIFO; see `Starter`."""
-        del qemu
-        make_fifo(self.fifo(files))
-
-    def fifo(self, files: InstrumentFiles) -> Path:
+    def prefix(self, program: str, address: str) -> tuple[str, ...]:
         """See `Tracer`."""
-        return files.scratch / _FIFO
-
-    def prefix(self, program: str, files: InstrumentFiles) -> tuple[str, ...]:
-        """See `Tracer`."""
-        return (program, *_OPTIONS, f"--log-file={str(self.fifo(files)).replace('%', '%%')}")
+        return (program, *_OPTIONS, f"--log-socket={address}")
 
     def reading(self, programs: Collection[str]) -> TraceReader:
         """See `Tracer`."""
