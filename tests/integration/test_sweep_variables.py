@@ -22,8 +22,10 @@ OFFSETS = (0, 64, 2048, 4032)
 DATA = """\
 int zeros[40], more_zeros[3]; int ones[40] = {1, 2}, more_ones[3] = {1};
 const int fixed[40] = {1, 2}, more_fixed[3] = {3};
-static int hidden = 4; int other = 5; const char *const names[] = {"a", "b"}, *const more_names[] = {"c"};
+static int hidden = 4; int other = 5; int *pointer = &other, *more_pointers[] = {&other};
+const char *const names[] = {"a", "b"}, *const more_names[] = {"c"};
 int sum(int k) { return zeros[k] + ones[k] + fixed[k] + more_zeros[k] + more_ones[k] + more_fixed[k] + hidden++ + other
+                        + *pointer + *more_pointers[0]
                         + names[k][0] + more_names[k - 1][0]; }
 """
 MAIN = '#include <stdio.h>\nint sum(int); int main(int n, char **a) { printf("%d %d\\n", sum(n), sum(n)); return 0; }'
@@ -64,7 +66,7 @@ def test_the_variable_alone_is_moved(program: Workshop, toolchain: str, flags: s
     """Of each kind, in identity and in a seed's layout."""
     programs_of(toolchain)
     options = {"command": f"$CC {flags} -c *.c && $CC {flags} -o prog *.o", "system": {"toolchain": toolchain}}
-    variables = ("zeros", "ones", "fixed", "hidden", "names")
+    variables = ("zeros", "ones", "fixed", "hidden", "names", "pointer")
     for variable, base in (*((name, IDENTITY) for name in variables), ("more_ones", 3)):
         made, own = swept(program, variable, base=base, **options)
         before = symbols(own)
