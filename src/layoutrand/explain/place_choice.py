@@ -69,6 +69,6 @@ def in_no_section(binary: elf.Elf, wanted: str) -> UsageError | None:
         return None
     return UsageError(
         f"{excerpt(wanted)} is in {binary.name}, but in no section of its own that layouts place: a variable without "
-        "'data-order' among layout.factors, a common one (-fno-common gives it its own), one of each thread, constants that the linker "
-        "merges, or what a library or assembler brings"
+        "'data-order' among layout.factors, a common one (-fno-common gives it its own), one of each thread, constants "
+        "that the linker merges, or what a library or assembler brings"
     )
