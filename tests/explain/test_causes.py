@@ -9,12 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from causekit import told_of
 from layoutrand.errors import AnalysisError
 from layoutrand.explain.caches import CodeCaches
 from layoutrand.explain.causes import cause
 from layoutrand.explain.mechanisms import MECHANISMS, HotCode, hot_code, levels, repeats_within
 from layoutrand.objects.branches import Branch
-from layoutrand.stats import dose_fit, dose_response
+from layoutrand.stats import dose_fit
 
 FINE = np.arange(0, 64, 4)
 COARSE = np.arange(0, 64, 16)
@@ -194,13 +195,7 @@ def study(true: str, offsets: np.ndarray, n: int, *, rounds: int = 8) -> Counter
             level = np.array(met[true]) - min(met[true])
         if len(set(level.tolist())) < 2:
             continue
-        values = rng.normal(0, 0.01, (rounds, len(offsets))) + 0.1 * level
-        seed = sum(told.values())
-        period = max(64, 1 << int(offsets[-1]).bit_length())
-        if not dose_response(values, offsets.tolist(), period=period, seed=seed, n_permutations=199).matters:
-            told["nothing found"] += 1
-            continue
-        told[cause(values, met, "wall", level=0.05, seed=seed).mechanism or "cannot tell"] += 1
+        told[told_of(rng, met, level, offsets, rounds=rounds, seed=sum(told.values()))] += 1
     return told
 
 

@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from causekit import told_of
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.explain.caches import CodeCaches
-from layoutrand.explain.causes import cause
 from layoutrand.explain.data_mechanisms import DATA_MECHANISMS, HotData, data_levels, data_repeats_within, hot_data
 from layoutrand.explain.data_use import ALIAS, DataUse, StoreLoads
 from layoutrand.explain.offsets import Offsets
 from layoutrand.explain.switching import candidates, check_kind, choose_switch, range_of
-from layoutrand.stats import dose_response
 
 BASE = 0x4F0000
 FINE = np.arange(0, 64, 4)
@@ -126,12 +125,7 @@ def study(true: str, offsets: np.ndarray, n: int, *, rounds: int = 8) -> Counter
             level = np.array(met[true]) - min(met[true])
         if len(set(level.tolist())) < 2:
             continue
-        values = rng.normal(0, 0.01, (rounds, len(offsets))) + 0.1 * level
-        seed = sum(told.values())
-        if not dose_response(values, offsets.tolist(), period=period, seed=seed, n_permutations=199).matters:
-            told["nothing found"] += 1
-            continue
-        told[cause(values, met, "wall", level=0.05, seed=seed).mechanism or "cannot tell"] += 1
+        told[told_of(rng, met, level, offsets, rounds=rounds, seed=sum(told.values()))] += 1
     return told
 
 

@@ -1,4 +1,4 @@
-"""Binaries of one layout in which one function lies at several offsets: linked, proved, and kept in the cache."""
+"""Binaries of one layout in which one section lies at several offsets: linked, proved, and kept in the cache."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ def swept_section(
     artefact, base, period = wanted
     if setup.config.layout.by_address and base != IDENTITY:
         raise FeatureUnsupported(
-            'layout.couple = "address" ties layouts to those of other systems, so no function can be moved alone; '
+            'layout.couple = "address" ties layouts to those of other systems, so nothing can be moved alone; '
             "--base identity is not tied"
         )
     if setup.config.build.mode != "relink":
         raise FeatureUnsupported(
-            'a function is moved by linking a capture again, and with build.mode = "rebuild" there is none'
+            'a section is moved by linking a capture again, and with build.mode = "rebuild" there is none'
         )
     capture = built.capture
     assert capture is not None
@@ -99,17 +99,17 @@ def swept_section(
 
 
 def swept_hole(setup: BuildSetup, swept: SweptSection, *, name: str) -> Hole:
-    """The hole that the function is to lie in; ``name`` is its own, for people.  Raises as `swept_binaries`."""
+    """The hole that the section is to lie in; ``name`` is for people.  Raises as `swept_binaries`."""
     linking, layout = _linking(setup, swept, name)
     require_exact(swept.link, layout)
     return make_hole(_read(swept.base.path), swept.link, linking.code(), swept.section, swept.period)
 
 
 def swept_binaries(setup: BuildSetup, swept: SweptSection, offsets: Sequence[int], *, name: str) -> SweptBinaries:
-    """Every offset's binary, from the cache or linked now; ``name`` is the function's, for people.
+    """Every offset's binary, from the cache or linked now; ``name`` is for people.
 
     Raises what `link_moved` and `verify_moved` raise, `UsageError` for an offset that its alignment forbids, and
-    `LayoutNotApplied` where more than the function lies elsewhere.
+    `LayoutNotApplied` where more than it lies elsewhere.
     """
     cache, link = setup.cache, swept.link
     linking, layout = _linking(setup, swept, name)

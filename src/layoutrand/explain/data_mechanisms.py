@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from layoutrand.errors import AnalysisError
 from layoutrand.explain.caches import USUAL, CodeCaches
-from layoutrand.explain.data_use import ALIAS, GRAIN, DataUse, StoreLoads, aliased
+from layoutrand.explain.data_use import ALIAS, GRAIN, STORE_LOAD, DataUse, StoreLoads, aliased
 from layoutrand.explain.hotness import MOST_OFTEN, OFTEN
 
-DATA_MECHANISMS: Final = ("data-split", "data-line", "data-page", "data-sets", "store-load")
+DATA_MECHANISMS: Final = ("data-split", "data-line", "data-page", "data-sets", STORE_LOAD)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def data_repeats_within(mechanism: str, caches: CodeCaches) -> int:
         "data-line": caches.line,
         "data-page": caches.page,
         "data-sets": caches.data_sets * caches.line,
-        "store-load": ALIAS,
+        STORE_LOAD: ALIAS,
     }[mechanism]
 
 
@@ -101,8 +101,8 @@ def data_levels(data: HotData, starts: Sequence[int]) -> dict[str, tuple[float, 
         own = np.unique(np.concatenate([at[hot], at[hot] + size[hot] - 1]) // line)
         found["data-sets"].append(float(_overfull(own, data.others, data.caches)))
         meets = aliased(data.pairs, data.direction * start)
-        found["store-load"].append(float(data.pairs.count[meets].sum()))
-    least = {"data-sets": 0.0} | dict.fromkeys(("data-split", "store-load"), OFTEN * float(count.sum()))
+        found[STORE_LOAD].append(float(data.pairs.count[meets].sum()))
+    least = {"data-sets": 0.0} | dict.fromkeys(("data-split", STORE_LOAD), OFTEN * float(count.sum()))
     return {name: tuple(_classes(values, least[name]) if name in least else values) for name, values in found.items()}
 
 

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from layoutrand.instruments.memory_trace import Accesses
 
+STORE_LOAD: Final = "store-load"
+"""What the mechanism is called, and the feature."""
+
 SHORTLY: Final = 100
 """Instructions: a processor has so many and more in flight, so a store may not have reached the cache by then."""
 

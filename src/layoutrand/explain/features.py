@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.explain.caches import CodeCaches
+from layoutrand.explain.data_use import STORE_LOAD
 from layoutrand.explain.hotness import Hotness
 from layoutrand.explain.mechanisms import BLOCK, STRIDE, counts_in_layouts
 
@@ -48,8 +49,6 @@ HOTTEST: Final = 6
 
 FEWEST: Final = 3
 """A feature is looked at where at least so many layouts differ from the most frequent value."""
-
-STORE_LOAD: Final = "store-load"
 
 Scale = Literal["classes", "circle", "number"]
 Values = NDArray[np.float64]

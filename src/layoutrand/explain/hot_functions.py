@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from layoutrand.config.command import SYSTEM_PATH
 from layoutrand.config.readings import HarnessReading
 from layoutrand.config.schedule import Slot
-from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound, UnusableFile
-from layoutrand.execute.execution_setup import ExecutionSetup, make_sandbox, program_command
+from layoutrand.errors import AnalysisError, NoMeasurement, ToolNotFound, UnusableFile
 from layoutrand.execute.judge import left_by
 from layoutrand.execute.measure import Executor, Outcome
-from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
-from layoutrand.execute.workplace import Sandbox, Workplace, end_leftovers
+from layoutrand.execute.run_plan import RunPlan, RunRequest
+from layoutrand.execute.workplace import Sandbox, Workplace
 from layoutrand.explain.hotness import segments
+from layoutrand.explain.identity_run import IdentityRun, LookingPlace
 from layoutrand.harnesses.case_names import ENTRY_OF_ITS_OWN
 from layoutrand.harnesses.known import harness_named
 from layoutrand.instruments.profile import Profile, ProfiledExecution, Segment
 from layoutrand.instruments.profilers import ChosenProfiler
 from layoutrand.instruments.program_output import first_difference
-from layoutrand.model import IDENTITY, Binary
+from layoutrand.model import Binary
 from layoutrand.objects import elf
-from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
+from layoutrand.platform.disk import write_atomically
 from layoutrand.platform.process import Runner
 from layoutrand.platform.regular_file import RECORD, content_of_regular
-from layoutrand.results.file import exclusive_use, results_path
 from layoutrand.text.foreign_fields import plain
-
-FOLDER: Final = Path(".layoutrand") / "explain"
 
 
 @dataclass(frozen=True)
@@ -69,99 +65,44 @@ def profile_of(request: RunRequest, system: str, benchmark: str, profiling: Prof
     ``request`` has that binary and those of everything that is executed with it.  Raises `AnalysisError` where the
     program fails under the profiler or leaves no profile, and what `make_plan` raises.
     """
-    run = request.config.run.model_copy(update={"controls": [IDENTITY], "executions": 1})
-    request = replace(
-        request,
-        config=request.config.model_copy(update={"run": run}),
-        choices=replace(request.choices, benchmarks=[benchmark], seeds=[1]),
-    )
-    plan = make_plan(request)
-    plan.launching.check(profiling.profiler.kind)
-    refuse_suites_tools(plan, benchmark)
-    slot = Slot(system, benchmark, IDENTITY, profiling.profiler.kind.name, round=1, repetition=0, order=0)
-    project = request.project.resolve()
-    kept = project / FOLDER / f"profile-{_key(plan, slot, profiling.profiler)[:32]}.json"
+    profiler = profiling.profiler
+    run = IdentityRun.of(request, system, benchmark, profiler.kind)
+    kept = run.kept("profile", [profiler.kind.option, profiler.event, profiler.kind.options])
     known = _load(kept)
     if known is not None:
         return known
-    with exclusive_use(ready_results(project), wait_s=request.choices.wait_s, on_wait=profiling.say):
-        workplace = Workplace(project / ".layoutrand" / "work")
-        end_leftovers(workplace.root)
-        with contextlib.ExitStack() as cleanup:
-            cleanup.callback(workplace.clear)
-            of = f"{benchmark}/{case}" if case else benchmark
-            profiling.say(f"profiling {system} on {of}: {profiling.profiler.words}")
-            made = _profile(plan, slot, workplace, profiling, case)
+    with run.place(profiling.say) as place:
+        of = f"{benchmark}/{case}" if case else benchmark
+        profiling.say(f"profiling {system} on {of}: {profiler.words}")
+        made = _profile(run, place, profiling, case)
     write_atomically(kept, json.dumps(_as_json(made)).encode())
     return made
 
 
-def refuse_suites_tools(plan: RunPlan, benchmark: str) -> None:
-    """Raise `FeatureUnsupported` where the binary is not executed itself."""
-    reading = plan.benchmarks[benchmark].metric.suite
-    if reading is not None and reading.by_tools:
-        raise FeatureUnsupported(
-            f"{benchmark} is executed by its suite's own tools, from a copy that they make, so it cannot be profiled "
-            "here; give its program and inputs as a benchmark of its own"
-        )
-
-
-def ready_results(project: Path) -> Path:
-    """Where the project's results are, in a directory that is there by now; raises `ResultsError`."""
-    path = results_path(project)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ResultsError(f"cannot create {path.parent}: {error.strerror}; check owner and permissions") from error
-    return path
-
-
-def profiled_by(plan: RunPlan, slot: Slot) -> list[Any]:
-    """What decides what an execution does, as JSON values: its binaries, its benchmark's definition, the capture."""
-    placed = sorted((artefact, binary.sha256) for artefact, binary in plan.placed(slot).items())
-    definition = sorted(
-        digest for (benchmark, _instrument), digest in plan.definitions.items() if benchmark == slot.benchmark
-    )
-    return [placed, definition, plan.request.built.captures[slot.system]]
-
-
-def _key(plan: RunPlan, slot: Slot, profiler: ChosenProfiler) -> str:
-    how = [profiler.kind.option, profiler.event, profiler.kind.options]
-    return sha256_bytes(canonical_json([*profiled_by(plan, slot), *how]))
-
-
-def _profile(plan: RunPlan, slot: Slot, workplace: Workplace, profiling: ProfilingSetup, case: str) -> Profile:
-    binary = plan.binary(slot)
-    setup = ExecutionSetup.of(plan.request, workplace, profiling.say)
-    sandbox = make_sandbox(plan, slot, setup)
-    command = program_command(plan, slot, sandbox, None)
+def _profile(run: IdentityRun, place: LookingPlace, profiling: ProfilingSetup, case: str) -> Profile:
     chosen, profiler = profiling.profiler, profiling.profiler.kind
-    profiler.prepare(sandbox.instrument)
-    prefix = profiler.prefix(chosen.program, chosen.event, sandbox.instrument)
-    free = replace(command.conditions, output_limit=None, process_limit=None)  # a profile is a file, too
-    limit_s = command.timeout_s * profiler.slowdown
-    outcome = profiling.executor(
-        replace(command, argv=prefix + command.argv, timeout_s=limit_s, aslr=True, conditions=free)
-    )
-    _check(outcome, plan, slot, workplace, profiler.option)
+    profiler.prepare(place.sandbox.instrument)
+    prefix = profiler.prefix(chosen.program, chosen.event, place.sandbox.instrument)
+    outcome = profiling.executor(place.command(prefix, profiler))
+    _check(outcome, run.plan, run.slot, place.workplace, profiler.option)
     if case:
-        _check_case(plan, slot, workplace, case)
+        _check_case(run.plan, run.slot, place.workplace, case)
     try:
         made = profiler.profile(
             chosen.program,
             ProfiledExecution(
-                _places(plan, sandbox, binary),
-                sandbox.instrument,
-                segments=lambda: _segments(binary),
-                written=workplace.all_written,
-                say=lambda words: _said(words, sandbox, profiling),
+                place.names,
+                place.sandbox.instrument,
+                segments=lambda: _segments(run.binary),
+                written=place.workplace.all_written,
+                say=lambda words: _said(words, place.sandbox, profiling),
             ),
         )
     except NoMeasurement as error:
         raise AnalysisError(str(error)) from error
     if not made.cost:
         raise AnalysisError(
-            f"the profile has nothing in {binary.artefact}: it was not executed, or not for long enough to be seen"
+            f"the profile has nothing in {run.binary.artefact}: it was not executed, or not for long enough to be seen"
         )
     return made
 
@@ -189,13 +130,6 @@ def _check_case(plan: RunPlan, slot: Slot, workplace: Workplace, case: str) -> N
         others = ", ".join(sorted(executed - {case})) or "nothing"
         beside = f"{harness.name} executes {others} beside it" if case in executed else f"{others} was executed"
         raise AnalysisError(f"{case} cannot be executed by itself: {beside}; {ENTRY_OF_ITS_OWN}")
-
-
-def _places(plan: RunPlan, sandbox: Sandbox, binary: Binary) -> tuple[str, ...]:
-    """Under which names the artefact may be executed."""
-    image = plan.request.config.build.image
-    inside = () if image is None else (str(sandbox.home / image.path),)
-    return (str(sandbox.bin / binary.artefact), *inside)
 
 
 def _said(words: Sequence[str], sandbox: Sandbox, profiling: ProfilingSetup) -> str:

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from layoutrand.explain.data_use import ALIAS
-from layoutrand.explain.features import STORE_LOAD
+from layoutrand.explain.data_use import ALIAS, STORE_LOAD
 from layoutrand.explain.mechanisms import STRIDE, repeats_within
 from layoutrand.explain.offsets import LINE
 from layoutrand.explain.suspects import Explanation, Suspect

@@ -9,7 +9,7 @@ from layoutrand.execute.execute import execute
 from layoutrand.execute.measure import Executor
 from layoutrand.execute.run_plan import RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
-from layoutrand.explain.hot_functions import ready_results
+from layoutrand.explain.identity_run import ready_results
 from layoutrand.results import file
 
 

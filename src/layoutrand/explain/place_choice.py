@@ -53,10 +53,7 @@ def find_place(
         what = "functions and variables" if len(kinds) > 1 else "functions" if True in kinds else "variables"
         raise UsageError(f"{len(found)} {what} are called {excerpt(wanted)}: {names}{more}; name one of these")
     if any(not is_code(section.kind) for section in sections):
-        what, more = (
-            "no function or variable",
-            "`layoutrand explain` lists hot functions",
-        )
+        what, more = "no function or variable", "`layoutrand explain` lists hot functions"
     else:
         what = "no function"
         more = "`layoutrand explain` lists the hot ones; variables are placed with 'data-order' among layout.factors"

@@ -26,9 +26,9 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError, FeatureUnsupported
 from layoutrand.explain.caches import USUAL, CodeCaches
-from layoutrand.explain.data_use import DataUse, by_pairs
+from layoutrand.explain.data_use import STORE_LOAD, DataUse, by_pairs
 from layoutrand.explain.explain_warnings import CostOutside, FewLayouts, NoCalls, NothingDiffers
-from layoutrand.explain.features import STORE_LOAD, Feature, all_features, design, features
+from layoutrand.explain.features import Feature, all_features, design, features
 from layoutrand.explain.hot_branches import with_branches
 from layoutrand.explain.hotness import Hotness, HotPair, function_names, hot_functions, mangled, renamed, symbol_of
 from layoutrand.explain.mechanisms import counts_in_layouts, together
@@ -163,8 +163,8 @@ def explain(
     hotness = hot_functions(profile, subject.link.sections, address, most=most_functions)
     file = elf.read(subject.identity.path.read_bytes(), name=str(subject.identity.path))
     hotness = replace(with_branches(hotness, file, address), caches=subject.caches)
-    hot = [subject.link.sections[function.section] for function in hotness.functions]
-    hotness = renamed(hotness, function_names(hot, readable(mangled(hot))))
+    names = _names(subject.link, [function.section for function in hotness.functions], readable)
+    hotness = renamed(hotness, [names[function.section] for function in hotness.functions])
     if subject.use is not None:
         hotness = replace(hotness, pairs=_hot_pairs(subject.use, subject.link, readable))
     starts = hot_starts(cache, subject.link, hotness, [subject.binaries[seed] for seed in seeds])
@@ -214,11 +214,17 @@ def _hot_pairs(
     use: DataUse, link: CapturedLink, readable: Callable[[Sequence[str]], Mapping[str, str]]
 ) -> tuple[HotPair, ...]:
     found = by_pairs(use, most=PAIRS)
-    wanted = {section for stored, loaded, _ in found for section in (stored, loaded)}
-    known = readable(mangled([link.sections[number] for number in sorted(wanted)]))
-    placed = [each for each in link.sections if is_code(each.kind) or symbol_of(each) or each.index in wanted]
-    names = dict(zip((each.index for each in placed), function_names(placed, known), strict=True))
+    names = _names(link, [section for stored, loaded, _ in found for section in (stored, loaded)], readable)
     return tuple(HotPair(names[stored], names[loaded], (stored, loaded), pairs) for stored, loaded, pairs in found)
+
+
+def _names(
+    link: CapturedLink, wanted: Sequence[int], readable: Callable[[Sequence[str]], Mapping[str, str]]
+) -> dict[int, str]:
+    """What sections are called, the ``wanted`` ones among them, so that no other one is called the same."""
+    known = readable(mangled([link.sections[number] for number in dict.fromkeys(wanted)]))
+    placed = [each for each in link.sections if is_code(each.kind) or symbol_of(each) or each.index in wanted]
+    return dict(zip((each.index for each in placed), function_names(placed, known), strict=True))
 
 
 def enough_means(subject: Subject) -> tuple[tuple[int, ...], NDArray[np.float64]]:

@@ -29,6 +29,7 @@ from layoutrand.errors import (
     UsageError,
 )
 from layoutrand.execute import experiment as experiments
+from layoutrand.execute.run_plan import RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
 from layoutrand.explain.caches import USUAL, CodeCaches, caches_of
@@ -61,12 +62,14 @@ from layoutrand.host.facts import host_facts
 from layoutrand.instruments.asked_for import measured_by, primary_metric
 from layoutrand.instruments.known import simulated, tracer
 from layoutrand.link.one_moved import Hole
-from layoutrand.model import IDENTITY
+from layoutrand.model import IDENTITY, Binary
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_code
 from layoutrand.results import file
 from layoutrand.stats import DoseResponse, dose_response
 from layoutrand.warning import AnyWarning
+
+_Meets = Callable[[Sequence[int]], dict[str, tuple[float, ...]]]
 
 HOTTEST: Final = 20
 """So many hot functions may be in the way of the one that is swept."""
@@ -145,15 +148,11 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
         does = switched(np.log(means), switch, confidence=order.confidence, seed=config.run.schedule_seed)
         counters = _counted_of_switch(does, sample, counter)
     elif setup.profiling is not None and response.matters:
-        try:
-            meets = _meets(order, setup, config, swept, made.hole, caches)
-        except (AnalysisError, FeatureUnsupported, ToolNotFound) as error:  # what was measured is not to be lost
-            meets, not_looked_for = None, (CauseNotLookedFor(str(error)),)
+        meets, not_looked_for = _meets_if_it_can(order, setup, config, swept, made.hole, caches)
         if meets is not None:
             met = meets([made.hole.window + offset for offset in offsets])
-            costs = _worse(sample) * np.log(means)
             level, seed = 1 - order.confidence, config.run.schedule_seed
-            alone = cause(costs, met, sample.instrument, level=level, seed=seed)
+            alone = cause(_worse(sample) * np.log(means), met, sample.instrument, level=level, seed=seed)
             counters = _counted_of_cause(alone, response, sample, counter)
             told = alone if counters is None else with_counters(alone, counters)
     return Sweep(
@@ -227,13 +226,31 @@ def _caches(config: Config, instrument: str, swept: SweptSection) -> CodeCaches:
     return caches_of(host_facts(), instrument, swept.link.machine, huge=huge)
 
 
+def _meets_if_it_can(
+    order: SweepOrder, setup: SweepSetup, config: Config, swept: SweptSection, hole: Hole, caches: CodeCaches
+) -> tuple[_Meets | None, tuple[AnyWarning, ...]]:
+    """As `_meets`; or None, and why that cannot be told: what was measured is not to be lost for it."""
+    try:
+        return _meets(order, setup, config, swept, hole, caches), ()
+    except (AnalysisError, FeatureUnsupported, ToolNotFound) as error:
+        return None, (CauseNotLookedFor(str(error)),)
+
+
 def _meets(
     order: SweepOrder, setup: SweepSetup, config: Config, swept: SweptSection, hole: Hole, caches: CodeCaches
-) -> Callable[[Sequence[int]], dict[str, tuple[float, ...]]]:
+) -> _Meets:
     """What tells of addresses how much of each mechanism there is where the function or variable begins there."""
     if is_code(swept.link.sections[swept.section].kind):
         return partial(levels, _code(order, setup, config, swept, hole, caches))
     return partial(data_levels, _data(order, setup, config, swept, hole, caches))
+
+
+def _looked_at(order: SweepOrder, setup: SweepSetup, config: Config, swept: SweptSection) -> tuple[RunRequest, Binary]:
+    """The identity binary, which is profiled or traced, and the request to execute it."""
+    choices = replace(setup.choices, benchmarks=[order.benchmark], seeds=[1])
+    wanted = swept.link.artefact, IDENTITY
+    identity = next(each for each in swept.build.binaries if (each.artefact, each.layout) == wanted)
+    return make_request(config, setup.project, [swept.build], choices), identity
 
 
 def _data(
@@ -241,10 +258,8 @@ def _data(
 ) -> HotData:
     """How the variable is used, by a trace of the identity binary, where all others lie as they lie at every offset."""
     assert setup.profiling is not None
-    choices = replace(setup.choices, benchmarks=[order.benchmark], seeds=[1])
-    request = make_request(config, setup.project, [swept.build], choices)
+    request, identity = _looked_at(order, setup, config, swept)
     link, cache = swept.link, setup.setup.cache
-    identity = next(b for b in swept.build.binaries if (b.artefact, b.layout) == (link.artefact, IDENTITY))
     variables = Variables(link.sections, addresses(cache, identity, link), swept.section)
     use = data_use(request, order.system, order.benchmark, setup.profiling, variables)
     places = addresses(cache, swept.base, link)
@@ -263,11 +278,9 @@ def _code(
 ) -> HotCode:
     """What of the function is hot, by a profile of the identity binary, and which lines others are hot on."""
     assert setup.profiling is not None
-    choices = replace(setup.choices, benchmarks=[order.benchmark], seeds=[1])
-    request = make_request(config, setup.project, [swept.build], choices)
+    request, identity = _looked_at(order, setup, config, swept)
     profile = profile_of(request, order.system, order.benchmark, setup.profiling)
     link, cache = swept.link, setup.setup.cache
-    identity = next(b for b in swept.build.binaries if (b.artefact, b.layout) == (link.artefact, IDENTITY))
     address = addresses(cache, identity, link)
     begin, size = int(address[swept.section]), link.sections[swept.section].size
     executed = [(at - begin, cost) for at, cost in profile.cost.items() if begin <= at < begin + size]

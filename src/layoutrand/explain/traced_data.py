@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import Any, Final
@@ -14,24 +13,22 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.config.schedule import Slot
 from layoutrand.errors import AnalysisError, NoMeasurement
-from layoutrand.execute.execution_setup import ExecutionSetup, make_sandbox, program_command
-from layoutrand.execute.measure import Outcome
-from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
-from layoutrand.execute.workplace import Sandbox, Workplace, end_leftovers
+from layoutrand.execute.measure import Executor, Outcome
+from layoutrand.execute.run_plan import RunRequest
+from layoutrand.execute.workplace import Workplace
 from layoutrand.explain.data_use import GRAIN, SHORTLY, STORES, DataCounter, DataUse, StoreLoads
-from layoutrand.explain.hot_functions import FOLDER, ProfilingSetup, profiled_by, ready_results, refuse_suites_tools
+from layoutrand.explain.hot_functions import ProfilingSetup
+from layoutrand.explain.identity_run import IdentityRun, LookingPlace
 from layoutrand.instruments.known import tracer
 from layoutrand.instruments.memory_trace import TraceReader
 from layoutrand.instruments.tracer import Tracer
-from layoutrand.model import IDENTITY, Binary, Section
+from layoutrand.model import Section
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_code
-from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
+from layoutrand.platform.disk import write_atomically
 from layoutrand.platform.log_server import LogServer, end_writer
 from layoutrand.platform.regular_file import RECORD, content_of_regular
-from layoutrand.results.file import exclusive_use
 
 MOST: Final = 200_000_000
 """So many instructions are traced at most: some minutes."""
@@ -61,13 +58,13 @@ def data_use(
     """
     under = tracer()
     program = under.find()
-    run = request.config.run.model_copy(update={"controls": [IDENTITY], "executions": 1})
-    request = replace(request, config=request.config.model_copy(update={"run": run}))
-    plan = make_plan(request)
-    plan.launching.check(under)
-    refuse_suites_tools(plan, benchmark)
-    slot = Slot(system, benchmark, IDENTITY, under.name, round=1, repetition=0, order=0)
-    file = elf.read(plan.binary(slot).path.read_bytes(), name=str(plan.binary(slot).path))
+    run = IdentityRun.of(request, system, benchmark, under)
+    how = [list(under.options), variables.section, variables.most, SHORTLY, STORES, GRAIN]
+    kept = run.kept("trace", how)
+    known = _load(kept, variables.address)
+    if known is not None:
+        return known
+    file = elf.read(run.binary.path.read_bytes(), name=str(run.binary.path))
     counter = DataCounter(
         [each.index for each in variables.sections if not is_code(each.kind)],
         variables.address,
@@ -76,53 +73,22 @@ def data_use(
         section=variables.section,
         most=variables.most,
     )
-    project = request.project.resolve()
-    how = [list(under.options), variables.section, variables.most, SHORTLY, STORES, GRAIN]
-    key = sha256_bytes(canonical_json([profiled_by(plan, slot), *how]))
-    kept = project / FOLDER / f"trace-{key[:32]}.json"
-    known = _load(kept, variables.address)
-    if known is not None:
-        return known
-    with exclusive_use(ready_results(project), wait_s=request.choices.wait_s, on_wait=profiling.say):
-        workplace = Workplace(project / ".layoutrand" / "work")
-        end_leftovers(workplace.root)
-        with contextlib.ExitStack() as cleanup:
-            cleanup.callback(workplace.clear)
-            profiling.say(f"tracing {system} on {benchmark}: loads and stores by {under.name}")
-            setup = ExecutionSetup.of(plan.request, workplace, profiling.say)
-            sandbox = make_sandbox(plan, slot, setup)
-            found = _traced(plan, slot, sandbox, workplace, profiling, (under, program), counter)
+    with run.place(profiling.say) as place:
+        profiling.say(f"tracing {system} on {benchmark}: loads and stores by {under.name}")
+        found = _traced(place, profiling.executor, (under, program), counter)
     part = "" if found.whole else ", which are not all"
     profiling.say(f"traced {found.instructions / 1e6:,.0f} million instructions{part}")
     write_atomically(kept, json.dumps(_as_json(found)).encode())
     return found
 
 
-def _traced(
-    plan: RunPlan,
-    slot: Slot,
-    sandbox: Sandbox,
-    workplace: Workplace,
-    profiling: ProfilingSetup,
-    started: tuple[Tracer, str],
-    counter: DataCounter,
-) -> DataUse:
+def _traced(place: LookingPlace, executor: Executor, started: tuple[Tracer, str], counter: DataCounter) -> DataUse:
     under, program = started
-    command = program_command(plan, slot, sandbox, None)
-    free = replace(command.conditions, output_limit=None, process_limit=None)
     over = Event()
     with LogServer() as server, ThreadPoolExecutor(1, thread_name_prefix="trace") as pool:
-        command = replace(
-            command,
-            argv=under.prefix(program, server.address) + command.argv,
-            timeout_s=command.timeout_s * under.slowdown,
-            aslr=True,
-            conditions=free,
-        )
-        names = _names(plan, sandbox, plan.binary(slot))
-        followed = pool.submit(_follow, server, lambda: under.reading(names), counter, over)
+        followed = pool.submit(_follow, server, lambda: under.reading(place.names), counter, over)
         try:
-            outcome = profiling.executor(command)
+            outcome = executor(place.command(under.prefix(program, server.address), under))
         finally:
             over.set()
         try:
@@ -130,7 +96,7 @@ def _traced(
         except (NoMeasurement, OSError) as error:
             why = f"{outcome.reason}; {error}" if outcome.reason else str(error)
             raise AnalysisError(f"loads and stores cannot be traced: {why}") from error
-    _check(outcome, workplace, enough=enough, seen=seen)
+    _check(outcome, place.workplace, enough=enough, seen=seen)
     return counter.use(whole=not enough)
 
 
@@ -143,10 +109,12 @@ def _follow(
     known are ended.  Raises `NoMeasurement`, also where a process of the program ended in the middle.
     """
     enough, seen, latest = False, False, 0
-    broken: NoMeasurement | None = None
+    broken: Exception | None = None
     readers: dict[int, TraceReader] = {}
     for number, piece in server.pieces(over.is_set):
-        reader = readers.setdefault(number, reading())
+        if number not in readers:
+            readers[number] = reading()
+        reader = readers[number]
         if number != latest:  # what several processes do at once is none of it shortly after the other's
             counter.end_process()
         latest = number
@@ -154,7 +122,7 @@ def _follow(
             for stretch in reader.stretches(piece):
                 if not (enough or broken):
                     counter.add(stretch.accesses, stretch.instructions)
-        except NoMeasurement as error:
+        except Exception as error:  # noqa: BLE001 - raised below: whoever writes would wait for ever if nobody read
             broken = broken or error
         if not piece and reader.is_program and not (reader.has_ended or enough or broken):
             broken = NoMeasurement("a process of it ended in the middle")
@@ -165,13 +133,6 @@ def _follow(
     if broken and not enough:
         raise broken
     return enough, seen
-
-
-def _names(plan: RunPlan, sandbox: Sandbox, binary: Binary) -> tuple[str, ...]:
-    """Under which names the artefact may be executed."""
-    image = plan.request.config.build.image
-    inside = () if image is None else (str(sandbox.home / image.path),)
-    return (str(sandbox.bin / binary.artefact), *inside)
 
 
 def _check(outcome: Outcome, workplace: Workplace, *, enough: bool, seen: bool) -> None:

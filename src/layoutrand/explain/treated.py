@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from layoutrand.analysis.analyse import Analysis, analyse
 from layoutrand.analysis.blocking import freed
-from layoutrand.analysis.compare import compare
+from layoutrand.analysis.compare import BenchmarkRatio, compare
 from layoutrand.analysis.sample import Sample, binary_mean
 from layoutrand.analysis.selection import Selection
 from layoutrand.config.config import System
@@ -164,10 +164,7 @@ class Signs:
 
 
 def _signs(selection: Selection, subject: Sample, system: str, confidence: float) -> Signs:
-    found = compare(
-        selection, subject.system, system, confidence=confidence, threshold=_THRESHOLD, metric=subject.metric
-    )
-    pair = next(each for each in found.benchmarks if each.benchmark == subject.benchmark)
+    pair = _pair(selection, subject, (subject.system, system), confidence)
     rounds = log_rounds(selection, subject, system)
     doubt = ""
     if pair.ratio is None or len(rounds) < FEWEST:
@@ -181,6 +178,12 @@ def _signs(selection: Selection, subject: Sample, system: str, confidence: float
         ratio=pair.ratio,
         doubt=doubt,
     )
+
+
+def _pair(selection: Selection, subject: Sample, systems: tuple[str, str], confidence: float) -> BenchmarkRatio:
+    """The comparison of two systems, the second by the first, on the subject's benchmark."""
+    found = compare(selection, *systems, confidence=confidence, threshold=_THRESHOLD, metric=subject.metric)
+    return next(each for each in found.benchmarks if each.benchmark == subject.benchmark)
 
 
 def _failures(selection: Selection, system: str) -> str:
@@ -236,7 +239,7 @@ def recommended(
     the mean is for certain.
     """
     helping = [each for each in tried if each.verdict == "helps" and each.after is not None]
-    without = [each for each in helping if each.after and each.after.findings and _answer(each.after) != "matters"]
+    without = [each for each in helping if each.after and _shows_none(each.after)]
     curing = [each for each in without if each.after and leaves_less(before, each.after)]
     chosen = next(iter(curing or without), None) or min(helping, key=_left, default=None)
     for number, each in enumerate(curing[1:], 1):
@@ -250,12 +253,8 @@ def _is_better(
     """Whether the mean is better with it than with each of the others; as many as there may be hold at once."""
     confidence = 1 - (1 - order.confidence) / _MOST_CHOICES
     for other in others:
-        names = other.candidate.name, tried.candidate.name
-        found = compare(selection, *names, confidence=confidence, threshold=_THRESHOLD, metric=subject.metric)
-        pair = next((each for each in found.benchmarks if each.benchmark == subject.benchmark), None)
-        if pair is None or pair.ratio is None or pair.sureness is None:
-            return False
-        if decide(pair.ratio, 0.0, better=subject.better) != "faster":
+        pair = _pair(selection, subject, (other.candidate.name, tried.candidate.name), confidence)
+        if pair.ratio is None or pair.sureness is None or decide(pair.ratio, 0.0, better=subject.better) != "faster":
             return False
     return True
 
@@ -268,8 +267,9 @@ def leaves_less(before: Analysis, after: Analysis) -> bool:
     return was is not None and left is not None and left < was.centre
 
 
-def _answer(analysis: Analysis) -> str | None:
-    return None if analysis.findings is None else analysis.findings.layout.answer
+def _shows_none(after: Analysis) -> bool:
+    """Whether there is no sign of layout any more."""
+    return after.findings is not None and after.findings.layout.answer != "matters"
 
 
 def _left(tried: Tried) -> float:

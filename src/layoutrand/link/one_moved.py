@@ -74,15 +74,15 @@ class Stillness:
 
 
 def require_exact(link: CapturedLink, layout: Layout) -> None:
-    """Raise `FeatureUnsupported` where no function can be put to an address of its own in this layout."""
+    """Raise `FeatureUnsupported` where nothing can be put to an address of its own in this layout."""
     if linker(link.linker).own_objects:
-        raise FeatureUnsupported(f"{link.artefact}: {link.linker} places functions itself, so none can be moved alone")
+        raise FeatureUnsupported(f"{link.artefact}: {link.linker} places all itself, so nothing can be moved alone")
     for factor, why in (
         (LINKER_SHUFFLE, "the linker chooses an order by itself"),
         (LINK_ORDER, "whole objects are moved"),
     ):
         if factor in layout.factors:
-            raise FeatureUnsupported(f"{link.artefact}: with {factor!r} {why}, so no function can be moved alone")
+            raise FeatureUnsupported(f"{link.artefact}: with {factor!r} {why}, so nothing can be moved alone")
     if layout.gaps:
         gaps = ", ".join(factor for factor in (PADDING, TEXT_OFFSET) if factor in layout.factors)
         raise FeatureUnsupported(
