@@ -12,6 +12,7 @@ from layoutrand.errors import NotPermuted
 from layoutrand.permute import learn as learning
 from layoutrand.permute.learn import learn, prove
 from layoutrand.permute.learned import LearnedTable
+from layoutrand.permute.skeleton import Content
 from layoutrand.permute.write import written
 from permutekit import FLAGS, SOURCE, learnable
 
@@ -48,6 +49,21 @@ def test_code_that_ends_at_one_place_in_any_order(tmp_path):
     assert LearnedTable.of_stored(table.stored()).tails == table.tails
     with pytest.raises(NotPermuted, match="what the end of its code is aligned to cannot be told"):
         written(table, order, [1] * len(order))
+
+
+@pytest.mark.parametrize("more", [1, 4095, 4096, 9000])
+def test_what_follows_code_that_becomes_smaller_moves_back(table, more):
+    """Tables of a file whose code was larger, by some pages or by none, and is as it was: they are as they were."""
+    old = table.skeleton
+    (size,) = (int(old.sections["size"][number]) for number in table.homes)
+    larger = old.with_contents({table.code: Content(size + more, (1,))})
+    back = larger.with_contents({table.code: Content(size, (1,))})
+    assert (int(larger.sections["addr"].max()) > int(old.sections["addr"].max())) == (more > 1)
+    assert (back.header, back.sections.tobytes(), back.segments.tobytes()) == (
+        old.header,
+        old.sections.tobytes(),
+        old.segments.tobytes(),
+    )
 
 
 def test_what_is_kept_gives_the_same(table):

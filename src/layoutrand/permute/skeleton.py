@@ -218,9 +218,8 @@ class _Moved:
             raise NotPermuted("what follows its code lies in the same pages (-z noseparate-code)")
         shift = elf.rounded(dot, page) - elf.rounded(old_end, page) if own_pages else 0
         for number in following:
-            sections["offset"][number] += np.uint64(shift)
-            if old.loaded[number]:
-                sections["addr"][number] += np.uint64(shift)
+            for name in ("offset", "addr") if old.loaded[number] else ("offset",):
+                sections[name][number] = int(sections[name][number]) + shift  # to lower places, too
         return old.sections_at + shift
 
     def all_by_gnu(self) -> int:

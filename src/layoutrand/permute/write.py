@@ -56,7 +56,7 @@ def written(table: LearnedTable, order: Sequence[int], gaps: Sequence[int] = ())
     try:
         return _written(table, order, gaps)
     except (ValueError, IndexError, OverflowError) as error:
-        raise NotPermuted(f"what was learned of it is damaged: {error}") from error
+        raise NotPermuted(f"what was learned of it does not fit an order: {error}") from error
 
 
 def _written(table: LearnedTable, order: Sequence[int], gaps: Sequence[int]) -> bytes:
