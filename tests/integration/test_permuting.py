@@ -9,7 +9,7 @@ import pytest
 
 from layoutrand.build import permuting
 from layoutrand.build.build_document import build_document
-from layoutrand.build.build_warnings import NotPermutedButLinked
+from layoutrand.build.build_warnings import LinkedAllTheSame
 from layoutrand.errors import CacheError
 from layoutrand.model import Binary
 from layoutrand.objects import elf
@@ -68,7 +68,7 @@ def written(shop: Workshop, commands: str, seeds: int = 4, **changes: object) ->
     )
     layout = {**ENGINE, **changes.pop("layout", {})}  # type: ignore[dict-item]
     made = shop.built(commands, seeds=range(1, seeds + 1), controls=False, layout=layout, **changes)
-    assert [str(note) for note in made.result.notes if isinstance(note, NotPermutedButLinked)] == []
+    assert [str(note) for note in made.result.notes if isinstance(note, LinkedAllTheSame)] == []
     assert {binary.engine for binary in made.by_layout.values()} == {"permute"}
     assert {binary.engine for binary in linked.by_layout.values()} == {"link"}
     for layout_name, binary in made.by_layout.items():
@@ -197,11 +197,42 @@ def test_what_is_missing_for_a_build_id(gnu: Workshop, monkeypatch: pytest.Monke
     monkeypatch.setitem(build_id._SIZES, "gnu", {})
     result = gnu.build(COMMANDS, seeds=[1, 2], controls=False, layout=ENGINE)
     assert not result.failures
-    [note] = [note for note in result.notes if isinstance(note, NotPermutedButLinked)]
+    [note] = [note for note in result.notes if isinstance(note, LinkedAllTheSame)]
     assert note.linked == 2
     assert "build id has 20 bytes" in str(note)
     again = gnu.build(COMMANDS, seeds=[3], controls=False, layout=ENGINE)  # from the record, without learning anew
     assert "build id has 20 bytes" in str(again.notes)
+
+
+def test_by_default_many_layouts_are_written_and_few_are_linked(gnu: Workshop) -> None:
+    """A program is learned where that pays; once it is, a few layouts are written, too."""
+    sources(gnu)
+
+    def engines(seeds: range) -> list[str]:
+        return [binary.engine for binary in gnu.built(COMMANDS, seeds=seeds, controls=False).result.binaries]
+
+    assert engines(range(1, 16)) == ["link"] * 15
+    assert not list(gnu.cache.glob("keys/permute-*.json"))
+    assert engines(range(1, 32)) == ["link"] * 15 + ["permute"] * 16
+    assert engines(range(40, 43)) == ["permute"] * 3
+    assert engines(range(50, 52)) == ["link"] * 2
+
+
+def test_by_default_what_cannot_be_written_is_linked_with_its_reason(gnu: Workshop) -> None:
+    """It is told, once, and is no warning; nothing is told of layouts that are few."""
+    sources(gnu)
+    system = {"ldflags": "-Wl,--compress-debug-sections=zlib", "cflags": "-g"}
+    few = gnu.built(COMMANDS, seeds=range(1, 16), controls=False, system=system).result
+    assert (few.notes, few.unwritten) == ((), ())
+    many = gnu.built(COMMANDS, seeds=range(1, 32), controls=False, system=system).result
+    assert {binary.engine for binary in many.binaries} == {"link"}
+    assert many.notes == ()
+    [told] = many.unwritten
+    assert (told.artefact, told.linked) == ("prog", 16)
+    assert "is compressed" in told.reason
+    document = build_document([many])
+    assert document["unwritten"] == [{"system": "sys", "artefact": "prog", "reason": told.reason, "linked": 16}]
+    assert document["warnings"] == []
 
 
 def test_what_is_learned_is_kept(gnu: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,10 +310,7 @@ def test_what_fails_while_it_is_learned_is_told(gnu: Workshop, monkeypatch: pyte
     first = gnu.build(COMMANDS, seeds=[1, 2], controls=False, layout=ENGINE)
     assert {binary.engine for binary in first.binaries} == {"link"}
     [note] = first.notes
-    assert str(note) == (
-        "sys: 2 layouts of prog were linked, and not written without the linker "
-        '(layout.engine = "permute"): the disk is full'
-    )
+    assert str(note) == ("sys: 2 layouts of prog were linked, and not written without the linker: the disk is full")
     monkeypatch.undo()
     second = gnu.build(COMMANDS, seeds=[3], controls=False, layout=ENGINE)
     assert [binary.engine for binary in second.binaries] == ["permute"]

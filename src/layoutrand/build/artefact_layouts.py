@@ -8,9 +8,9 @@ from pathlib import Path
 
 from layoutrand.build.binaries import cached_binary
 from layoutrand.build.build_setup import BuildSetup, LinkingNodes, threads
-from layoutrand.build.build_warnings import LearnedAgain, NotPermutedButLinked
+from layoutrand.build.build_warnings import LearnedAgain, LinkedAllTheSame
 from layoutrand.build.linking import Linking, Reference
-from layoutrand.build.permuting import Permuting
+from layoutrand.build.permuting import PAYS_FROM, Permuting
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.capture.libraries import companions
 from layoutrand.linkers.toolbox import Tool
@@ -62,6 +62,8 @@ def artefact_layouts(
     # One thread more than linkers, so that none of these waits while layouts are drawn and binaries verified; builds
     # that are made meanwhile take turns, too.
     jobs = task.setup.jobs
+    if task.linking.permuting is not None:
+        task.linking.permuting.expect(sum(isinstance(layout, int) for layout in missing))
     task = replace(task, linking=replace(task.linking, runner=InTurn(task.setup.runner, task.setup.turns)))
     with task.setup.cache.thread_scratch("link") as own_scratch, threads(task.setup, jobs + (jobs > 1)) as pool:
         if task.setup.nodes is not None:
@@ -95,20 +97,27 @@ def _on_nodes(
 def permuting_of(setup: BuildSetup, capture: Capture, number: int, ld: Tool) -> Permuting | None:
     """What writes the layouts of the capture's ``number``-th artefact without the linker, where that is asked for."""
     policy = setup.config.layout
-    here = policy.engine == "permute" and setup.nodes is None
+    here = policy.engine != "link" and setup.nodes is None
     return Permuting(setup.cache, capture, number, policy, ld) if here else None
 
 
-def remarks_on_writing(task: ArtefactTask, row: Sequence[Binary | BuildFailure]) -> list[AnyWarning]:
-    """What there is to say where layouts were to be written without the linker."""
-    if task.setup.config.layout.engine != "permute":
-        return []
-    permuting, names = task.linking.permuting, (task.linking.capture.system, task.link.artefact)
-    remarks: list[AnyWarning] = [LearnedAgain(*names)] if permuting is not None and permuting.lost else []
+def remarks_on_writing(task: ArtefactTask) -> list[AnyWarning]:
+    """What there is to say of what writes layouts without the linker."""
+    permuting = task.linking.permuting
+    return [LearnedAgain(task.linking.capture.system, task.link.artefact)] if permuting and permuting.lost else []
+
+
+def linked_all_the_same(task: ArtefactTask, row: Sequence[Binary | BuildFailure]) -> list[LinkedAllTheSame]:
+    """What there is to say of layouts that were to be written without the linker, and were linked."""
+    engine, permuting = task.setup.config.layout.engine, task.linking.permuting
     seeds = [each for each in row if isinstance(each, Binary) and isinstance(each.layout, int) and not each.cached]
     linked = sum(binary.engine == "link" for binary in seeds)
+    if engine == "link" or not linked:
+        return []
     reason = "nodes of a cluster make them" if permuting is None else permuting.refused
-    return [*remarks, NotPermutedButLinked(*names, reason, linked)] if linked else remarks
+    if engine == "auto" and (permuting is None or not reason or linked < PAYS_FROM):
+        return []
+    return [LinkedAllTheSame(task.linking.capture.system, task.link.artefact, reason, linked)]
 
 
 def refuse_immovable(

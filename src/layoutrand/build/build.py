@@ -12,6 +12,7 @@ from layoutrand.build import prebuilt
 from layoutrand.build.artefact_layouts import (
     ArtefactTask,
     artefact_layouts,
+    linked_all_the_same,
     permuting_of,
     refuse_immovable,
     remarks_on_writing,
@@ -21,6 +22,7 @@ from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
 from layoutrand.build.build_warnings import (
     BinaryMadeAgain,
     CaptureBuiltAgain,
+    LinkedAllTheSame,
     RecordedWarning,
     SharedCapture,
 )
@@ -53,6 +55,7 @@ class SystemBuild:
     ``jvms`` has what a JVM said of itself in each layout, where the system is a JDK whose options place something.
     ``java`` is what ``java -version`` of a JDK that is taken as it is says.
     ``coupled`` are the captures of all systems that its layouts are reconciled with, its own among them.
+    ``unwritten`` has the artefacts whose layouts were linked, though they would be written if that could be.
     """
 
     system: str
@@ -65,6 +68,7 @@ class SystemBuild:
     facts: Mapping[str, Any] = field(default_factory=dict)
     coupled: tuple[str, ...] = ()
     java: str = ""
+    unwritten: tuple[LinkedAllTheSame, ...] = ()
 
 
 def build(setup: BuildSetup, systems: Sequence[str], layouts: Sequence[LayoutName]) -> list[SystemBuild]:
@@ -208,6 +212,7 @@ def _layouts(
     results: list[Binary | BuildFailure] = []
     wanted = [layout for layout in layouts if layout != STOCK]
     notes = [*base.notes]
+    unwritten: list[LinkedAllTheSame] = []
     if base.error is not None:
         results += [
             as_failure(name, artefact, layout, base.error)
@@ -246,7 +251,8 @@ def _layouts(
                 BinaryMadeAgain(name, task.link.artefact, layout, "written" if layout in written else "linked")
                 for layout in damaged_layouts
             ]
-            notes += remarks_on_writing(task, row)
+            notes += remarks_on_writing(task)
+            unwritten += linked_all_the_same(task, row)
             notes += [RecordedWarning(name, task.link.artefact, text) for text in task.link.warnings]
         for row in refuse_twins(refuse_immovable(tasks, rows)).values():
             results += row
@@ -256,7 +262,8 @@ def _layouts(
         cached=base.cached,
         binaries=tuple(r for r in results if isinstance(r, Binary)),
         failures=tuple(r for r in results if isinstance(r, BuildFailure)),
-        notes=tuple(notes),
+        notes=(*notes, *(unwritten if setup.config.layout.engine == "permute" else ())),
+        unwritten=tuple(unwritten),
         facts={**(base.order.facts if base.order else {}), **(together.facts_beside(name) if together else {})},
         coupled=together.captures() if together else (),
     )

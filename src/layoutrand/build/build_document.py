@@ -21,6 +21,7 @@ def build_document(results: Sequence[SystemBuild]) -> dict[str, Any]:
         "failures": [build_failure_json(failure) for result in results for failure in result.failures],
         "capture": captures[0] if len(captures) == 1 else None,
         "captures": captures,
+        "unwritten": [asdict(each) for result in results for each in result.unwritten],
         "warnings": [str(note) for result in results for note in result.notes],
     }
 

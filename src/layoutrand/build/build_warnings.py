@@ -37,7 +37,7 @@ class SharedCapture(AnyWarning):
 
 
 @dataclass(frozen=True)
-class NotPermutedButLinked(AnyWarning):
+class LinkedAllTheSame(AnyWarning):
     """An artefact whose layouts were to be written without the linker, and ``linked`` were linked."""
 
     system: str
@@ -47,10 +47,7 @@ class NotPermutedButLinked(AnyWarning):
 
     def __str__(self) -> str:
         layouts = f"layout of {self.artefact} was" if self.linked == 1 else f"layouts of {self.artefact} were"
-        return (
-            f"{self.system}: {self.linked} {layouts} linked, and not written without the linker "
-            f'(layout.engine = "permute"): {self.reason}'
-        )
+        return f"{self.system}: {self.linked} {layouts} linked, and not written without the linker: {self.reason}"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Layouts that are written without the linker (``layout.engine = "permute"``), of one captured artefact.
+"""Layouts that are written without the linker (``layout.engine``), of one captured artefact.
 
 The program is learned once per capture, from four links.  The first layout of a build and one in fifty are linked all
 the same, and both files compared; after a difference, and where something is not understood, the linker links.
@@ -30,6 +30,7 @@ from layoutrand.model import IDENTITY, Layout
 from layoutrand.objects import elf
 from layoutrand.objects.edit import SYMBOL_PREFIX
 from layoutrand.objects.kinds import is_code
+from layoutrand.permute import build_id, skeleton
 from layoutrand.permute.learn import LearnedLink, LearnedProgram, first_difference, learn
 from layoutrand.permute.learned import FORMAT, LearnedTable
 from layoutrand.permute.probes import PROBES, separating, telling
@@ -43,6 +44,12 @@ _ORDERS: Final = frozenset({"function-order", "module-order", "function-order-in
 _GAPS: Final = frozenset({PADDING, TEXT_OFFSET})
 _PROBES: Final = range(2**64 - 32, 2**64 - 1)
 """Seeds of the orders that a program may be learned from."""
+
+PAYS_FROM: Final = 16
+"""With engine "auto", a program is learned where so many of its layouts are to be made: that takes five links."""
+
+_PAYS_LEARNED_FROM: Final = 3
+"""And so many, where it is: the first one that is written is linked, too."""
 
 _ONE_IN: Final = 50
 _STREAM: Final = "linked-again"
@@ -71,10 +78,15 @@ class Permuting:
         self._table: LearnedTable | None = None
         self._known = False
         self._compared = False
+        self._wanted = PAYS_FROM if policy.engine == "permute" else 0
         self.refused = self._refusal()
         """Why layouts are linked; "" where they are written."""
         self.lost = False
         """Whether what was learned earlier was damaged in the cache."""
+
+    def expect(self, layouts: int) -> None:
+        """So many layouts are to be made, of which it depends whether any is written, unless it is asked for."""
+        self._wanted = max(self._wanted, layouts)
 
     @property
     def link(self) -> CapturedLink:
@@ -141,8 +153,10 @@ class Permuting:
         return keys.permute_key(self._capture.id, self.link.artefact, FORMAT)
 
     def _know(self, link_it: LinkIt, scratch: Path) -> None:
-        """Read what was learned of the program, or learn it."""
+        """Read what was learned of the program, or learn it, if that pays."""
         self._known = True
+        if self._wanted < _PAYS_LEARNED_FROM:
+            return
         record, state = self._cache.look_up(self._key())
         if reason := (record or {}).get("refused"):
             self.refused = str(reason)
@@ -152,9 +166,9 @@ class Permuting:
             self._table = _stored(path, record or {})
         except NotPermuted:
             self.lost = True
-        if self._table is not None:
-            return
         self.lost |= state not in ("whole", "none")
+        if self._table is not None or self._wanted < PAYS_FROM:
+            return
         try:
             self._table = self._learn(link_it, scratch)
         except LayoutrandError as error:  # whatever it is, the linker does without
@@ -173,13 +187,16 @@ class Permuting:
         plain = self._policy.model_copy(update={"factors": factors, "held": [], "classes": "mix"})
         identity = self._policy.draw(link.sections, link.identity, IDENTITY)
         first = self._linked(link_it, link, identity, scratch, mapped=data)
-        emitting = replace(link, argv=(*link.argv, "--emit-relocs"))
-        emitted = self._linked(link_it, emitting, identity, scratch).binary
         size, align = ([getattr(section, name) for section in link.sections] for name in ("size", "align"))
         movable = [is_code(section.kind) and not section.pinned for section in link.sections]
         number, _address, home, _row = _marks(first.binary)
         section = home[np.argsort(number)]
         code = int(section[next(each.index for each in link.sections if is_code(each.kind))])
+        version = version_number(self._ld.version)
+        homes = tuple(sorted({code, *section.tolist()}))
+        build_id.kind_of(skeleton.of_file(first.binary, code, homes, link.linker), version)  # before more is linked
+        emitting = replace(link, argv=(*link.argv, "--emit-relocs"))
+        emitted = self._linked(link_it, emitting, identity, scratch).binary
         drawn = [plain.draw(link.sections, link.identity, seed).order for seed in _PROBES]
         orders = [list(link.identity) for _ in range(PROBES)]
         for where in sorted(set(section.tolist())):
@@ -207,7 +224,7 @@ class Permuting:
             free=free,
             owners=tuple(section.object for section in link.sections),
             linker=link.linker,
-            version=version_number(self._ld.version),
+            version=version,
             code=code,
         )
         return learn(program, first, emitted, probes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +18,7 @@ from layoutrand.errors import LayoutrandError, with_log
 
 if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
+    from layoutrand.build.build_warnings import LinkedAllTheSame
     from layoutrand.model import BuildFailure, LayoutName
 
 _STOCK_TOO = (
@@ -186,10 +187,25 @@ def show_build(results: Sequence[SystemBuild], page: Display) -> None:
     written = sum(binary.engine == "permute" for result in results for binary in result.binaries)
     if written:
         page.line(f"{written} of them written without a linker, and verified as linked ones are")
+    for line in _unwritten(each for result in results for each in result.unwritten if each not in result.notes):
+        page.line(line)
     for coinciding in coinciding_systems(binary for result in results for binary in result.binaries):
         page.line(str(coinciding))
     warn_folded((note for result in results for note in result.notes), page)
     show_failures([failure for result in results for failure in result.failures], page)
+
+
+def _unwritten(linked: Iterable[LinkedAllTheSame]) -> Iterator[str]:
+    """Each reason once for which layouts were linked."""
+    reasons: dict[str, list[LinkedAllTheSame]] = {}
+    for each in linked:
+        reasons.setdefault(each.reason, []).append(each)
+    for reason, members in reasons.items():
+        if len(members) == 1:
+            yield str(members[0])
+        else:
+            what = f"{sum(each.linked for each in members):,} layouts of {len(members)} programs"
+            yield f"{what} were linked, and not written without the linker: {reason}"
 
 
 def _verified(result: SystemBuild) -> str:

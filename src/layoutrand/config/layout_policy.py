@@ -29,7 +29,7 @@ Factor = Literal[
 Classes = Literal["keep", "mix"]
 Archives = Literal["built", "all"]
 Couple = Literal["order", "address"]
-Engine = Literal["link", "permute"]
+Engine = Literal["auto", "link", "permute"]
 Ordered = Literal["move", "keep"]
 _ALONE = {
     "link-order": "leaves the order to the linker",
@@ -48,7 +48,7 @@ class LayoutPolicy(BaseModel):
     padding_bytes: Annotated[int, Field(ge=1, le=1 << 20)] = 64
     archives: Archives = "built"
     couple: Couple = "order"
-    engine: Engine = "link"
+    engine: Engine = "auto"
     held: list[Factor] = []
 
     @field_validator("factors")
