@@ -511,11 +511,15 @@ def test_cache_commands_find_mend_and_evict(project, env, tmp_path):
     mended = layoutrand("cache", "verify", "--mend", cwd=project, env=env)
     clean = layoutrand("cache", "verify", cwd=project, env=env)
     rebuilt = json.loads(layoutrand("build", "--seeds", "2", "--system", "O1", "--json", cwd=project, env=env).stdout)
+    evicted = json.loads(layoutrand("cache", "gc", "--layouts", "--json", cwd=project, env=env).stdout)
+    both = layoutrand("cache", "gc", "--layouts", "--builds", cwd=project, env=env)
     emptied = layoutrand("cache", "gc", "--max-size", "0", cwd=project, env=env)
 
     assert (found.returncode, mended.returncode, clean.returncode) == (1, 0, 0)
     assert [b["seed"] for b in rebuilt["binaries"] if not b["cached"]] == [2]
     assert {b["seed"]: b["sha256"] for b in rebuilt["binaries"]} == {b["seed"]: b["sha256"] for b in built["binaries"]}
+    assert len(evicted["evicted"]) == 3  # identity and the seeds
+    assert (both.returncode, "evict one thing each" in both.stderr) == (2, True)
     assert emptied.returncode == 0
     assert json.loads(layoutrand("cache", "ls", "--json", cwd=project, env=env).stdout)["entries"] == []
 

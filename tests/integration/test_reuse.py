@@ -11,7 +11,7 @@ from layoutrand.build.build import all_layouts
 from layoutrand.build.build_setup import BuildProgress, BuildSetup
 from layoutrand.build.reuse import explain_reuse, reuse_document
 from layoutrand.cache.store import Cache
-from layoutrand.cache.upkeep import collect, collect_builds
+from layoutrand.cache.upkeep import collect, collect_builds, collect_layouts
 from layoutrand.errors import BuildFailed
 from layoutrand.model import STOCK
 from layoutrand.platform.process import SubprocessRunner
@@ -277,6 +277,23 @@ def test_a_capture_that_is_lost_is_to_build(shop, damage, reason):
     assert one.capture.state == "to build"
     assert one.capture.reason.startswith(reason)
     assert changed(one.capture) == {}
+
+
+def test_layouts_that_were_evicted_are_the_same_again(shop, tmp_path):
+    """All but stock, whose file takes a build; a layout whose capture is gone stays."""
+    config = configured(shop)
+    [first] = built(shop, config)
+    known = {binary.layout: binary.path.read_bytes() for binary in first.binaries}
+    evicted = collect_layouts(Cache(shop.cache)).evicted
+    assert {entry.kind for entry in evicted} == {"binary"}
+    assert len(evicted) == len(known) - 1
+    assert {binary.layout for binary in first.binaries if binary.path.exists()} == {STOCK}
+
+    [again] = built(shop, config)
+    assert {binary.layout: binary.path.read_bytes() for binary in again.binaries} == known
+    assert {binary.layout for binary in again.binaries if binary.cached} == {STOCK}
+    os.rename(Cache(shop.cache).capture_path(again.capture.id), tmp_path / "lost")
+    assert collect_layouts(Cache(shop.cache)).evicted == ()
 
 
 def test_damaged_and_missing_binaries_are_counted(shop):

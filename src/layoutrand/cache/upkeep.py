@@ -114,6 +114,20 @@ def collect_builds(cache: Cache, max_size: int) -> Collected:
     return _evict(cache, _recorded(cache, "build"), max_size)
 
 
+def collect_layouts(cache: Cache) -> Collected:
+    """Evict all binaries whose captures are there, of which they are made again without a build."""
+    return _evict(cache, [entry for entry in _recorded(cache, "binary") if _has_its_capture(cache, entry)], 0)
+
+
+def _has_its_capture(cache: Cache, entry: CacheEntry) -> bool:
+    try:
+        facts = unsealed(content_of_regular(entry.path / _RECORDS["binary"], largest=RECORD)).get("facts")
+    except (OSError, ValueError):
+        return False
+    capture = facts.get("capture") if isinstance(facts, dict) else None
+    return isinstance(capture, str) and cache.capture_path(os.path.basename(capture)).is_dir()
+
+
 def _evict(cache: Cache, present: Sequence[CacheEntry], max_size: int) -> Collected:
     """Evict the first of them that are too many; kept builds of other users are theirs to evict."""
     present = [entry for entry in present if entry.kind != "build" or not is_anothers(entry.path)]

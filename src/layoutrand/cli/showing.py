@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import building, options
-from layoutrand.errors import BuildFailed
+from layoutrand.errors import BuildFailed, UsageError
 from layoutrand.text.sizes import in_mib, size_of
 
 if TYPE_CHECKING:
@@ -199,6 +199,13 @@ def cache_gc(
     builds: Annotated[
         bool, typer.Option("--builds", help="All builds that are kept to capture other artefacts of, and nothing else.")
     ] = False,
+    layouts: Annotated[
+        bool,
+        typer.Option(
+            "--layouts",
+            help="All layouts whose capture is there, and nothing else: `run` makes them again without a build.",
+        ),
+    ] = False,
     json: options.Json = False,
 ) -> int:
     """Evict what was used least recently, but nothing that is in use; nothing is lost, it can all be made again.
@@ -206,11 +213,14 @@ def cache_gc(
     Builds that are kept to capture other artefacts of go before all else.
     """
     from layoutrand.cache.store import Cache, default_root
-    from layoutrand.cache.upkeep import collect, collect_builds
+    from layoutrand.cache.upkeep import collect, collect_builds, collect_layouts
+
+    if builds and layouts:
+        raise UsageError("--builds and --layouts evict one thing each: give one of them, or neither for all")
 
     terminal = options.terminal(json=json, quiet=False)
     cache, most = Cache(default_root()), size_of(max_size, "--max-size")
-    done = collect_builds(cache, 0) if builds else collect(cache, most)
+    done = collect_builds(cache, 0) if builds else collect_layouts(cache) if layouts else collect(cache, most)
     freed, kept = (sum(entry.size for entry in group) for group in (done.evicted, done.in_use))
     if json:
         names = {"evicted": [e.name for e in done.evicted], "in_use": [e.name for e in done.in_use]}
