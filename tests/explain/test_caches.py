@@ -81,5 +81,5 @@ def test_mechanisms_go_by_them_too():
 
 
 def test_usual_ones_are_those_of_the_simulated_processor():
-    size, ways, line = map(int, cachegrind.I1.split(","))
+    size, ways, line = map(int, cachegrind.I1.words().split(","))
     assert (USUAL.line, USUAL.ways, USUAL.sets) == (line, ways, size // ways // line)

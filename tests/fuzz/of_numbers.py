@@ -27,7 +27,7 @@ from layoutrand.instruments.perf_script import parse_samples
 from layoutrand.instruments.perf_stat import fatal_signal, parse_counts, unsupported
 from layoutrand.instruments.profile import Segment
 from layoutrand.instruments.program_output import read_iterations, with_last_words
-from layoutrand.instruments.qemu_plugin import instructions
+from layoutrand.instruments.qemu_plugin import counted
 from layoutrand.interop import table
 from layoutrand.interop.formats import FORMATS, parse
 from layoutrand.interop.import_spec import parse_import
@@ -381,7 +381,7 @@ TARGETS = (
     *(target for each in harnesses() for target in _harness(each.name)),
     Target("callgrind", of_text(lambda text: callgrind.parse_profile(text, ["/p/prog"])), fixed(CALLGRIND)),
     Target("loads and stores", of_bytes(_memory_trace), fixed(LACKEY)),
-    Target("counts of qemu's plugin", of_text(instructions), fixed("begin 7 0\nexec 7 5\nfailed 7 6\nend 7 9\n")),
+    Target("counts of qemu's plugin", of_text(counted), fixed("begin 7 0\nexec 7 5\nfailed 7 6\nend 7 9\n")),
     Target("cachegrind", of_text(cachegrind.parse_counts), fixed(CACHEGRIND)),
     Target("perf stat", of_text(lambda text: parse_counts(text, EVENTS)), fixed(PERF_STAT)),
     Target("perf stat, trial", of_text(lambda text: unsupported(text, EVENTS)), fixed(PERF_STAT)),

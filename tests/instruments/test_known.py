@@ -23,6 +23,7 @@ WRITTEN = {
         "summary: 1000 20 3 400 50 6 70 8 9 100 11 12 13\n"
     ),
     "qemu": "begin 7 0\nend 7 4711\n",
+    "qemu-caches": "begin 7 0 0 0 0 0 0 0\nend 7 4711 20 3 400 70 58 12\n",
     "perf": "5;;page-faults;1203945;100.00;;\n3.5;msec;task-clock;1203945;100.00;;\n",
 }
 ASKING = {

@@ -14,7 +14,8 @@ from fakes import FakeExecutor, make_binary, make_config
 from layoutrand.errors import FeatureUnsupported, NoMeasurement
 from layoutrand.execute.measure import measure
 from layoutrand.instruments import qemu_plugin
-from layoutrand.instruments.qemu_plugin import instructions, plugin_for, words_for
+from layoutrand.instruments.known.cachegrind import command_prefix, parse_counts
+from layoutrand.instruments.qemu_plugin import CACHES, INSTRUCTIONS, counted, plugin_for, words_for
 from layoutrand.platform.disk import sha256_file
 from workshop import require
 
@@ -50,7 +51,7 @@ int main(int n, char **v) {
     ],
 )
 def test_the_processes_are_summed(text, count):
-    assert instructions(text) == count
+    assert counted(text) == {"instructions": count}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_the_processes_are_summed(text, count):
 )
 def test_what_is_no_count(text, said):
     with pytest.raises(NoMeasurement) as caught:
-        instructions(text)
+        counted(text)
     assert said in str(caught.value)
 
 
@@ -85,7 +86,7 @@ def test_commas_in_paths_part_no_words():
 def pretended(monkeypatch, answers):
     """Plugins of these interfaces were tried; ``answers`` says what comes of each."""
     tried = []
-    monkeypatch.setattr(qemu_plugin, "_compiled", lambda interface: b"%d" % interface)
+    monkeypatch.setattr(qemu_plugin, "_compiled", lambda interface, _counts: b"%d" % interface)
     monkeypatch.setattr(qemu_plugin, "_tried", lambda _qemu, made: tried.append(int(made)) or answers[int(made)])
     return tried
 
@@ -101,7 +102,7 @@ def test_a_newer_qemu_gets_the_interface_that_it_begins_with(monkeypatch, tmp_pa
 
 def test_one_that_loads_none_is_told(monkeypatch, tmp_path):
     pretended(monkeypatch, {1: ("plugin interface not enabled in this build", False)})
-    with pytest.raises(FeatureUnsupported, match=r"does not load the plugin .*: 'plugin interface not enabled"):
+    with pytest.raises(FeatureUnsupported, match=r"does not load layoutrand's plugin.*: 'plugin interface not enabled"):
         plugin_for(str(tmp_path / "static"))
 
 
@@ -119,22 +120,35 @@ def test_without_qemu_it_is_told_what_to_write(tmp_path):
 
 
 @pytest.fixture(params=["x86_64", "aarch64", "riscv64"])
-def emulated(request, tmp_path):
-    """How a program is started under qemu, and the counts of it."""
+def processor(request, tmp_path):
+    """A qemu, and how a program is compiled for it."""
     qemu = require(f"qemu-{request.param}", "qemu-user")
     compiler = require("gcc" if request.param == "x86_64" else f"{request.param}-linux-gnu-gcc", "gcc")
-    (tmp_path / "a.c").write_text(LOOP)
-    subprocess.run([compiler, "-O1", "-static", "-o", tmp_path / "prog", tmp_path / "a.c"], check=True)
-    (tmp_path / "plugin,.so").write_bytes(plugin_for(qemu))
 
-    def counted(*words):
+    def compiled(text, *flags):
+        (tmp_path / "a.c").write_text(text)
+        subprocess.run([compiler, "-O1", "-static", *flags, "-o", tmp_path / "prog", tmp_path / "a.c"], check=True)
+        return tmp_path / "prog"
+
+    return qemu, compiled
+
+
+@pytest.fixture(params=[INSTRUCTIONS, CACHES], ids=["instructions", "caches"])
+def emulated(request, processor, tmp_path):
+    """How a program is started under qemu, and the instructions that each of the plugins counts of it."""
+    qemu, compiled = processor
+    counts = request.param
+    compiled(LOOP)
+    (tmp_path / "plugin,.so").write_bytes(plugin_for(qemu, counts))
+
+    def counts_of(*words):
         record = tmp_path / "record,"
         record.unlink(missing_ok=True)
         env = {**os.environ, "QEMU_PLUGIN": words_for(tmp_path / "plugin,.so", record)}
         subprocess.run([qemu, tmp_path / "prog", *words], env=env, check=False, capture_output=True)
-        return instructions(record.read_text())
+        return counted(record.read_text(), counts)["instructions"]
 
-    return counted
+    return counts_of
 
 
 def test_it_counts_the_same_every_time_and_what_is_more(emulated):
@@ -143,6 +157,85 @@ def test_it_counts_the_same_every_time_and_what_is_more(emulated):
     more = emulated("2000") - few
     assert more % 1000 == 0, "as many in each turn"
     assert emulated("3000") - few == 2 * more
+
+
+WALK = """\
+#include <stdlib.h>
+static volatile char data[1 << 20];
+int main(int n, char **v) {
+  int size = atoi(v[1]);
+  for (int turn = 0; turn < 100; turn++)
+    for (int at = 0; at < size; at += 64) data[at] = 1;
+  return 0;
+}
+"""
+FUNCTIONS = "".join(
+    f"__attribute__((noinline, aligned(64))) int f{k}(int x) {{ return x * {k} + 1; }}" for k in range(2000)
+)
+CALLED = f"""
+#include <stdlib.h>
+{FUNCTIONS}
+static int (*volatile all[])(int) = {{ {", ".join(f"f{k}" for k in range(2000))} }};
+int main(int n, char **v) {{
+  int sum = 0, count = atoi(v[1]);
+  for (int turn = 0; turn < 100; turn++)
+    for (int k = 0; k < count; k++) sum += all[k](turn);
+  return sum & 1;
+}}
+"""
+
+
+@pytest.fixture
+def cached(processor, tmp_path):
+    """The counts of a program with simulated caches."""
+    qemu, compiled = processor
+    (tmp_path / "plugin.so").write_bytes(plugin_for(qemu, CACHES))
+
+    def counts_of(text, *words):
+        program, record = compiled(text), tmp_path / "record"
+        record.unlink(missing_ok=True)
+        env = {**os.environ, "QEMU_PLUGIN": words_for(tmp_path / "plugin.so", record)}
+        subprocess.run([qemu, program, *words], env=env, check=False, capture_output=True)
+        return counted(record.read_text(), CACHES)
+
+    return counts_of
+
+
+def test_data_that_a_cache_holds_misses_once(cached):
+    """Twice what the first level holds misses in each turn, and in the last level once."""
+    few, some, many = (cached(WALK, str(size)) for size in (64, 16 << 10, 64 << 10))
+    assert 250 <= some["d1_misses"] - few["d1_misses"] <= 350
+    assert 99_000 <= many["d1_misses"] - some["d1_misses"] <= 104_000
+    assert many["ll_d_misses"] - few["ll_d_misses"] == pytest.approx(1024, abs=90)
+    assert many["data_writes"] - few["data_writes"] == 100 * 1023
+    assert many == cached(WALK, str(64 << 10)), "the same every time"
+
+
+def test_code_that_a_cache_holds_misses_once(cached):
+    """Functions in lines of their own."""
+    few, some, many = (cached(CALLED, str(count)) for count in (1, 250, 2000))
+    assert 245 <= some["i1_misses"] - few["i1_misses"] <= 350
+    assert 170_000 <= many["i1_misses"] - some["i1_misses"] <= 201_000
+    assert many["ll_i_misses"] - few["ll_i_misses"] == pytest.approx(1999, abs=60)
+
+
+def test_counts_are_about_those_of_valgrind(tmp_path, valgrind):
+    """Of the same program on this processor; they begin elsewhere, and read and write as one or as two."""
+    qemu = require("qemu-x86_64", "qemu-user")
+    (tmp_path / "a.c").write_text(CALLED)
+    subprocess.run(["gcc", "-O1", "-static", "-o", tmp_path / "prog", tmp_path / "a.c"], check=True)
+    (tmp_path / "plugin.so").write_bytes(plugin_for(qemu, CACHES))
+    env = {**os.environ, "QEMU_PLUGIN": words_for(tmp_path / "plugin.so", tmp_path / "record")}
+    subprocess.run([qemu, tmp_path / "prog", "2000"], env=env, check=False)
+    ours = counted((tmp_path / "record").read_text(), CACHES)
+    subprocess.run(
+        [*command_prefix("valgrind", str(tmp_path / "out"), str(tmp_path / "log")), tmp_path / "prog", "2000"],
+        check=False,
+    )
+    (profile,) = tmp_path.glob("out.*")
+    theirs = parse_counts(profile.read_text())
+    for metric in ("instructions", "i1_misses", "data_reads", "data_writes"):
+        assert ours[metric] == pytest.approx(theirs[metric], rel=0.05), metric
 
 
 SOMEWHERE = """\
@@ -171,7 +264,7 @@ def test_where_code_lies_makes_no_difference(tmp_path):
         record = tmp_path / f"record{room}"
         env = {**os.environ, "QEMU_PLUGIN": words_for(tmp_path / "plugin.so", record)}
         subprocess.run([qemu, tmp_path / "a"], env=env, check=True)
-        counts.add(instructions(record.read_text()))
+        counts.add(counted(record.read_text())["instructions"])
     assert counts == {4 * 1000 + 5}
 
 

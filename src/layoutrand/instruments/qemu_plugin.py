@@ -1,7 +1,8 @@
-"""The plugin of qemu that counts instructions: compiled for the qemu at hand, and what it writes.
+"""The plugin of qemu that counts: compiled for the qemu at hand, and what it writes.
 
-Its source is ours (``templates/qemu-instructions.c.j2``) and needs no header of qemu's.  A plugin says which version of
+Its source is ours (``templates/qemu-plugin.c.j2``) and needs no header of qemu's.  A plugin says which version of
 qemu's interface it is for, and qemu loads those of a range: in qemu 7 and 8 it ends with 1, in 9.0 it begins with 2.
+It is one of two: what counts instructions alone does so by blocks, what simulates caches sees each access.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import FeatureUnsupported, NoMeasurement
+from layoutrand.instruments.simulated_caches import D1, I1, LINE, LL
 from layoutrand.platform.process import SubprocessRunner, find_tool
 from layoutrand.text.digits import LARGEST_COUNT, whole_number
 from layoutrand.text.foreign_fields import excerpt
@@ -28,31 +30,39 @@ _FROM: Final = re.compile(r"supports only a minimum version of (\d{1,4})")
 _NO_PROGRAM: Final = "/dev/null/no-program"
 _LARGEST_PID: Final = 1 << 22
 
+INSTRUCTIONS: Final = ("instructions",)
+CACHES: Final = (
+    *INSTRUCTIONS,
+    *("i1_misses", "ll_i_misses"),
+    *("data_reads", "data_writes", "d1_misses", "ll_d_misses"),
+)
+"""What each of the two counts, in the order of its lines."""
+
 
 @cache
-def plugin_for(qemu: str) -> bytes:
-    """The plugin, compiled, that this qemu was seen to load.
+def plugin_for(qemu: str, counts: tuple[str, ...] = INSTRUCTIONS) -> bytes:
+    """The plugin that counts these, compiled, that this qemu was seen to load.
 
     Raises `ToolNotFound` without a C compiler, and `FeatureUnsupported` where it does not compile or is not loaded.
     """
-    made = _compiled(_OLDEST)
+    made = _compiled(_OLDEST, counts)
     said, loaded = _tried(qemu, made)
     if found := _FROM.search(said):
-        made = _compiled(int(found[1]))
+        made = _compiled(int(found[1]), counts)
         said, loaded = _tried(qemu, made)
     if not loaded:
         raise FeatureUnsupported(
-            f"{qemu} does not load the plugin that counts instructions, so nothing was executed: "
+            f"{qemu} does not load layoutrand's plugin, so nothing was executed: "
             f"{excerpt(said) if said else 'it emulates a processor that the plugin does not know'}. It takes a qemu "
             "that is linked dynamically and was built with plugins, as qemu-user of Debian 12 is"
         )
     return made
 
 
-def write_plugin(path: Path, qemu: str) -> None:
+def write_plugin(path: Path, qemu: str, counts: tuple[str, ...]) -> None:
     """Put it there for this qemu; for none nothing."""
     if qemu:
-        path.write_bytes(plugin_for(qemu))
+        path.write_bytes(plugin_for(qemu, counts))
 
 
 def words_for(plugin: Path, record: Path) -> str:
@@ -60,21 +70,22 @@ def words_for(plugin: Path, record: Path) -> str:
     return f"{_escaped(plugin)},out={_escaped(record)}"
 
 
-def instructions(text: str) -> int:
-    """The instructions of all processes together.
+def counted(text: str, counts: tuple[str, ...] = INSTRUCTIONS) -> dict[str, int]:
+    """The counts of all processes together.
 
     Raises `NoMeasurement` where one did not end in qemu's presence: nobody knows what it executed then.
     """
-    total, running, gone = 0, set[int](), dict[int, int]()
+    nothing = (0,) * len(counts)
+    total, running, gone = nothing, set[int](), dict[int, tuple[int, ...]]()
     for line in text.splitlines():
-        what, pid, count = _line(line)
+        what, pid, count = _line(line, len(counts))
         if what == "begin":
-            total += gone.pop(pid, 0)  # the program that it has executed is emulated, too
+            total = _sum(total, gone.pop(pid, nothing))  # the program that it has executed is emulated, too
             running.add(pid)
         elif pid not in running or (pid in gone and what != "failed"):
             raise NoMeasurement(f"the plugin wrote of a process that it had not seen begin: {excerpt(line)}")
         elif what == "end":
-            total += count
+            total = _sum(total, count)
             running.discard(pid)
         elif what == "exec":
             gone[pid] = count
@@ -87,25 +98,42 @@ def instructions(text: str) -> int:
         )
     if running:
         raise NoMeasurement(f"process {min(running)} was ended before it could say how many instructions it executed")
-    if total == 0:
+    if total[0] == 0:
         raise NoMeasurement("qemu executed nothing with the plugin that counts instructions")
-    return total
+    return dict(zip(counts, total, strict=True))
 
 
-def _line(line: str) -> tuple[str, int, int]:
+def _sum(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(a + b for a, b in zip(one, other, strict=True))
+
+
+def _line(line: str, width: int) -> tuple[str, int, tuple[int, ...]]:
     words = line.split(" ")
-    if len(words) == 3 and words[0] in {"begin", "exec", "failed", "end"}:
-        pid, count = whole_number(words[1], _LARGEST_PID), whole_number(words[2], LARGEST_COUNT)
-        if pid is not None and count is not None:
+    if len(words) == 2 + width and words[0] in {"begin", "exec", "failed", "end"}:
+        pid = whole_number(words[1], _LARGEST_PID)
+        count = tuple(number for word in words[2:] if (number := whole_number(word, LARGEST_COUNT)) is not None)
+        if pid is not None and len(count) == width:
             return words[0], pid, count
     raise NoMeasurement(f"the plugin wrote a line that cannot be read: {excerpt(line)}")
 
 
-def _compiled(interface: int) -> bytes:
+def _compiled(interface: int, counts: tuple[str, ...]) -> bytes:
     compiler = find_tool(_COMPILERS, path=os.environ.get("PATH", ""), purpose="a C compiler for qemu's plugin")
     with tempfile.TemporaryDirectory(prefix="layoutrand-qemu-") as place:
-        source, target = Path(place) / "instructions.c", Path(place) / "instructions.so"
-        source.write_text(render("qemu-instructions.c.j2", interface=interface, longest=_LONGEST))
+        source, target = Path(place) / "plugin.c", Path(place) / "plugin.so"
+        source.write_text(
+            render(
+                "qemu-plugin.c.j2",
+                interface=interface,
+                longest=_LONGEST,
+                caches=counts == CACHES,
+                counts=counts,
+                line_bits=LINE.bit_length() - 1,
+                i1=I1,
+                d1=D1,
+                ll=LL,
+            )
+        )
         argv = [str(compiler), *FLAGS, "-o", str(target), str(source)]
         done = SubprocessRunner().run(argv, cwd=Path(place), env=os.environ)
         if done.returncode:
@@ -116,7 +144,7 @@ def _compiled(interface: int) -> bytes:
 def _tried(qemu: str, plugin: bytes) -> tuple[str, bool]:
     """What qemu says to it, and whether it was loaded; there is no program to execute with it."""
     with tempfile.TemporaryDirectory(prefix="layoutrand-qemu-") as place:
-        file, record = Path(place) / "instructions.so", Path(place) / "record"
+        file, record = Path(place) / "plugin.so", Path(place) / "record"
         file.write_bytes(plugin)
         env = {**os.environ, VARIABLE: words_for(file, record)}
         done = SubprocessRunner().run([qemu, _NO_PROGRAM], cwd=Path(place), env=env)

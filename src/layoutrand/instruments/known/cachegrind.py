@@ -1,8 +1,7 @@
 """Cachegrind: a processor simulated by valgrind, the command line that starts it, and the counts that it writes.
 
-The simulated caches are fixed, whatever machine this is, so that counts can be compared across machines and repeat to
-the digit.  They are sized like those of common desktop processors: 32 KiB first-level caches and an 8 MiB last level.
-Branch simulation is cachegrind's own two-bit predictor, which layout reaches through aliasing of its tables.
+The simulated caches are fixed, whatever machine this is (`layoutrand.instruments.simulated_caches`).  Branch simulation
+is cachegrind's own two-bit predictor, which layout reaches through aliasing of its tables.
 """
 
 from __future__ import annotations
@@ -13,20 +12,18 @@ from typing import Any, Final
 from layoutrand.config.metric import Metric
 from layoutrand.errors import NoMeasurement
 from layoutrand.instruments.instrument import EndedExecution, Instrument, InstrumentFiles
+from layoutrand.instruments.simulated_caches import D1, ESTIMATED_CYCLES, I1, LL, estimated_cycles
 from layoutrand.model import Measurement
 from layoutrand.text.digits import LARGEST_COUNT, whole_number
 from layoutrand.text.foreign_fields import excerpt
 
-I1: Final = "32768,8,64"
-D1: Final = "32768,8,64"
-LL: Final = "8388608,16,64"
 OPTIONS: Final = (
     "--tool=cachegrind",
     "--cache-sim=yes",
     "--branch-sim=yes",
-    f"--I1={I1}",
-    f"--D1={D1}",
-    f"--LL={LL}",
+    f"--I1={I1.words()}",
+    f"--D1={D1.words()}",
+    f"--LL={LL.words()}",
     "--quiet",
     "--trace-children=no",
     "--vgdb=no",
@@ -45,9 +42,6 @@ METRICS: Final = {
     "branch_mispredictions": ("Bcm", "Bim"),
 }
 """Metric -> the cachegrind events that it sums, all in unit "1"."""
-
-ESTIMATED_CYCLES: Final = "estimated_cycles"
-"""instructions + 10 (L1 misses + mispredictions) + 100 last-level misses: KCachegrind's cycle estimation."""
 
 
 def command_prefix(valgrind: str, out_file: str, log_file: str) -> tuple[str, ...]:
@@ -96,8 +90,9 @@ def parse_counts(text: str) -> dict[str, float]:
     metrics = {metric: sum(counts[event] for event in parts) for metric, parts in METRICS.items()}
     first_level = metrics["i1_misses"] + metrics["d1_misses"]
     last_level = metrics["ll_i_misses"] + metrics["ll_d_misses"]
-    stalls = 10 * (first_level + metrics["branch_mispredictions"]) + 100 * last_level
-    metrics[ESTIMATED_CYCLES] = metrics["instructions"] + stalls
+    metrics[ESTIMATED_CYCLES] = estimated_cycles(
+        metrics["instructions"], first_level, last_level, metrics["branch_mispredictions"]
+    )
     return metrics
 
 
