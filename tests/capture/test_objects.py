@@ -6,7 +6,7 @@ from buildkit import compiled, link_with, run, said
 from layoutrand.capture import objects
 from layoutrand.capture.capture_warnings import CodeThatStays
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.layout.order import identity_bytes
+from layoutrand.layout.groups import identity_bytes
 from layoutrand.linkers import user_script
 from layoutrand.objects import archive, edit, elf
 from workshop import require

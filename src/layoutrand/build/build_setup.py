@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from layoutrand.build import descent
+from layoutrand.build.claims import NOT_COMPARABLE
 from layoutrand.build.linking import Linking, Reference
 from layoutrand.build.shared_failures import SharedFailures
 from layoutrand.cache.store import Cache
@@ -122,7 +122,7 @@ def _distinct(
 
 def _twin(binary: Binary, twin: LayoutName) -> str:
     proof = binary.verification
-    if proof is not None and proof.post_processed == descent.NOT_COMPARABLE:
+    if proof is not None and proof.post_processed == NOT_COMPARABLE:
         return (
             f"the same file as of seed {twin}, though the program linked inside the build has another layout: "
             f"{binary.artefact} does not contain that program, or a step after the link undoes its layout"

@@ -16,8 +16,8 @@ from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import BuildFailed, FeatureUnsupported, LayoutrandError
 from layoutrand.layout.reconciled import Adjustment, Pairs, Rules, Side, rooms
 from layoutrand.link.code import Code
+from layoutrand.link.linked import Linked
 from layoutrand.link.reconcile import LinkedSide, Reconciliation, link_side, settle, verify_side
-from layoutrand.link.relink import Linked
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import LayoutName
 from layoutrand.platform.process import Runner

@@ -18,10 +18,12 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import binary_facts
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, LayoutrandError
-from layoutrand.layout.order import LINK_ORDER
+from layoutrand.layout.factors import LINK_ORDER
 from layoutrand.link.by_symbols import ProgramCode
-from layoutrand.link.code import Code, only_one_layout
-from layoutrand.link.relink import Linked, link_layout, verify
+from layoutrand.link.code import Code
+from layoutrand.link.linked import Linked
+from layoutrand.link.one_layout import only_one_layout
+from layoutrand.link.relink import link_layout, verify
 from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Binary, BuildFailure, Layout, LayoutName

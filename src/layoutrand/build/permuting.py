@@ -22,8 +22,8 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.config.toolchain import version_number
 from layoutrand.errors import LayoutNotApplied, LayoutrandError, NotPermuted, ToolNotFound
+from layoutrand.layout.factors import DATA_ORDER, PADDING, TEXT_OFFSET
 from layoutrand.layout.keyed import keyed_uniform
-from layoutrand.layout.order import DATA_ORDER, PADDING, TEXT_OFFSET
 from layoutrand.link.codecheck import placed_addresses
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Layout

@@ -17,8 +17,9 @@ from layoutrand.link import lto
 from layoutrand.linkers.user_script import NOTHING, Reserved
 from layoutrand.model import Section
 from layoutrand.objects import archive, edit, elf
-from layoutrand.objects.kinds import code_kind, data_kind, is_code
+from layoutrand.objects.kinds import is_code
 from layoutrand.objects.known import processors
+from layoutrand.objects.placeable import code_kind, data_kind
 
 OURS = ("_build/", "_temp/")
 """Where a capture keeps what the build made; everything else belongs to the system and is pinned."""

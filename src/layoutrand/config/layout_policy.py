@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from layoutrand.config.jdk import JIT_STRESS, factors_of_a_jdk
-from layoutrand.layout.order import BLOCK_ORDER, draw
+from layoutrand.layout.factors import BLOCK_ORDER
+from layoutrand.layout.order import draw
 from layoutrand.model import Layout, LayoutName, Section
 from layoutrand.text.strict_table import STRICT
 
