@@ -7,19 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from layoutrand.build.claims import NOT_COMPARABLE
-from layoutrand.build.linking import Linking, Reference
 from layoutrand.build.shared_failures import SharedFailures
 from layoutrand.cache.store import Cache
-from layoutrand.capture.libraries import companions
+from layoutrand.capture.companions import companions
 from layoutrand.capture.origin import Origins, Say
 from layoutrand.config.config import Config
 from layoutrand.linkers.toolbox import Toolboxes
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.interrupts import prompt_interrupts
 from layoutrand.platform.process import Runner, Turns
+
+if TYPE_CHECKING:  # what links takes longer to import than a build in which everything is found
+    from layoutrand.build.linking import Linking, Reference
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from layoutrand.link.codecheck import placed_addresses
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Layout
 from layoutrand.objects import elf
-from layoutrand.objects.edit import SYMBOL_PREFIX
 from layoutrand.objects.kinds import is_code
+from layoutrand.objects.unique_names import SYMBOL_PREFIX
 from layoutrand.permute.learn import LearnedLink, LearnedProgram, first_difference, learn
 from layoutrand.permute.learned import FORMAT, LearnedTable
 from layoutrand.permute.probes import PROBES, separating, telling

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.factors import LINK_ORDER
 from layoutrand.layout.groups import may_differ
 from layoutrand.link.lto_division import require_factors
 from layoutrand.linkers import link_order
+
+
+def nothing_to_move(link: CapturedLink, policy: LayoutPolicy) -> str:
+    """Why there is nothing in the artefact that a seed could move, or ""."""
+    reason = only_one_layout(link, factors=policy.drawn, classes=policy.classes, whole=policy.in_blocks)
+    return reason and f"{link.artefact} has {reason}"
 
 
 def only_one_layout(link: CapturedLink, *, factors: Sequence[str], classes: str, whole: bool = False) -> str:
