@@ -10,6 +10,7 @@ from layoutrand.link import codecheck
 from layoutrand.linkers import ldscript
 from layoutrand.model import Section
 from layoutrand.objects import edit, elf, kinds
+from layoutrand.objects.unique_names import section_name
 from workshop import require
 
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld-19"}
@@ -76,9 +77,7 @@ def section(index, obj="a.o", name=None, **changes):
 
 def marks(numbers, *, rename=True):
     """Marks for sections by header index: the symbol of the number, and with ``rename`` its name."""
-    return {
-        place: edit.Mark(number, edit.section_name(number) if rename else None) for place, number in numbers.items()
-    }
+    return {place: edit.Mark(number, section_name(number) if rename else None) for place, number in numbers.items()}
 
 
 def relocation_lines(path):
@@ -95,7 +94,7 @@ def relocation_lines(path):
 
 def text_lines(order):
     """The exact lines of code sections in that order, for a linker script."""
-    return [("text", f"*({edit.section_name(index)})") for index in order]
+    return [("text", f"*({section_name(index)})") for index in order]
 
 
 CROSS = {
@@ -146,7 +145,7 @@ class Relinker:
 
     def name(self, index):
         """The unique name of a section."""
-        return edit.section_name(index, self.chosen[index].section.kind)
+        return section_name(index, self.chosen[index].section.kind)
 
     def link(self, order, output="out"):
         """The binary with the sections in that order (capture indices)."""

@@ -8,6 +8,7 @@ from buildkit import compiled, linker, run, said
 from layoutrand.link.codecheck import placed_addresses
 from layoutrand.linkers import ldscript
 from layoutrand.objects import edit, elf
+from layoutrand.objects.unique_names import section_name, symbol_name
 from layoutrand.permute.learn import LearnedLink, LearnedProgram
 from layoutrand.permute.probes import telling
 
@@ -30,7 +31,7 @@ FLAGS = ("-g", "-fno-pie", "-O2", "-fno-toplevel-reorder")
 
 def linked(folder, script, source, order, *flags):
     """The file with the pieces in that order."""
-    lines = [("text", f"*({edit.section_name(number)})") for number in order]
+    lines = [("text", f"*({section_name(number)})") for number in order]
     file = Path(folder, "script")
     file.write_text(ldscript.ordered_script(script, lines))
     target = Path(folder, "prog")
@@ -42,7 +43,7 @@ def link_of(binary, order):
     """What is learned from one file."""
     number, address, _home = placed_addresses(binary)
     names = binary.symbol_names(np.arange(len(binary.symbols)))
-    rows = np.array([names.index(edit.symbol_name(each)) for each in number.tolist()], np.int64)
+    rows = np.array([names.index(symbol_name(each)) for each in number.tolist()], np.int64)
     back = np.argsort(number)
     return LearnedLink(binary, tuple(order), address[back], rows[back])
 
@@ -52,7 +53,7 @@ def learnable(folder, text=SOURCE, flags=FLAGS):
     source = compiled(folder, "a.c", text, *flags)
     object_ = elf.read(source.read_bytes(), name="a.o")
     code = [number for number, name in enumerate(object_.section_names) if name.startswith(".text.")]
-    marks = {place: edit.Mark(number, edit.section_name(number)) for number, place in enumerate(code)}
+    marks = {place: edit.Mark(number, section_name(number)) for number, place in enumerate(code)}
     source.write_bytes(edit.edit(source.read_bytes(), marks, name="a.o"))
     script = ldscript.default_script(said(linker("bfd"), "--verbose"))
     size, align = ([int(object_.sections[name][place]) for place in code] for name in ("size", "align"))

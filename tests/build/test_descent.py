@@ -6,6 +6,7 @@ import pytest
 
 from buildkit import compiled, link_with, run
 from layoutrand.build import descent
+from layoutrand.build.claims import AS_LINKED, CODE, LOADED, NOT_COMPARABLE
 from layoutrand.objects import elf
 
 MAIN = """
@@ -50,7 +51,7 @@ def after(program, tmp_path, *command):
 
 
 def test_the_file_itself(program, traces, other):
-    assert claim(program.read_bytes(), traces, other) == [descent.AS_LINKED, descent.NOT_COMPARABLE]
+    assert claim(program.read_bytes(), traces, other) == [AS_LINKED, NOT_COMPARABLE]
 
 
 @pytest.mark.parametrize(
@@ -64,21 +65,21 @@ def test_the_file_itself(program, traces, other):
     ],
 )
 def test_loaded_contents(program, traces, other, tmp_path, command):
-    assert claim(after(program, tmp_path, *command), other, traces) == [descent.NOT_COMPARABLE, descent.LOADED]
+    assert claim(after(program, tmp_path, *command), other, traces) == [NOT_COMPARABLE, LOADED]
 
 
 def test_a_signature_at_the_end(program, traces):
-    assert claim(program.read_bytes() + b"signature", traces) == [descent.LOADED]
+    assert claim(program.read_bytes() + b"signature", traces) == [LOADED]
 
 
 @pytest.mark.parametrize("command", [["objcopy", "--rename-section", ".text=.code"], ["objcopy", "-O", "binary"]])
 def test_only_the_code(program, traces, other, tmp_path, command):
-    assert claim(after(program, tmp_path, *command), traces, other) == [descent.CODE, descent.NOT_COMPARABLE]
+    assert claim(after(program, tmp_path, *command), traces, other) == [CODE, NOT_COMPARABLE]
 
 
 def test_changed_data(program, traces):
     data = program.read_bytes()
-    assert claim(data.replace(b"a text of", b"A TEXT OF"), traces) == [descent.CODE]
+    assert claim(data.replace(b"a text of", b"A TEXT OF"), traces) == [CODE]
 
 
 def test_one_changed_byte_of_code(program, traces):
@@ -86,15 +87,15 @@ def test_one_changed_byte_of_code(program, traces):
     data = bytearray(program.read_bytes())
     at = bytes(data).index(traces.code) + len(traces.code) // 2
     data[at] ^= 1
-    assert claim(bytes(data), traces) == [descent.NOT_COMPARABLE]
-    assert claim(bytes(data[at - 1000 :]), traces) == [descent.NOT_COMPARABLE]
+    assert claim(bytes(data), traces) == [NOT_COMPARABLE]
+    assert claim(bytes(data[at - 1000 :]), traces) == [NOT_COMPARABLE]
 
 
 @pytest.mark.parametrize(
     "make", [gzip.compress, lambda data: b"", lambda data: data[:100], lambda data: b"\x7fELF" + data[4:64]]
 )
 def test_nothing_to_compare(program, traces, make):
-    assert claim(make(program.read_bytes()), traces) == [descent.NOT_COMPARABLE]
+    assert claim(make(program.read_bytes()), traces) == [NOT_COMPARABLE]
 
 
 def test_section_headers_gone(program, traces):
@@ -102,11 +103,11 @@ def test_section_headers_gone(program, traces):
     data = bytearray(program.read_bytes())
     data[40:48] = bytes(8)  # e_shoff
     data[60:62] = bytes(2)  # e_shnum
-    assert claim(bytes(data), traces) == [descent.CODE]
+    assert claim(bytes(data), traces) == [CODE]
 
 
 def test_a_link_without_code_is_nobodys_ancestor(program):
-    assert claim(program.read_bytes(), descent.Traces("0" * 64, (), b"")) == [descent.NOT_COMPARABLE]
+    assert claim(program.read_bytes(), descent.Traces("0" * 64, (), b"")) == [NOT_COMPARABLE]
 
 
 def test_nothing_was_linked(program):

@@ -6,9 +6,10 @@ from buildkit import compiled, link_with, run, said
 from layoutrand.capture import objects
 from layoutrand.capture.capture_warnings import CodeThatStays
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.layout.order import identity_bytes
+from layoutrand.layout.groups import identity_bytes
 from layoutrand.linkers import user_script
-from layoutrand.objects import archive, edit, elf
+from layoutrand.objects import archive, elf
+from layoutrand.objects.unique_names import symbol_name
 from workshop import require
 
 TWO = "int {0}_one(void) {{ return 1; }} int {0}_two(void) {{ return 2; }}\n"
@@ -250,7 +251,7 @@ def test_edited_files_are_those_with_chosen_sections(tmp_path):
     prog = link_with("bfd", tmp_path, [tmp_path / "new-m.o", tmp_path / "new-x.a"])
     assert run(prog).returncode == 0
     marked = {row.split()[2] for row in said("nm", prog).splitlines() if " .lr." in row}
-    assert marked == {edit.symbol_name(c.section.index) for c in chosen}
+    assert marked == {symbol_name(c.section.index) for c in chosen}
 
 
 def test_lumped_objects_hold_several_functions_in_one_section(tmp_path):

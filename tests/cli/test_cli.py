@@ -102,6 +102,23 @@ def test_a_command_imports_no_other():
     assert done.stdout.rstrip().endswith("[]")
 
 
+def test_a_build_that_finds_everything_imports_nothing_that_builds(project, env):
+    """What captures, links and writes layouts takes longer to import than the rest of such a build."""
+    makes = ["capture.instrumented_build", "build.linking", "build.making", "build.permuting", "build.rebuild"]
+    names = {"numpy", "jinja2", "git", "tomlkit", *(f"layoutrand.{name}" for name in makes)}
+    code = (
+        "import sys; from layoutrand.cli import run; status = run(['build', '--seeds', '2', '--system', 'O1']); "
+        f"print(status, sorted({names!r} & set(sys.modules)))"
+    )
+    first, second = (
+        subprocess.run([sys.executable, "-c", code], cwd=project, env=env, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    )
+
+    assert {"numpy", "layoutrand.build.making"} <= set(re.findall(r"'([^']+)'", first.stdout.splitlines()[-1]))
+    assert second.stdout.splitlines()[-1] == "0 []"
+
+
 def test_every_command_has_help(tmp_path, env):
     """Every command that is shown explains itself."""
     shown = {name: found for name, found in typer.main.get_command(make_app()).commands.items() if not found.hidden}

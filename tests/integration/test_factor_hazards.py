@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.layout.order import linker_seed
+from layoutrand.layout.factors import linker_seed
 from workshop import (
     FILLER,
     SEEDS,

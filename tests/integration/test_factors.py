@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import zoo
-from layoutrand.layout.order import draw, identity_bytes, keyed_uniform
+from layoutrand.layout.groups import identity_bytes
+from layoutrand.layout.keyed import keyed_uniform
+from layoutrand.layout.order import draw
 from layoutrand.model import IDENTITY, STOCK
 from workshop import (
     LOADER,

@@ -14,7 +14,7 @@ import gitkit
 import gokit
 from layoutrand.harnesses.harness import LeftByHarness
 from layoutrand.harnesses.known import harness_named
-from layoutrand.layout.order import wide_linker_seed
+from layoutrand.layout.factors import wide_linker_seed
 from layoutrand.link.program_places import Program
 from layoutrand.linkers.known.go import STREAM
 from layoutrand.model import IDENTITY, STOCK

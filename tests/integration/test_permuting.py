@@ -347,7 +347,7 @@ def test_one_in_fifty_is_linked_too(gnu: Workshop, monkeypatch: pytest.MonkeyPat
         def compare(self, made: permuting.Made, linked: object) -> None:
             compared.append(len(made.data))
 
-    monkeypatch.setattr("layoutrand.build.artefact_layouts.Permuting", Seen)
+    monkeypatch.setattr("layoutrand.build.making.Permuting", Seen)
     others = [seed for seed in range(1, 8) if seed not in again]
     result = gnu.build(COMMANDS, seeds=[*others, again[0]], controls=False, layout=ENGINE, jobs=1)
     assert not result.failures

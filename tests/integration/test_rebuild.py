@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import startkit
-from layoutrand.build import descent
 from layoutrand.build.build import SystemBuild
+from layoutrand.build.claims import AS_LINKED, CODE, LOADED, NOT_COMPARABLE
 from layoutrand.cache.linked_check import verify
 from layoutrand.cache.store import Cache
 from layoutrand.model import IDENTITY, STOCK
@@ -82,7 +82,7 @@ def test_the_same_seed_gives_the_same_bytes_in_both_modes(units: Workshop, comma
     assert {name: b.sha256 for name, b in rebuilt.by_layout.items()} == {
         name: b.sha256 for name, b in relinked.by_layout.items()
     }
-    assert claims(rebuilt) == {descent.AS_LINKED}
+    assert claims(rebuilt) == {AS_LINKED}
     assert said(rebuilt.result.notes) == said(relinked.result.notes)
     assert rebuilt.result.capture.id != relinked.result.capture.id
 
@@ -90,19 +90,19 @@ def test_the_same_seed_gives_the_same_bytes_in_both_modes(units: Workshop, comma
 @pytest.mark.parametrize(
     ("after", "claim"),
     [
-        ("strip prog", descent.LOADED),
-        pytest.param("objcopy --add-section .signature=main.c prog", descent.LOADED, marks=pytest.mark.slow),
+        ("strip prog", LOADED),
+        pytest.param("objcopy --add-section .signature=main.c prog", LOADED, marks=pytest.mark.slow),
         pytest.param(
             "objcopy --only-keep-debug prog prog.debug && strip prog && objcopy --add-gnu-debuglink=prog.debug prog",
-            descent.LOADED,
+            LOADED,
             marks=pytest.mark.slow,
         ),
-        pytest.param("printf signature >> prog", descent.LOADED, marks=pytest.mark.slow),
-        pytest.param("sed -i s/u0_5/U0_5/ prog", descent.CODE, marks=pytest.mark.slow),
-        pytest.param("objcopy --rename-section .text=.code prog", descent.CODE, marks=pytest.mark.slow),
+        pytest.param("printf signature >> prog", LOADED, marks=pytest.mark.slow),
+        pytest.param("sed -i s/u0_5/U0_5/ prog", CODE, marks=pytest.mark.slow),
+        pytest.param("objcopy --rename-section .text=.code prog", CODE, marks=pytest.mark.slow),
         (
             "gzip -nc prog > packed && { printf '#!/bin/sh\\ntail -n +3 $0 | gunzip > $0.real; chmod +x $0.real; exec $0.real\\n\\n'; cat packed; } > new && chmod +x new && mv new prog",
-            descent.NOT_COMPARABLE,
+            NOT_COMPARABLE,
         ),
     ],
 )
@@ -125,7 +125,7 @@ def test_what_the_build_does_after_the_link(gnu_units: Workshop, after: str, cla
 def test_a_raw_image(gnu_units: Workshop) -> None:
     """objcopy -O binary leaves no ELF file: the code is found in it byte for byte."""
     built = gnu_units.built(f"{PLAIN} && objcopy -O binary prog image.bin", artefacts=["image.bin"], build=REBUILD)
-    assert claims(built) == {descent.CODE}
+    assert claims(built) == {CODE}
     assert built.path(STOCK).read_bytes()[:4] != b"\x7fELF"
 
 
@@ -148,7 +148,7 @@ def test_firmware(gnu: Workshop) -> None:
     image = link + " && objcopy -O binary fw.elf fw.bin && printf signed >> fw.bin"
     relinked = gnu.built(link, artefacts=["fw.elf"], seeds=[1, 2])
     rebuilt = gnu.built(image, artefacts=["fw.bin"], seeds=[1, 2], build=REBUILD)
-    assert claims(rebuilt) == {descent.CODE}
+    assert claims(rebuilt) == {CODE}
     for layout in (IDENTITY, 1, 2):
         assert rebuilt.by_layout[layout].text_sha256 == relinked.by_layout[layout].text_sha256
     assert rebuilt.path(1).read_bytes().endswith(b"signed")
@@ -344,7 +344,7 @@ def test_an_output_with_another_name_each_time(gnu_units: Workshop) -> None:
         COMPILE + "$CC -o out.$$ main.o u0.o u1.o && strip out.$$ && mv out.$$ prog", seeds=[1, 2], build=REBUILD
     )
     built.assert_all_print_as_stock()
-    assert claims(built) == {descent.LOADED}
+    assert claims(built) == {LOADED}
 
 
 def test_the_link_of_the_artefact_cannot_be_laid_out(gnu_units: Workshop) -> None:
@@ -415,7 +415,7 @@ def test_the_command_line(gnu_units: Workshop) -> None:
     assert "other capture(s)" in analysed.stderr + analysed.stdout
     found = layoutrand(gnu_units, "inspect", "sys", "2", "--json")
     shown = json.loads(found.stdout)
-    assert (shown["wrong_slots"], shown["post_processed"]) == (0, descent.AS_LINKED)
+    assert (shown["wrong_slots"], shown["post_processed"]) == (0, AS_LINKED)
     assert layoutrand(gnu_units, "build", "--mode", "relnk").returncode == 2
 
 
@@ -442,7 +442,7 @@ def test_the_document(gnu_units: Workshop, controls: bool) -> None:
     document = json.loads(layoutrand(gnu_units, "build", "--seeds", "2", "--mode", "rebuild", "--json", *extra).stdout)
     assert document["capture"]["source"]["mode"] == "rebuild"
     assert {b["seed"] for b in document["binaries"]} == ({"stock", "identity", 1, 2} if controls else {1, 2})
-    assert {b["verified"]["post_processed"] for b in document["binaries"] if b["verified"]} == {descent.LOADED}
+    assert {b["verified"]["post_processed"] for b in document["binaries"] if b["verified"]} == {LOADED}
     assert any("changed after its link" in warning for warning in document["warnings"])
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from layoutrand.errors import AnalysisError
-from layoutrand.layout.distance import adjacent_kept, kendall_tau
+from layoutrand.layout.distance import adjacent_kept, kendall_tau, relative_order
 
 PERMUTATIONS = st.integers(2, 40).flatmap(lambda n: st.permutations(range(n)))
 
@@ -84,3 +84,10 @@ def test_orders_of_different_items_are_refused(first, second):
 def test_kept_neighbours(first, second, kept):
     """Pairs that follow each other directly in both orders are counted, in this direction only."""
     assert adjacent_kept(first, second) == kept
+
+
+def test_relative_orders_are_those_of_what_both_have():
+    """Numbered anew from nothing, so that a distance can be computed."""
+    first, second = relative_order([5, 9, 2, 7], [2, 7, 4, 5])
+
+    assert (first.tolist(), second.tolist()) == ([1, 0, 2], [0, 2, 1])

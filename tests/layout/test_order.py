@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from buildkit import compiled, link_with, said, section
 from layoutrand.errors import UsageError
-from layoutrand.layout.order import draw, identity_bytes, linker_seed, may_differ, places_data
+from layoutrand.layout.factors import linker_seed, places_data
+from layoutrand.layout.groups import identity_bytes, may_differ
+from layoutrand.layout.order import draw
 from layoutrand.model import IDENTITY, MAX_SEED
 from layoutrand.objects.kinds import classify, is_function_section
 

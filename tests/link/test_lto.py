@@ -8,6 +8,7 @@ import pytest
 from buildkit import run
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.link import lto
+from layoutrand.link.lto_division import require_factors
 from layoutrand.linkers import linkline
 from layoutrand.objects import elf
 from workshop import require
@@ -113,17 +114,17 @@ def test_module_factors_need_modules(factor):
     """Where the partitioning mixes modules the message says what keeps them apart."""
     for division in ("balanced", "none", "one", "max", "full"):
         with pytest.raises(FeatureUnsupported, match=f"^prog: '{factor}' .*-flto-partition=1to1"):
-            lto.require_factors(division, [factor], "prog")
+            require_factors(division, [factor], "prog")
     for division in ("", "1to1", "thin"):
-        lto.require_factors(division, [factor], "prog")
+        require_factors(division, [factor], "prog")
 
 
 def test_link_order_has_nothing_to_move():
     """Objects on the line hold no code; function-order works with every division."""
     with pytest.raises(FeatureUnsupported, match="^prog: 'link-order'"):
-        lto.require_factors("1to1", ["link-order"], "prog")
-    lto.require_factors("balanced", ["function-order", "data-order", "padding"], "prog")
-    lto.require_factors("", ["link-order"], "prog")
+        require_factors("1to1", ["link-order"], "prog")
+    require_factors("balanced", ["function-order", "data-order", "padding"], "prog")
+    require_factors("", ["link-order"], "prog")
 
 
 @pytest.mark.parametrize("shell", SHELLS)

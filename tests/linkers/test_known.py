@@ -6,7 +6,7 @@ import pytest
 
 from buildkit import section
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
+from layoutrand.layout.factors import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.linkers.known import linker as known
 from layoutrand.linkers.known import names
 from layoutrand.linkers.linker import LayoutRequest

@@ -8,7 +8,7 @@ import pytest
 from buildkit import compiled, run, said, text_lines
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.linkers.ldscript import default_script, ordered_script, symbol_order
-from layoutrand.objects.edit import section_name
+from layoutrand.objects.unique_names import section_name
 from workshop import require
 
 MODES = {

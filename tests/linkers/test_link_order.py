@@ -155,13 +155,6 @@ def test_orders_that_do_not(achieved, by_class, message):
         link_order.check_order(SECTIONS, OWNERS, achieved, moved("a.o", "b.o"), by_class=by_class)
 
 
-def test_relative_orders_are_those_of_what_both_have():
-    """Numbered anew from nothing, so that a distance can be computed."""
-    first, second = link_order.relative_order([5, 9, 2, 7], [2, 7, 4, 5])
-
-    assert (first.tolist(), second.tolist()) == ([1, 0, 2], [0, 2, 1])
-
-
 def test_every_order_of_a_run_turns_up():
     """Three objects have six orders, about equally often, and no neighbours that always stay together."""
     orders = [link_order.move(("a.o", "b.o", "c.o"), MOVABLE, seed).objects for seed in range(600)]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from buildkit import LINKERS, compiled, link_with, marks, relocation_lines, run, said
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.objects import edit, elf
+from layoutrand.objects.unique_names import section_name, symbol_name
 from workshop import require
 
 LIBRARY = """
@@ -74,7 +75,7 @@ def original_names(path, old):
     """Unique section name to the name that the section had."""
     source = elf.read(old.read_bytes(), name="x")
     numbers = code_sections(old.read_bytes())
-    return {edit.section_name(number): source.section_names[header] for header, number in numbers.items()}
+    return {section_name(number): source.section_names[header] for header, number in numbers.items()}
 
 
 SOURCES = {
@@ -131,7 +132,7 @@ def test_symbols_stay_and_one_is_added_to_each_section(pair, tmp_path, rename):
 
         assert kept == symbols(old)
         assert {row.split()[7]: (row.split()[1], row.split()[3:5], int(row.split()[6])) for row in added} == {
-            edit.symbol_name(number): ("0" * 16, ["NOTYPE", "LOCAL"], header)
+            symbol_name(number): ("0" * 16, ["NOTYPE", "LOCAL"], header)
             for header, number in code_sections(old.read_bytes()).items()
         }
         assert not rename or {source.section_names[h] for h in code_sections(new.read_bytes())} == set(names)
@@ -244,7 +245,7 @@ def test_an_object_with_more_sections_than_16_bits_number(tmp_path):
 
     assert source.section_count > 65_280
     assert where["f33499"] > elf.SHN_LORESERVE
-    assert {edit.symbol_name(number): header for header, number in numbers.items()}.items() <= where.items()
+    assert {symbol_name(number): header for header, number in numbers.items()}.items() <= where.items()
     assert source.section_names[where["f33499"]] == ".text.f33499"
     assert run("readelf", "-SW", new).stderr == b""
     assert run(link_with("bfd", tmp_path, [new])).returncode == 0
@@ -326,7 +327,7 @@ def test_an_object_of_llvm_keeps_its_names_and_tables(tmp_path, llvm_object, ren
         row for row in symbols(llvm_object) if " .text" not in row
     ]
     assert [name for name in elf.read(new.read_bytes(), name="n").section_names if name.startswith(".text.")] == (
-        [edit.section_name(number) for number in range(4)]
+        [section_name(number) for number in range(4)]
         if rename
         else [".text.f", ".text.unlikely.rare", ".text.main", ".text.g"]
     )

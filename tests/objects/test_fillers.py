@@ -6,9 +6,9 @@ import pytest
 
 from buildkit import compiled, run, said
 from layoutrand.objects import elf
-from layoutrand.objects.edit import section_name, symbol_name
 from layoutrand.objects.fillers import filler, filler_object, roots
 from layoutrand.objects.known import processors
+from layoutrand.objects.unique_names import section_name, symbol_name
 
 FILLERS = [
     filler(7, "rodata", 40, 32),

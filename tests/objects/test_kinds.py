@@ -2,7 +2,7 @@
 
 import pytest
 
-from layoutrand.objects import elf, kinds
+from layoutrand.objects import elf, kinds, placeable
 
 PROGBITS, NOBITS, INIT_ARRAY, NOTE = 1, elf.SHT_NOBITS, 14, 7
 A, W, X = elf.SHF_ALLOC, elf.SHF_WRITE, elf.SHF_EXECINSTR
@@ -60,15 +60,15 @@ NO_DATA = {
 @pytest.mark.parametrize(("section", "kind"), DATA.items())
 def test_data_that_can_be_placed(section, kind):
     """Name, type and access together make the kind; it is no code."""
-    assert kinds.data_kind(*section) == kind
-    assert kinds.code_kind(*section) is None
+    assert placeable.data_kind(*section) == kind
+    assert placeable.code_kind(*section) is None
     assert not kinds.is_code(kind)
 
 
 @pytest.mark.parametrize("section", NO_DATA.values(), ids=NO_DATA.keys())
 def test_data_that_stays_where_the_linker_puts_it(section):
     """Moving these would change more than a place."""
-    assert kinds.data_kind(*section) is None
+    assert placeable.data_kind(*section) is None
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_data_that_stays_where_the_linker_puts_it(section):
 )
 def test_code_that_can_be_placed(section, kind):
     """Loaded, executable, stored, and called .text."""
-    assert kinds.code_kind(*section) == kind
+    assert placeable.code_kind(*section) == kind
 
 
 def test_families_are_what_shares_an_output_section():

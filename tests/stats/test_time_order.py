@@ -8,6 +8,7 @@ from scipy import stats as scipy_stats
 
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
+from layoutrand.stats import time_order
 
 LEVEL = 0.01
 
@@ -181,6 +182,19 @@ def test_the_orders_depend_on_the_seed_alone():
     one, other = (stats.order_test(values, groups, related=related, seed=seed) for seed in (0, 1))
     assert one.statistic == other.statistic
     assert one.p_value != other.p_value
+
+
+@pytest.mark.parametrize("size", [60, 5_000])
+def test_orders_are_the_same_however_they_are_sorted(monkeypatch, size):
+    """Where numbers have no room for the place of a value the places are sorted, and rows of any number at once."""
+    rng = np.random.default_rng(size)
+    values, groups = rng.normal(size=size), rng.integers(0, 7, size).tolist()
+    related = [None if number % 3 else number // 30 for number in range(size)]
+    found = stats.order_test(values, groups, related=related, n_resamples=50)
+    monkeypatch.setattr(time_order, "_IN_CACHE", 3 * size)
+    assert stats.order_test(values, groups, related=related, n_resamples=50) == found
+    monkeypatch.setattr(time_order, "_WORD", 0)
+    assert stats.order_test(values, groups, related=related, n_resamples=50) == found
 
 
 def test_of_many_values_600_orders_decide_where_none_is_as_like():

@@ -18,7 +18,7 @@ not known what was there, as of imported or older results, nothing is concluded 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
@@ -45,6 +45,8 @@ def without_other_starts(executions: Sequence[Execution], warnings: list[AnyWarn
     found: list[AnyWarning] = []
     for (benchmark, _), nodes in cells.items():
         for members in nodes.values():
+            if _all_alike(members):  # as a rule
+                continue
             for group in _comparable(members, found):
                 files = _changed(group)
                 most = _most(group)
@@ -62,6 +64,12 @@ def without_other_starts(executions: Sequence[Execution], warnings: list[AnyWarn
 def most_started_with(executions: Sequence[Execution]) -> dict[str, str]:
     """The content (digest) that each file had that is read at a start, in most of these executions."""
     return _most(executions)
+
+
+def _all_alike(members: Sequence[Execution]) -> bool:
+    """Whether all executions were started in one state, or none has one that is known."""
+    first = _state(members[0])
+    return all(_state(each) == first for each in members)
 
 
 def _comparable(members: Sequence[Execution], found: list[AnyWarning]) -> list[list[Execution]]:
@@ -133,8 +141,10 @@ def _changed(members: Iterable[Execution]) -> tuple[str, ...]:
     return tuple(sorted(path for path, digests in seen.items() if len(digests) > 1))
 
 
-def _unlike_nodes(nodes: Iterable[Sequence[Execution]], dropped: set[int]) -> tuple[str, ...]:
+def _unlike_nodes(nodes: Collection[Sequence[Execution]], dropped: set[int]) -> tuple[str, ...]:
     """The paths of which nodes have different contents in most of their executions."""
+    if len(nodes) < 2:
+        return ()
     seen: dict[str, set[str]] = {}
     for members in nodes:
         for path, digest in _most(each for each in members if id(each) not in dropped).items():

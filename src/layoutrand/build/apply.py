@@ -37,9 +37,10 @@ from layoutrand.config.layout_policy import LayoutPolicy, Ordered
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import FeatureUnsupported, LayoutrandError, StoreError, ToolNotFound
 from layoutrand.layout.distance import kendall_tau
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
+from layoutrand.layout.factors import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.link import codecheck
-from layoutrand.link.code import Code, only_one_layout
+from layoutrand.link.code import Code
+from layoutrand.link.one_layout import only_one_layout
 from layoutrand.link.relink import link_layout, verify
 from layoutrand.linkers.toolbox import Tool, Toolbox
 from layoutrand.linkers.trials import is_trial

@@ -13,7 +13,7 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import binary_facts
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import BuildError, LayoutrandError
-from layoutrand.link.relink import Linked
+from layoutrand.link.linked import Linked
 from layoutrand.model import STOCK, Binary, BuildFailure, Coincidence, LayoutName, Verification
 from layoutrand.platform.disk import cache_errors, sha256_bytes
 from layoutrand.platform.own_file import write_program

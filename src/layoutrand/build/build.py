@@ -1,4 +1,8 @@
-"""`layoutrand build`: systems x layouts -> verified binaries in the cache."""
+"""`layoutrand build`: systems x layouts -> verified binaries in the cache.
+
+Most builds find everything in the cache.  What captures, links, reconciles or builds anew is imported where there is
+something to make: reading all of it takes longer than such a build.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,10 @@ import gc
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from layoutrand.build import prebuilt
-from layoutrand.build.artefact_layouts import (
-    ArtefactTask,
-    artefact_layouts,
-    linked_all_the_same,
-    permuting_of,
-    refuse_immovable,
-    remarks_on_writing,
-)
+from layoutrand.build.artefact_layouts import ArtefactTask, artefact_layouts, refuse_immovable
 from layoutrand.build.binaries import as_failure
 from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
 from layoutrand.build.build_warnings import (
@@ -26,10 +23,7 @@ from layoutrand.build.build_warnings import (
     RecordedWarning,
     SharedCapture,
 )
-from layoutrand.build.coupling import CoupledSystem, CoupledSystems, coupled_names, require_captures
-from layoutrand.build.jdk_layouts import make_jdk_layouts
-from layoutrand.build.linking import Linking
-from layoutrand.build.rebuild import Rebuilt, rebuild
+from layoutrand.build.coupled import coupled_names, require_captures
 from layoutrand.build.two_builds import (
     CapturedSystem,
     StockBinaries,
@@ -44,6 +38,9 @@ from layoutrand.config.jdk import JvmFacts
 from layoutrand.errors import BuildFailed
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.warning import AnyWarning
+
+if TYPE_CHECKING:
+    from layoutrand.build.coupling import CoupledSystems
 
 
 @dataclass(frozen=True)
@@ -193,12 +190,13 @@ def _together(setup: BuildSetup, names: Sequence[str], bases: Mapping[str, Captu
     """The systems whose layouts are reconciled; None where they are not."""
     if not names:
         return None
-    systems = tuple(_coupled_system(name, bases[name]) for name in names)
+    from layoutrand.build.coupling import CoupledSystem, CoupledSystems
+
+    systems = tuple(
+        CoupledSystem(name, base.capture, base.ld, base.error, base.order.facts if base.order else {})
+        for name, base in ((name, bases[name]) for name in names)
+    )
     return CoupledSystems(systems, setup.config.layout, setup.cache)
-
-
-def _coupled_system(name: str, base: CapturedSystem) -> CoupledSystem:
-    return CoupledSystem(name, base.capture, base.ld, base.error, base.order.facts if base.order else {})
 
 
 def _layouts(
@@ -220,15 +218,10 @@ def _layouts(
             for layout in wanted or ([] if layouts else [IDENTITY])  # who wants a capture alone is told, too
         ]
     elif base.capture is not None and base.ld is not None:
-        ld, policy = base.ld, setup.config.layout
         tasks = [
             ArtefactTask(
-                setup,
-                Linking(
-                    *(setup.cache, setup.runner, setup.jobs, policy, ld, base.capture, number),
-                    coupled=together.artefact(base.capture, link.artefact) if together else None,
-                    permuting=permuting_of(setup, base.capture, number, ld),
-                ),
+                *(setup, base.ld, base.capture, number),
+                coupled=together.artefact(base.capture, link.artefact) if together else None,
             )
             for number, link in enumerate(base.capture.links)
         ]
@@ -245,14 +238,15 @@ def _layouts(
         gc.freeze()  # a capture's sections live as long as the process: no search for garbage among them at each link
         rows = {}
         for task, (found, damaged_layouts) in zip(tasks, known, strict=True):
-            rows[task.link.artefact] = row = artefact_layouts(task, wanted, found)
+            row, remarks = artefact_layouts(task, wanted, found)
+            rows[task.link.artefact] = row
             written = {each.layout for each in row if isinstance(each, Binary) and each.engine == "permute"}
             notes += [
                 BinaryMadeAgain(name, task.link.artefact, layout, "written" if layout in written else "linked")
                 for layout in damaged_layouts
             ]
-            notes += remarks_on_writing(task)
-            unwritten += linked_all_the_same(task, row)
+            unwritten += [each for each in remarks if isinstance(each, LinkedAllTheSame)]
+            notes += [each for each in remarks if not isinstance(each, LinkedAllTheSame)]
             notes += [RecordedWarning(name, task.link.artefact, text) for text in task.link.warnings]
         for row in refuse_twins(refuse_immovable(tasks, rows)).values():
             results += row
@@ -276,6 +270,8 @@ def _prebuilt(setup: BuildSetup, name: str, layouts: Sequence[LayoutName]) -> Sy
         setup.progress.advance()
     jvms: Mapping[LayoutName, JvmFacts] = {}
     if name not in setup.config.in_one_layout():
+        from layoutrand.build.jdk_layouts import make_jdk_layouts
+
         made = make_jdk_layouts(setup, name, layouts)
         results, jvms = [*results, *made.results], made.facts
     return SystemBuild(
@@ -292,6 +288,8 @@ def _prebuilt(setup: BuildSetup, name: str, layouts: Sequence[LayoutName]) -> Sy
 
 def _rebuilt(setup: BuildSetup, name: str, layouts: Sequence[LayoutName]) -> SystemBuild:
     """All layouts of one system but stock in rebuild mode."""
+    from layoutrand.build.rebuild import Rebuilt, rebuild
+
     wanted = [layout for layout in layouts if layout != STOCK]
     made = Rebuilt(None, True, [], [])
     if wanted:

@@ -7,19 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from layoutrand.build import descent
-from layoutrand.build.linking import Linking, Reference
+from layoutrand.build.claims import NOT_COMPARABLE
 from layoutrand.build.shared_failures import SharedFailures
 from layoutrand.cache.store import Cache
-from layoutrand.capture.libraries import companions
+from layoutrand.capture.companions import companions
 from layoutrand.capture.origin import Origins, Say
 from layoutrand.config.config import Config
 from layoutrand.linkers.toolbox import Toolboxes
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.interrupts import prompt_interrupts
 from layoutrand.platform.process import Runner, Turns
+
+if TYPE_CHECKING:  # what links takes longer to import than a build in which everything is found
+    from layoutrand.build.linking import Linking, Reference
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def _distinct(
 
 def _twin(binary: Binary, twin: LayoutName) -> str:
     proof = binary.verification
-    if proof is not None and proof.post_processed == descent.NOT_COMPARABLE:
+    if proof is not None and proof.post_processed == NOT_COMPARABLE:
         return (
             f"the same file as of seed {twin}, though the program linked inside the build has another layout: "
             f"{binary.artefact} does not contain that program, or a step after the link undoes its layout"

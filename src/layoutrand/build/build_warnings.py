@@ -6,15 +6,15 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from layoutrand.build import descent
+from layoutrand.build.claims import CODE, LOADED, NOT_COMPARABLE
 from layoutrand.cache.sealed_records import RecordState
 from layoutrand.model import LayoutName
 from layoutrand.warning import AnyWarning
 
 _PROVED: Final = {
-    descent.LOADED: "all that is loaded is as it was linked and verified",
-    descent.CODE: "its code is as it was linked and verified; of other contents nothing is proved",
-    descent.NOT_COMPARABLE: "it cannot be compared with what was linked and verified (packed or encrypted?)",
+    LOADED: "all that is loaded is as it was linked and verified",
+    CODE: "its code is as it was linked and verified; of other contents nothing is proved",
+    NOT_COMPARABLE: "it cannot be compared with what was linked and verified (packed or encrypted?)",
 }
 _RECORDS: Final[Mapping[RecordState, str]] = {
     "damaged": "the record of what was built with this key was damaged",

@@ -6,18 +6,18 @@ import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from layoutrand.build.coupled import coupled_facts
 from layoutrand.cache import keys
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
-from layoutrand.config.config import Config
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import BuildFailed, FeatureUnsupported, LayoutrandError
 from layoutrand.layout.reconciled import Adjustment, Pairs, Rules, Side, rooms
 from layoutrand.link.code import Code
+from layoutrand.link.linked import Linked
 from layoutrand.link.reconcile import LinkedSide, Reconciliation, link_side, settle, verify_side
-from layoutrand.link.relink import Linked
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import LayoutName
 from layoutrand.platform.process import Runner
@@ -153,31 +153,6 @@ class CoupledSystems:
         return coupled_facts({each.system: each.facts for each in self.systems if each.system != name})
 
 
-def coupled_names(config: Config) -> list[str]:
-    """The systems whose layouts are reconciled: all that are built, where that is asked for."""
-    return (
-        [name for name, system in config.systems.items() if system.prebuilt is None] if config.layout.by_address else []
-    )
-
-
-def require_captures(config: Config) -> None:
-    """Raise `FeatureUnsupported` where layouts are to be reconciled, and the mode makes no captures."""
-    if config.layout.by_address and config.build.mode != "relink":
-        raise FeatureUnsupported(
-            'layout.couple = "address" needs a capture of each system, to be linked at the same addresses: build.mode '
-            'must be "relink"'
-        )
-
-
-def coupled_facts(others: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """For the record of a system's results: what the ``others``, by name, were built from."""
-    return {
-        "coupled_with": {
-            name: keys.build_key({part: facts.get(part) for part in _TOLD}) for name, facts in others.items()
-        }
-    }
-
-
 def _record(found: Reconciliation) -> Mapping[str, Any]:
     return {
         "unchanged": found.pairs.unchanged,
@@ -188,7 +163,5 @@ def _record(found: Reconciliation) -> Mapping[str, Any]:
     }
 
 
-_TOLD: Final = ("source", "commands", "artefacts", "env", "flags")
-"""Of a system's build, what is another program, whatever the machine is that it is built on."""
 _agreements: dict[str, Reconciliation | LayoutrandError] = {}
 _agreeing = threading.Lock()

@@ -10,6 +10,7 @@ import numpy as np
 
 from layoutrand.build import apply, descent
 from layoutrand.build.apply import LinkOutcome, Proof
+from layoutrand.build.claims import NOT_COMPARABLE, STRONGEST_FIRST
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture.instrumented_build import artefact_of
 from layoutrand.capture.which_link import NO_LINK_SEEN, other_names
@@ -57,9 +58,9 @@ def descend(build: FinishedBuild, artefact: str) -> Descendant:
     newest = build.outcomes[::-1]
     laid_out = [outcome for outcome in newest if outcome.proof is not None]
     claims = descent.common(data, [outcome.traces() for outcome in laid_out])
-    proved = [pair for pair in zip(laid_out, claims, strict=True) if pair[1] != descent.NOT_COMPARABLE]
+    proved = [pair for pair in zip(laid_out, claims, strict=True) if pair[1] != NOT_COMPARABLE]
     if proved:
-        outcome, claim = min(proved, key=lambda p: (descent.STRONGEST_FIRST.index(p[1]), p[0].output not in paths))
+        outcome, claim = min(proved, key=lambda p: (STRONGEST_FIRST.index(p[1]), p[0].output not in paths))
         return Descendant(artefact, data, outcome, claim)
     if not build.outcomes:
         raise NothingLinked(NO_LINK_SEEN, log=build.log)
@@ -74,7 +75,7 @@ def descend(build: FinishedBuild, artefact: str) -> Descendant:
         )
     if called[0].proof is None:
         raise LayoutNotApplied(f"its link was not laid out: {called[0].reason}", log=build.log)
-    return Descendant(artefact, data, called[0], descent.NOT_COMPARABLE)
+    return Descendant(artefact, data, called[0], NOT_COMPARABLE)
 
 
 def _same_name(output: str, artefact: str) -> bool:

@@ -11,17 +11,10 @@ from typing import Final
 
 import numpy as np
 
+from layoutrand.build.claims import AS_LINKED, CODE, LOADED, NOT_COMPARABLE
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.objects import elf
 from layoutrand.platform.disk import sha256_bytes
-
-AS_LINKED: Final = "file as linked"
-LOADED: Final = "loaded contents as linked"
-CODE: Final = "code as linked"
-NOT_COMPARABLE: Final = "not comparable"
-
-STRONGEST_FIRST: Final = (AS_LINKED, LOADED, CODE, NOT_COMPARABLE)
-"""How much of the link is proved to be in the artefact: all; what is loaded; the code section's bytes; nothing."""
 
 _HASH_OF_THE_FILE: Final = frozenset({".note.gnu.build-id"})
 

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from layoutrand.build import descent
+from layoutrand.build.claims import AS_LINKED
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.config.config import Config
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.layout.distance import adjacent_kept, kendall_tau
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
+from layoutrand.layout.distance import adjacent_kept, kendall_tau, relative_order
+from layoutrand.layout.factors import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.link import codecheck
 from layoutrand.link.program_places import addresses_by_name
-from layoutrand.linkers import link_order
 from layoutrand.linkers.known import linker
 from layoutrand.model import IDENTITY, STOCK, Binary, Coincidence, LayoutName
 from layoutrand.objects import elf
@@ -91,12 +90,12 @@ def inspect(
     if binary.layout == STOCK:
         raise FeatureUnsupported("stock is your own build: its sections carry no marks to read an order from")
     proof = binary.verification
-    post_processed = proof.post_processed if proof else descent.AS_LINKED
+    post_processed = proof.post_processed if proof else AS_LINKED
     if linker(link.linker).own_objects:
         file = elf.read(binary.path.read_bytes(), name=str(binary.path))
         number = np.arange(len(link.sections))
         address = addresses_by_name(file, [section.name for section in link.sections])
-    elif post_processed == descent.AS_LINKED or kept is None:
+    elif post_processed == AS_LINKED or kept is None:
         file = elf.read(binary.path.read_bytes(), name=str(binary.path))
         number, address, _section = codecheck.of_capture(codecheck.placed_addresses(file), len(link.sections))
     else:
@@ -143,9 +142,9 @@ def inspect(
 
 def _distance(link: CapturedLink, other: LayoutName, order: Sequence[int], achieved: Sequence[int]) -> Distance:
     """Over the sections that both have: all of them, unless objects moved and other COMDAT copies were chosen."""
-    both = link_order.relative_order(order, achieved)
+    both = relative_order(order, achieved)
     movable = [[number for number in side if not link.sections[number].pinned] for side in (order, achieved)]
-    moved = link_order.relative_order(*movable)
+    moved = relative_order(*movable)
     return Distance(other, kendall_tau(*both), adjacent_kept(*both), kendall_tau(*moved), adjacent_kept(*moved))
 
 

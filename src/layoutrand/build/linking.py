@@ -18,10 +18,12 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import binary_facts
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, LayoutrandError
-from layoutrand.layout.order import LINK_ORDER
+from layoutrand.layout.factors import LINK_ORDER
 from layoutrand.link.by_symbols import ProgramCode
-from layoutrand.link.code import Code, only_one_layout
-from layoutrand.link.relink import Linked, link_layout, verify
+from layoutrand.link.code import Code
+from layoutrand.link.linked import Linked
+from layoutrand.link.one_layout import nothing_to_move
+from layoutrand.link.relink import link_layout, verify
 from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Binary, BuildFailure, Layout, LayoutName
@@ -108,10 +110,7 @@ class Linking:
 
     def few(self) -> str:
         """Why there is nothing to move, or ""."""
-        reason = only_one_layout(
-            self.link, factors=self.policy.drawn, classes=self.policy.classes, whole=self.policy.in_blocks
-        )
-        return reason and f"{self.link.artefact} has {reason}"
+        return nothing_to_move(self.link, self.policy)
 
     def failure(self, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
         """The record of an error that left a layout without a binary."""

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from layoutrand.build.build import SystemBuild
 from layoutrand.build.build_setup import BuildSetup
-from layoutrand.build.coupling import coupled_facts, coupled_names
+from layoutrand.build.coupled import coupled_facts, coupled_names
 from layoutrand.build.prebuilt import origin_of, present_id, recorded_under, release_of
 from layoutrand.build.present_parts import PresentSystem
 from layoutrand.cache.capture_record import Capture, source_words

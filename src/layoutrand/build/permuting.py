@@ -22,14 +22,14 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.config.toolchain import version_number
 from layoutrand.errors import LayoutNotApplied, LayoutrandError, NotPermuted, ToolNotFound
+from layoutrand.layout.factors import DATA_ORDER, PADDING, TEXT_OFFSET
 from layoutrand.layout.keyed import keyed_uniform
-from layoutrand.layout.order import DATA_ORDER, PADDING, TEXT_OFFSET
 from layoutrand.link.codecheck import placed_addresses
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Layout
 from layoutrand.objects import elf
-from layoutrand.objects.edit import SYMBOL_PREFIX
 from layoutrand.objects.kinds import is_code
+from layoutrand.objects.unique_names import SYMBOL_PREFIX
 from layoutrand.permute import build_id, skeleton
 from layoutrand.permute.learn import LearnedLink, LearnedProgram, first_difference, learn
 from layoutrand.permute.learned import FORMAT, LearnedTable
@@ -71,22 +71,23 @@ class Made:
 class Permuting:
     """What is known of how one artefact's layouts are written; shared by threads."""
 
-    def __init__(self, cache: Cache, capture: Capture, number: int, policy: LayoutPolicy, ld: Tool) -> None:
-        """Of the ``number``-th link of the capture; nothing is read or learned yet."""
+    def __init__(
+        self, cache: Cache, capture: Capture, number: int, policy: LayoutPolicy, ld: Tool, layouts: int
+    ) -> None:
+        """Of the ``number``-th link of the capture; nothing is read or learned yet.
+
+        It depends on how many ``layouts`` are to be made whether any is written, unless that is asked for.
+        """
         self._cache, self._capture, self._number, self._policy, self._ld = cache, capture, number, policy, ld
         self._lock = threading.Lock()
         self._table: LearnedTable | None = None
         self._known = False
         self._compared = False
-        self._wanted = PAYS_FROM if policy.engine == "permute" else 0
+        self._wanted = PAYS_FROM if policy.engine == "permute" else layouts
         self.refused = self._refusal()
         """Why layouts are linked; "" where they are written."""
         self.lost = False
         """Whether what was learned earlier was damaged in the cache."""
-
-    def expect(self, layouts: int) -> None:
-        """So many layouts are to be made, of which it depends whether any is written, unless it is asked for."""
-        self._wanted = max(self._wanted, layouts)
 
     @property
     def link(self) -> CapturedLink:

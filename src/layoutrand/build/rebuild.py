@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from layoutrand.build import apply, descent
+from layoutrand.build import apply
 from layoutrand.build.binaries import as_failure, binary_key, cached_binary, store_linked
 from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
 from layoutrand.build.build_warnings import (
@@ -27,6 +27,7 @@ from layoutrand.build.build_warnings import (
     RecordedWarning,
     ReferenceBuiltAgain,
 )
+from layoutrand.build.claims import NOT_COMPARABLE
 from layoutrand.build.descend import Descendant, FinishedBuild, descend, difference
 from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.link_helper import relinking
@@ -39,7 +40,7 @@ from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.workspace import Workspace
 from layoutrand.config.build_recipe import binary_facts
 from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError
-from layoutrand.link.relink import Linked
+from layoutrand.link.linked import Linked
 from layoutrand.linkers import linkline
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors, sha256_bytes, write_atomically
@@ -241,7 +242,7 @@ class _Job:
     def _check_difference(self, reference: Capture, child: Descendant, log: Path) -> None:
         """An artefact in which the code cannot be found must at least be another file than identity's."""
         identity = reference.source["files"][self.artefacts.index(child.artefact)]
-        if child.claim == descent.NOT_COMPARABLE and sha256_bytes(child.data) == identity:
+        if child.claim == NOT_COMPARABLE and sha256_bytes(child.data) == identity:
             raise LayoutNotApplied(
                 f"the same file as identity's, though the program linked inside the build has another layout: "
                 f"{child.artefact} does not contain that program, or a step after the link undoes its layout",
@@ -300,7 +301,7 @@ class _Job:
             data=child.data,
             sha256=digest,
             # Of a file in which the code cannot be found only the whole can tell two layouts apart.
-            text_sha256=digest if child.claim == descent.NOT_COMPARABLE else proof.text_sha256,
+            text_sha256=digest if child.claim == NOT_COMPARABLE else proof.text_sha256,
             link_s=proof.link_s,
             verification=replace(proof.verification, post_processed=child.claim),
         )

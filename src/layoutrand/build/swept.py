@@ -14,7 +14,7 @@ from layoutrand.build.linking import Linking
 from layoutrand.cache import keys
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.layout.order import identity_bytes
+from layoutrand.layout.groups import identity_bytes
 from layoutrand.link.one_moved import (
     Hole,
     Move,

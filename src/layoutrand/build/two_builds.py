@@ -11,11 +11,9 @@ from layoutrand.build.binaries import as_failure, cached_binary, store_stock
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.build_warnings import CaptureBuiltAgain, StockBuiltAgain
 from layoutrand.build.earlier_builds import recall_capture, remember_build
-from layoutrand.build.why_again import TellsWhy
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.keys import stock_key
 from layoutrand.capture.build_order import BuildOrder, make_order
-from layoutrand.capture.instrumented_build import build_stock, capture
 from layoutrand.config.build_recipe import Recipe, Variant
 from layoutrand.errors import BuildFailed, FeatureUnsupported, LayoutrandError
 from layoutrand.linkers.known import linker
@@ -100,6 +98,7 @@ def captured_system(setup: BuildSetup, name: str) -> CapturedSystem:
             made, recorded = recall_capture(cache, order)
             cached = made is not None
             if made is None:
+                from layoutrand.capture.instrumented_build import capture
 
                 def note(built: bool) -> None:
                     nonlocal is_built
@@ -120,6 +119,8 @@ def _made(setup: BuildSetup, order: BuildOrder, take: Callable[..., _Taken], not
 
     ``note`` is told whether a build was made, of one that failed, too.
     """
+    from layoutrand.build.why_again import TellsWhy
+
     setup.failed.refuse(setup.config, order.recipe.system)
     again = TellsWhy(setup, order)
     try:
@@ -149,6 +150,8 @@ def _found_stock(setup: BuildSetup, name: str) -> StockBinaries:
             if all(found):
                 remember_build(setup, order)
                 return StockBinaries([binary for binary in found if binary], notes)
+            from layoutrand.capture.instrumented_build import build_stock
+
             absent = [key for key, binary in zip(keys.values(), found, strict=True) if binary is None]
 
             def note(built: bool) -> None:

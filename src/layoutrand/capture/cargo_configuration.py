@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import tomlkit
-
 from layoutrand.config.toml_text import parse_table
 from layoutrand.errors import ConfigError
 from layoutrand.platform.disk import readable, sha256_bytes
@@ -58,6 +56,8 @@ def configuration_above(source: Path, besides: Path, environment: Mapping[str, s
     What it finds above ``besides`` as well, or is the user's own anyway, is left out.  Raises `ConfigError` for one
     that cannot be read.
     """
+    import tomlkit  # for copies of a source alone, of the many builds that are looked for
+
     merged: dict[str, Any] = {}
     known = {_own(environment), *(folder / _FOLDER for folder in besides.resolve().parents)}
     for folder in reversed(source.resolve().parents):

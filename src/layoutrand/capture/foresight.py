@@ -30,7 +30,7 @@ from layoutrand.capture.collect import (
 from layoutrand.capture.native_code import unit_names
 from layoutrand.capture.objects import Candidate, Object, candidates, renumber
 from layoutrand.capture.records import LinkRecord
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
+from layoutrand.layout.factors import LINK_ORDER, LINKER_SHUFFLE, places_data
 from layoutrand.linkers import linkline
 from layoutrand.objects import archive
 from layoutrand.platform.disk import remove_tree

@@ -21,7 +21,7 @@ from layoutrand.capture.identity import first_difference
 from layoutrand.capture.linked_files import of_another_machine
 from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import CaptureFailed, FeatureUnsupported, OtherMachine, WorkedOnAfterLink
-from layoutrand.layout.order import LINKER_SHUFFLE
+from layoutrand.layout.factors import LINKER_SHUFFLE
 from layoutrand.link import by_symbols
 from layoutrand.link.by_symbols import ProgramCode
 from layoutrand.link.program_places import Program

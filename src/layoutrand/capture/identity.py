@@ -10,7 +10,8 @@ import numpy as np
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture.collect import IngestSetup
 from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
-from layoutrand.layout.order import LINK_ORDER, draw
+from layoutrand.layout.factors import LINK_ORDER
+from layoutrand.layout.order import draw
 from layoutrand.link import code_blocks, codecheck, moved_objects
 from layoutrand.link.code import Code
 from layoutrand.link.leads import learn, undone

@@ -41,9 +41,10 @@ from layoutrand.capture.identity import NOT_LOADED_CODE, first_difference, prove
 from layoutrand.capture.linked_files import compilers_of
 from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, NotCompiledHere, WorkedOnAfterLink
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
+from layoutrand.layout.factors import LINK_ORDER, LINKER_SHUFFLE, places_data
 from layoutrand.link import codecheck, lto
 from layoutrand.link.code import Code
+from layoutrand.link.lto_division import require_factors
 from layoutrand.linkers import linkline
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_function_section
@@ -60,7 +61,7 @@ def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
         return done
     proved = foreseen(record, setup, named, partial(_describe, record, setup))
     draft = proved or collect(record, setup, named)
-    lto.require_factors(draft.lto, setup.factors, setup.artefact)
+    require_factors(draft.lto, setup.factors, setup.artefact)
     if proved is None:
         write_tree(setup.base / "root", draft.files, setup.memory)
     link = _describe(record, setup, draft)
@@ -88,7 +89,7 @@ def _at_once(record: LinkRecord, setup: IngestSetup, named: Named) -> tuple[Capt
     try:
         draft = mapped(record, setup, named)
         if draft is not None:
-            lto.require_factors(draft.lto, setup.factors, setup.artefact)
+            require_factors(draft.lto, setup.factors, setup.artefact)
             found = _objects(record, setup, draft)
             if done := _as_foretold(setup, _describe(record, setup, draft), draft, found):
                 return done

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture.capture_warnings import UnlistedLibrary
-from layoutrand.model import Binary, BuildFailure
+from layoutrand.model import Binary
 from layoutrand.objects import dynamic, elf
 
 _BUILT = "_build/"
@@ -32,16 +32,6 @@ def _is_library(path: Path) -> bool:
     with path.open("rb") as file:
         begin = file.read(18)
     return elf.is_elf(begin) and begin[16:18] == b"\x03\x00"  # e_type ET_DYN
-
-
-def companions(rows: Mapping[str, Sequence[Binary | BuildFailure]]) -> dict[str, list[str]]:
-    """For each artefact the others that it needs; ``rows`` has what became of the layouts of each."""
-    parts = {}
-    for artefact, row in rows.items():
-        binary = next((result for result in row if isinstance(result, Binary)), None)
-        known = len(rows) > 1 and binary is not None
-        parts[artefact] = dynamic.read(binary.path.read_bytes()) if known and binary else dynamic.Dynamic()
-    return dynamic.companions(parts)
 
 
 def search_path(binaries: Iterable[Mapping[str, Binary]]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from layoutrand.capture.records import LinkRecord
 from layoutrand.link import lto
+from layoutrand.link.lto_division import KEEPS_MODULES
 from layoutrand.linkers import linkline
 from layoutrand.linkers.linkline import Word
 from layoutrand.objects import archive, elf
@@ -53,7 +54,7 @@ def unit_names(replay: Replay, files: Mapping[str, bytes]) -> dict[str, str]:
     """What the native objects are called as owners of sections; ``files`` holds what they were made of."""
     natives = {path: elf.read(data, name=path) for path, data in replay.natives.items()}
     owners = replay.owners
-    if replay.division in lto.KEEPS_MODULES and not owners:
+    if replay.division in KEEPS_MODULES and not owners:
         owners = _owners(files)
     return lto.unit_names(natives, owners, replay.division)
 

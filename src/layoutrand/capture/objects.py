@@ -17,8 +17,10 @@ from layoutrand.link import lto
 from layoutrand.linkers.user_script import NOTHING, Reserved
 from layoutrand.model import Section
 from layoutrand.objects import archive, edit, elf
-from layoutrand.objects.kinds import code_kind, data_kind, is_code
+from layoutrand.objects.kinds import is_code
 from layoutrand.objects.known import processors
+from layoutrand.objects.placeable import code_kind, data_kind
+from layoutrand.objects.unique_names import section_name
 
 OURS = ("_build/", "_temp/")
 """Where a capture keeps what the build made; everything else belongs to the system and is pinned."""
@@ -213,7 +215,7 @@ def edited_files(
     marks: dict[int, dict[int, edit.Mark]] = {}
     for candidate in chosen:
         section = candidate.section
-        new_name = edit.section_name(section.index, section.kind) if rename else None
+        new_name = section_name(section.index, section.kind) if rename else None
         marks.setdefault(candidate.object, {})[candidate.header] = edit.Mark(section.index, new_name)
     members: dict[str, dict[int, bytes]] = {}
     for number, places in marks.items():

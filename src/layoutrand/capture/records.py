@@ -11,6 +11,7 @@ from pathlib import Path
 from layoutrand.errors import CaptureFailed
 from layoutrand.link import lto
 from layoutrand.link.lto import Native
+from layoutrand.link.lto_division import FULL, THIN
 from layoutrand.linkers import linkline
 from layoutrand.text.digits import whole_number
 
@@ -97,7 +98,7 @@ class LinkRecord:
         rows = os.fsdecode((folder / "extracted").read_bytes()).splitlines()[1:]
         split = [row.split("\t") for row in rows]
         extracted = tuple((row[0], row[1]) for row in split if len(row) >= _COLUMNS)
-        return Native(objects, lto.THIN if len(found) > 1 else lto.FULL, extracted)
+        return Native(objects, THIN if len(found) > 1 else FULL, extracted)
 
 
 def read_records(folder: Path) -> list[LinkRecord]:

@@ -77,8 +77,8 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
 
 def _inspected(found: Inspection, link: CapturedLink, coinciding: Sequence[CoincidingSystems]) -> Iterator[str]:
     """What can move, whether it lies as asked, and how far it is from other layouts."""
-    from layoutrand.build.descent import AS_LINKED
-    from layoutrand.link.code import only_one_layout
+    from layoutrand.build.claims import AS_LINKED
+    from layoutrand.link.one_layout import only_one_layout
 
     stay = len(found.placed) - found.n_movable
     staying = f" ({stay} keep their place)" if stay else ""

@@ -14,7 +14,6 @@ from layoutrand.config.config import Config
 from layoutrand.engines.engine import Opening, Purpose, Remote, TaskExecutor
 from layoutrand.engines.known import engine
 from layoutrand.errors import UsageError
-from layoutrand.host.facts import node_name
 
 if TYPE_CHECKING:
     from layoutrand.cluster.linking_tasks import LinkingCluster
@@ -29,6 +28,8 @@ def opened(
 
     Raises what `Engine.open` raises, and `ClusterError` where others may write to the directory.
     """
+    from layoutrand.host.facts import node_name  # of every command only those that use nodes come here
+
     SharedDirectory(shared, trust_group=settings.trust_group).require_own()
     with engine(settings.kind).open(settings, Opening(shared, purpose, node_name, say)) as executor:
         yield executor

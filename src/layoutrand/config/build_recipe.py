@@ -13,7 +13,7 @@ from layoutrand.config.config import Build, Config, System
 from layoutrand.config.layout_policy import Archives, LayoutPolicy
 from layoutrand.config.redaction import NOTHING_REDACTED, Redaction, redaction_of
 from layoutrand.config.toolchain import Toolchain
-from layoutrand.layout.order import BLOCK_ORDER, LINK_ORDER, places_data
+from layoutrand.layout.factors import BLOCK_ORDER, LINK_ORDER, places_data
 from layoutrand.platform.environment import GIT_ENVIRONMENT
 
 BUILD_VERSION: Final = 2

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from layoutrand.config.jdk import JIT_STRESS, factors_of_a_jdk
-from layoutrand.layout.order import BLOCK_ORDER, draw
+from layoutrand.layout.factors import BLOCK_ORDER
 from layoutrand.model import Layout, LayoutName, Section
 from layoutrand.text.strict_table import STRICT
 
@@ -108,6 +108,8 @@ class LayoutPolicy(BaseModel):
 
     def draw(self, sections: Sequence[Section], identity: Sequence[int], name: LayoutName) -> Layout:
         """The layout called ``name`` of the sections, whose identity order is ``identity``."""
+        from layoutrand.layout.order import draw  # every command reads the configuration, and few draw layouts
+
         return draw(
             sections,
             identity,

@@ -36,7 +36,7 @@ from layoutrand.harnesses.command_words import with_one_case
 from layoutrand.harnesses.harness import UnsupportedByHarness
 from layoutrand.instruments.known import simulated
 from layoutrand.instruments.profile import Profile
-from layoutrand.layout.order import places_data
+from layoutrand.layout.factors import places_data
 from layoutrand.model import IDENTITY, Binary, LayoutName
 from layoutrand.results import file
 from layoutrand.warning import AnyWarning

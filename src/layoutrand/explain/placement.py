@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
+from layoutrand.layout.factors import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.linkers.known import linker
 from layoutrand.model import LayoutName
 from layoutrand.objects.kinds import family, is_code

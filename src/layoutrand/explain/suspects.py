@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from layoutrand.analysis.analyse import measurements
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.sample import Sample
-from layoutrand.build import descent
 from layoutrand.build.binaries import kept_addresses
+from layoutrand.build.claims import AS_LINKED
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.cache.store import Cache
 from layoutrand.config.metric import Better
@@ -259,7 +259,7 @@ def addresses(cache: Cache, binary: Binary, link: CapturedLink) -> NDArray[np.in
     """Where each section of the capture lies in the binary, shape (sections,); -1 for one that is not in it."""
     proof = binary.verification
     kept = None
-    if proof is not None and proof.post_processed != descent.AS_LINKED:
+    if proof is not None and proof.post_processed != AS_LINKED:
         kept = kept_addresses(cache, binary)
     where = np.full(len(link.sections), -1, np.int64)
     if kept is not None:

@@ -59,6 +59,7 @@ def that_count(executions: Iterable[Execution], key_of: Callable[[Execution], Sl
     chosen: dict[SlotKey, Execution] = {}
     for execution in executions:
         key = key_of(execution)
-        if key not in chosen or execution.attempt >= chosen[key].attempt:
+        other = chosen.get(key)
+        if other is None or execution.attempt >= other.attempt:
             chosen[key] = execution
     return list(chosen.values())

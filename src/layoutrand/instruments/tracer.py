@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from layoutrand.instruments.instrument import Starter
-from layoutrand.instruments.memory_trace import TraceReader
+
+if TYPE_CHECKING:
+    from layoutrand.instruments.memory_trace import TraceReader
 
 
 class Tracer(Starter):

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutrand.errors import AnalysisError
+
+
+def relative_order(identity: Sequence[int], achieved: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Both orders restricted to the sections they share and renumbered 0 ... n-1, each shape (n,)."""
+    shared = sorted(set(identity) & set(achieved))
+    number = {index: place for place, index in enumerate(shared)}
+    first, second = (np.array([number[i] for i in order if i in number], np.int64) for order in (identity, achieved))
+    return first, second
 
 
 def kendall_tau(first: ArrayLike, second: ArrayLike) -> float:

@@ -11,8 +11,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-import numpy as np
-
 from layoutrand.errors import UsageError
 from layoutrand.model import MAX_SEED
 
@@ -36,6 +34,8 @@ def keyed_uniform(seed: int, stream: str, identity: bytes, below: int) -> int:
 
 def keyed_order(seed: int, stream: str, identities: Iterable[bytes]) -> list[int]:
     """Indices of the identities in the order of their keyed hashes; equal identities keep their relative order."""
+    import numpy as np  # which commands that draw no order need not wait for
+
     prefix = _keyed(seed, stream, b"")
     hashes = []
     for identity in identities:

@@ -20,46 +20,23 @@ Each factor draws from a stream of its own, so adding one does not change what t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.errors import UsageError
+from layoutrand.layout.factors import MODULE_ORDER, PADDING, TEXT_OFFSET
+from layoutrand.layout.groups import GROUPS, OF_FUNCTIONS, OUTSIDE, function_of, identity_bytes, slots_of_regions
 from layoutrand.layout.keyed import keyed_order, keyed_uniform
 from layoutrand.model import IDENTITY, Layout, LayoutName, Section
-from layoutrand.objects.kinds import PLAIN, family, is_code
+from layoutrand.objects.kinds import is_code
 
-PADDING: Final = "padding"
-TEXT_OFFSET: Final = "text-offset"
-LINKER_SHUFFLE: Final = "linker-shuffle"
-DATA_ORDER: Final = "data-order"
-LINK_ORDER: Final = "link-order"
-BLOCK_ORDER: Final = "block-order"
-_MODULE_ORDER: Final = "module-order"
-_CATCHING: Final = ".text.eh."
 _LINE: Final = 64
 _PAGE: Final = 4096
 _HUGE_PAGE: Final = 2 << 20
-_OUTSIDE: Final = None
-"""The group of a slot that a factor leaves alone."""
-
-_Group = Callable[[Section], Hashable]
-
-
-def identity_bytes(section: Section) -> bytes:
-    """What a section is called in every system and on every machine, for the keyed hash.
-
-    A COMDAT section is known by its group's signature, because which object contributes it depends on flags and link
-    order; any other by its object relative to the build root, its name and its occurrence.  The object's archive is
-    part of its name.  No absolute path enters.
-    """
-    owner = ("group", section.group) if section.group else ("object", section.object)
-    parts = (*owner, section.name, str(section.occurrence))
-    return "\0".join(parts).encode("utf-8", "surrogateescape")
 
 
 def draw(
@@ -82,63 +59,14 @@ def draw(
     if name == IDENTITY:
         return Layout(name, factors, classes, tuple(order), ())
     assert isinstance(name, int)
-    for factor in sorted({*_GROUPS, _MODULE_ORDER} & set(factors)):  # function-order-in-module before module-order
-        if factor == _MODULE_ORDER:
+    for factor in sorted({*GROUPS, MODULE_ORDER} & set(factors)):  # function-order-in-module before module-order
+        if factor == MODULE_ORDER:
             order = _module_order(sections, order, name, classes == "keep")
-        elif whole and factor in _OF_FUNCTIONS:
+        elif whole and factor in OF_FUNCTIONS:
             order = _permute_whole(sections, order, name, factor, keep=classes == "keep")
         else:
             order = _permute(sections, order, name, factor, keep=classes == "keep")
     return Layout(name, factors, classes, tuple(order), _gaps(sections, order, name, padding, factors))
-
-
-def may_differ(
-    sections: Sequence[Section],
-    identity: Sequence[int],
-    *,
-    factors: Sequence[str],
-    classes: str,
-    whole: bool = False,
-) -> bool:
-    """Whether some seed's layout is another than identity's, by these factors; of `LINK_ORDER` this knows nothing.
-
-    ``whole`` is as in `draw`. A gap gives a layout of its own to anything that it may stand before. The linker's own
-    shuffle keeps to output sections.
-    """
-    keep = classes == "keep"
-    movable = [section for section in sections if not section.pinned]
-    if {PADDING, TEXT_OFFSET} & set(factors) and any(is_code(section.kind) for section in movable):
-        return True
-    if LINKER_SHUFFLE in factors and len({family(s.kind) for s in movable}) < len(movable):
-        return True
-    if _MODULE_ORDER in factors and any(
-        len({sections[identity[slot]].object for slot in slots}) > 1
-        for slots in _slots_of_regions(sections, identity, keep)
-    ):
-        return True
-    return any(
-        len(
-            {_function(sections[i]) for i in places.members} if whole and factor in _OF_FUNCTIONS else set(places.names)
-        )
-        > 1
-        for factor in _GROUPS.keys() & set(factors)
-        for places in _places(sections, list(identity), _GROUPS[factor](keep), (factor, keep))
-    )
-
-
-def places_data(factors: Sequence[str]) -> bool:
-    """Whether data moves too, so that a capture must know where each piece of it goes."""
-    return not {DATA_ORDER, LINKER_SHUFFLE}.isdisjoint(factors)
-
-
-def linker_seed(seed: int, stream: str) -> int:
-    """A number in 1 ... 2^31-1 for a linker's own generator: small enough for all, never their special 0 and -1."""
-    return keyed_uniform(seed, stream, b"linker", 2**31 - 1) + 1
-
-
-def wide_linker_seed(seed: int, stream: str) -> int:
-    """A number in 1 ... 2^63-1 for a linker whose generator takes one of 64 bits with a sign."""
-    return keyed_uniform(seed, stream, b"linker", 2**63 - 1) + 1
 
 
 def _gaps(
@@ -169,47 +97,10 @@ def _offset(seed: int) -> int:
     return line * _LINE + page * _PAGE
 
 
-def _by_class(keep: bool) -> _Group:
-    return lambda section: _class(section, keep) if is_code(section.kind) else _OUTSIDE
-
-
-def _by_object_and_class(keep: bool) -> _Group:
-    return lambda section: (section.object, _class(section, keep)) if is_code(section.kind) else _OUTSIDE
-
-
-def _by_function_and_class(keep: bool) -> _Group:
-    """Blocks of one function are sections of one name in one object, or in one COMDAT group."""
-    return lambda section: (*_function(section), _class(section, keep)) if is_code(section.kind) else _OUTSIDE
-
-
-def _function(section: Section) -> tuple[str, str, str]:
-    """What all blocks of a function have in common; those that catch exceptions are in a section of another name."""
-    name = section.name
-    if name.startswith(_CATCHING):
-        name = f".text.{name.removeprefix(_CATCHING)}"
-    return (section.group, "" if section.group else section.object, name)
-
-
-def _by_kind_of_data(_keep: bool) -> _Group:
-    """Kinds of data never mix, whatever the classes of code do: linkers keep them apart for a reason each."""
-    return lambda section: _OUTSIDE if is_code(section.kind) else section.kind
-
-
-_GROUPS: Final[Mapping[str, Callable[[bool], _Group]]] = {
-    BLOCK_ORDER: _by_function_and_class,
-    DATA_ORDER: _by_kind_of_data,
-    "function-order": _by_class,
-    "function-order-in-module": _by_object_and_class,
-}
-"""Which sections change places with each other, by the factor; the rest it leaves alone."""
-
-_OF_FUNCTIONS: Final = frozenset({"function-order", "function-order-in-module"})
-
-
 def _permute(sections: Sequence[Section], order: list[int], seed: int, stream: str, *, keep: bool) -> list[int]:
     """Each group's sections in hashed order, put into the slots the group holds."""
     result = np.array(order)
-    for places in _places(sections, order, _GROUPS[stream](keep), (stream, keep)):
+    for places in _places(sections, order, GROUPS[stream](keep), (stream, keep)):
         result[places.slots] = places.members[keyed_order(seed, stream, places.names)]
     drawn: list[int] = result.tolist()
     return drawn
@@ -218,10 +109,10 @@ def _permute(sections: Sequence[Section], order: list[int], seed: int, stream: s
 def _permute_whole(sections: Sequence[Section], order: list[int], seed: int, stream: str, *, keep: bool) -> list[int]:
     """As `_permute`, but functions are what is in hashed order; the blocks of each follow each other as before."""
     result = np.array(order)
-    for places in _places(sections, order, _GROUPS[stream](keep), (stream, keep)):
+    for places in _places(sections, order, GROUPS[stream](keep), (stream, keep)):
         functions: dict[tuple[str, str, str], list[int]] = {}
         for member in places.members.tolist():
-            functions.setdefault(_function(sections[member]), []).append(member)
+            functions.setdefault(function_of(sections[member]), []).append(member)
         blocks = list(functions.values())
         names = [
             identity_bytes(replace(sections[members[0]], name=name, occurrence=0))
@@ -278,7 +169,7 @@ def _places(
     slots: dict[Hashable, list[int]] = {}
     for slot, index in enumerate(order):
         section = sections[index]
-        if not section.pinned and (of := group(section)) is not _OUTSIDE:
+        if not section.pinned and (of := group(section)) is not OUTSIDE:
             slots.setdefault(of, []).append(slot)
     members = [[order[slot] for slot in group_slots] for group_slots in slots.values()]
     found = [
@@ -297,32 +188,11 @@ def _module_order(sections: Sequence[Section], order: list[int], seed: int, keep
     """
     code = [slot for slot, i in enumerate(order) if is_code(sections[i].kind)]
     modules = sorted({sections[order[slot]].object for slot in code if not sections[order[slot]].pinned})
-    ranks = keyed_order(seed, _MODULE_ORDER, [m.encode("utf-8", "surrogateescape") for m in modules])
+    ranks = keyed_order(seed, MODULE_ORDER, [m.encode("utf-8", "surrogateescape") for m in modules])
     rank = {modules[which]: place for place, which in enumerate(ranks)}
     result = list(order)
-    for places in _slots_of_regions(sections, order, keep):
+    for places in slots_of_regions(sections, order, keep):
         members = sorted((order[s] for s in places), key=lambda i: rank[sections[i].object])  # a stable sort
         for place, member in zip(places, members, strict=True):
             result[place] = member
     return result
-
-
-def _slots_of_regions(sections: Sequence[Section], order: Sequence[int], keep: bool) -> list[list[int]]:
-    """The slots of each region that sections may leave."""
-    code = [slot for slot, i in enumerate(order) if is_code(sections[i].kind)]
-    regions = _regions([_class(sections[order[slot]], keep) for slot in code])
-    found: dict[str, list[int]] = {}
-    for slot, region in zip(code, regions, strict=True):
-        if not sections[order[slot]].pinned:
-            found.setdefault(region, []).append(slot)
-    return list(found.values())
-
-
-def _regions(kinds: Sequence[str]) -> list[str]:
-    """The class of each slot if every class is contiguous (the linker groups them), else one region for all."""
-    changes = sum(a != b for a, b in pairwise(kinds))
-    return list(kinds) if changes < max(1, len(set(kinds))) else [PLAIN] * len(kinds)
-
-
-def _class(section: Section, keep: bool) -> str:
-    return section.kind if keep else PLAIN

@@ -16,7 +16,8 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from layoutrand.layout.order import draw, identity_bytes
+from layoutrand.layout.groups import identity_bytes
+from layoutrand.layout.order import draw
 from layoutrand.model import Layout, LayoutName, Section
 from layoutrand.objects import elf
 from layoutrand.objects.fillers import filler

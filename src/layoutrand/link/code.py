@@ -1,8 +1,7 @@
-"""The code of a capture, against which every layout is compared, and whether there is any other layout of it."""
+"""The code of a capture, against which every layout is compared."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from tokenize import TokenError
@@ -12,14 +11,10 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.cache.capture_record import CapturedLink
-from layoutrand.errors import CacheError, FeatureUnsupported
-from layoutrand.layout.order import LINK_ORDER, may_differ
+from layoutrand.errors import CacheError
 from layoutrand.link import code_blocks as blocks
-from layoutrand.link import lto
 from layoutrand.link.code_blocks import Blocks
 from layoutrand.link.leads import Leads, array_in
-from layoutrand.linkers import link_order
 
 DAMAGED: Final = (
     OSError,
@@ -119,27 +114,3 @@ def damaged(file: BinaryIO, error: BaseException) -> CacheError:
     """The error for a file in which numpy found something else than it wrote."""
     what = f"the code that a capture keeps ({getattr(file, 'name', 'code.npz')}) is damaged: {error}"
     return CacheError(f"{what}; `layoutrand cache verify --mend` removes it, and a build makes it again")
-
-
-def only_one_layout(link: CapturedLink, *, factors: Sequence[str], classes: str, whole: bool = False) -> str:
-    """Why every seed would give the link the same layout, or "" where some seed would not.
-
-    ``whole`` is as in `draw`.  Also where the factors have no meaning for the link at all: it is refused then, and that
-    has a reason of its own.
-    """
-    try:
-        lto.require_factors(link.lto, factors, link.artefact)
-    except FeatureUnsupported:
-        return ""
-    if LINK_ORDER in factors and any(len(run) > 1 for run in link_order.runs(link.argv, link.moves.values())):
-        return ""
-    if may_differ(link.sections, link.identity, factors=factors, classes=classes, whole=whole):
-        return ""
-    movable = link.movable()
-    held = f"{movable} placeable section{'s' if movable > 1 else ''}"
-    if LINK_ORDER in factors:
-        return f"{held}, and {link_order.NONE_SIDE_BY_SIDE}: there is only one layout"
-    if movable > 1:
-        apart = ", each class by itself" if classes == "keep" else ""
-        held += f", of which no two may change places ({', '.join(factors)}{apart})"
-    return f"{held}: there is only one layout"

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from layoutrand.errors import FeatureUnsupported, LayoutNotApplied
 from layoutrand.objects import elf
-from layoutrand.objects.edit import DIGITS, SYMBOL_PREFIX
 from layoutrand.objects.known import processor
 from layoutrand.objects.processor import Processor
 from layoutrand.objects.reading import Relocations, joined
+from layoutrand.objects.unique_names import DIGITS, SYMBOL_PREFIX
 
 _GAP = 64
 _AT_ONCE = 4000

@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 
 from layoutrand.errors import CaptureFailed, FeatureUnsupported
+from layoutrand.link.lto_division import BALANCED, KEEPS_MODULES
 from layoutrand.linkers.linkline import Word
 from layoutrand.objects import elf
 
@@ -36,15 +37,6 @@ links=${1#@}.d
 mkdir "$links" && ln -s "$here"/[0-9]*.o "$links" || exit
 printf '%s\\n' "$links"/*.o
 """
-BALANCED: Final = "balanced"
-PER_MODULE: Final = "1to1"
-FULL: Final = "full"
-THIN: Final = "thin"
-KEEPS_MODULES: Final = frozenset({PER_MODULE, THIN})
-"""The ways to divide a program in which each native object is made of one module (functions inlined apart)."""
-
-_MODULE_FACTORS: Final = ("module-order", "function-order-in-module")
-_MOVES_INPUTS: Final = "link-order"
 _PARTITION: Final = "-flto-partition="
 _SECTIONS: Final = ".gnu.lto_"
 _SYMBOLS: Final = ".gnu.lto_.symtab."
@@ -172,28 +164,3 @@ def _defined_natively(source: elf.Elf) -> list[str]:
 
 def _first_function(source: elf.Elf) -> str:
     return min((name for name in source.section_names if name.startswith(".text.")), default="")
-
-
-def require_factors(division: str, factors: Iterable[str], artefact: str) -> None:
-    """Raise `FeatureUnsupported` for a factor that has no meaning where the link generates the code.
-
-    ``division`` is the partitioning, "" for a link without link-time optimisation.
-    """
-    if not division:
-        return
-    for factor in factors:
-        if factor in _MODULE_FACTORS and division not in KEEPS_MODULES:
-            raise FeatureUnsupported(
-                f"{artefact}: {factor!r} needs modules, which link-time optimisation mixes (here: {_named(division)}). "
-                f"gcc's -flto-partition={PER_MODULE} (in ldflags) and clang's -flto=thin keep them apart; or use "
-                "'function-order'"
-            )
-        if factor == _MOVES_INPUTS:
-            raise FeatureUnsupported(
-                f"{artefact}: {factor!r} moves objects on the link line, but with link-time optimisation these hold no "
-                "code, and another order would change what is generated. Use 'function-order'"
-            )
-
-
-def _named(division: str) -> str:
-    return "clang's -flto=full" if division == FULL else f"gcc's partitioning {division!r}"

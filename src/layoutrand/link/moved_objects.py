@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.errors import CodeChanged, FeatureUnsupported
-from layoutrand.layout.distance import kendall_tau
+from layoutrand.layout.distance import kendall_tau, relative_order
 from layoutrand.link import codecheck
 from layoutrand.link.code import Code
 from layoutrand.linkers import link_order
@@ -52,7 +52,7 @@ def verify_moved(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code
     wrong = [name for name in sorted(codecheck.UNPADDED) if sizes.get(name) != link.other_sizes.get(name)]
     if wrong and layout.name != IDENTITY:
         raise CodeChanged(f"{', '.join(wrong)} has another size than in identity: a constructor is lost or new")
-    first, second = link_order.relative_order(link.identity, achieved)
+    first, second = relative_order(link.identity, achieved)
     functions = _rows(binary, found, where, code.size, elf.STT_FUNC)
     return Verification(
         n_sections=len(found),

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.errors import FeatureUnsupported, LayoutNotApplied
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, PADDING, TEXT_OFFSET
+from layoutrand.layout.factors import LINK_ORDER, LINKER_SHUFFLE, PADDING, TEXT_OFFSET
 from layoutrand.link import codecheck
 from layoutrand.link.code import Code
-from layoutrand.link.relink import Linked, link_layout, verify, with_fillers
+from layoutrand.link.linked import Linked
+from layoutrand.link.relink import link_layout, verify, with_fillers
 from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import Layout, Section

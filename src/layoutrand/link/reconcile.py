@@ -35,7 +35,8 @@ from layoutrand.layout.reconciled import (
 from layoutrand.link import codecheck
 from layoutrand.link.code import Code
 from layoutrand.link.likeness import contents
-from layoutrand.link.relink import Linked, link_layout, verify, with_fillers
+from layoutrand.link.linked import Linked
+from layoutrand.link.relink import link_layout, verify, with_fillers
 from layoutrand.linkers import linkline
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Coincidence, Layout, LayoutName

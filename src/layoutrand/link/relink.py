@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from layoutrand.cache.capture_record import ROOT, CapturedLink
 from layoutrand.errors import CodeChanged, FeatureUnsupported, LayoutNotApplied, LinkFailed
 from layoutrand.layout.distance import kendall_tau
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
-from layoutrand.link import by_symbols, codecheck, lto
+from layoutrand.layout.factors import LINK_ORDER, LINKER_SHUFFLE
+from layoutrand.link import by_symbols, codecheck
 from layoutrand.link.by_symbols import ProgramCode
 from layoutrand.link.code import Code
 from layoutrand.link.code_blocks import first_change
 from layoutrand.link.leads import ends_of_added_code, first_astray, undone
+from layoutrand.link.linked import Linked
+from layoutrand.link.lto_division import require_factors
 from layoutrand.link.moved_objects import verify_moved
 from layoutrand.link.program_places import Program
 from layoutrand.linkers import link_order
@@ -32,18 +34,6 @@ from layoutrand.objects.known import processor
 from layoutrand.platform.disk import cache_errors, sha256_bytes
 from layoutrand.platform.process import Completed, Runner
 from layoutrand.text.telling_line import of_build, of_program
-
-
-@dataclass(frozen=True)
-class Linked:
-    """What one verified link gave; ``data`` is the whole file."""
-
-    data: bytes
-    sha256: str
-    text_sha256: str
-    link_s: float
-    verification: Verification
-    engine: str = "link"
 
 
 def run_linker(
@@ -94,7 +84,7 @@ def link_layout(
     `LinkFailed` with the linker's words, and `FeatureUnsupported` for a layout that the linker cannot be asked for.
     """
     if isinstance(layout.name, int):
-        lto.require_factors(link.lto, layout.factors, link.artefact)
+        require_factors(link.lto, layout.factors, link.artefact)
     means = linker(link.linker)
     if means.fills(ld.version, layout):
         link, layout = _filled(link, layout, scratch)

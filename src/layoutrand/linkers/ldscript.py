@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.objects.edit import symbol_names
 from layoutrand.objects.kinds import FAMILIES, PLAIN
+from layoutrand.objects.unique_names import symbol_names
 
 Line = tuple[str, str]
 """A family of sections (`layoutrand.objects.kinds`), and a statement for the output section that has it."""

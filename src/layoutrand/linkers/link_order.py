@@ -12,12 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from layoutrand.errors import CodeChanged, FeatureUnsupported, LayoutNotApplied
+from layoutrand.layout.factors import LINK_ORDER
 from layoutrand.layout.keyed import keyed_order
-from layoutrand.layout.order import LINK_ORDER
 from layoutrand.linkers import linkline
 from layoutrand.model import Section
 from layoutrand.objects.kinds import PLAIN, is_code
@@ -110,11 +107,3 @@ def check_order(
                 "stand the other way round on the link line"
             )
         last[region] = index
-
-
-def relative_order(identity: Sequence[int], achieved: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Both orders restricted to the sections they share and renumbered 0 ... n-1, each shape (n,)."""
-    shared = sorted(set(identity) & set(achieved))
-    number = {index: place for place, index in enumerate(shared)}
-    first, second = (np.array([number[i] for i in order if i in number], np.int64) for order in (identity, achieved))
-    return first, second

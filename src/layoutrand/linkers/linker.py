@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
+from layoutrand.layout.factors import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.model import Layout, Section
 
 Called = Callable[[str], str | None]

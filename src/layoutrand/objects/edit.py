@@ -12,19 +12,16 @@ relocations, COMDAT groups, extended section indices, LLVM's address-significanc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.objects import elf
-from layoutrand.objects.kinds import PLAIN, is_code
+from layoutrand.objects.unique_names import symbol_name
 
-DIGITS = 7
-SYMBOL_PREFIX = ".lr."
 _RELOCATION_SYMBOL_SHIFT = np.uint64(32)
 _RELOCATION_TYPE_MASK = np.uint64(0xFFFFFFFF)
 _RELOCATIONS = {elf.SHT_RELA: elf.RELA, elf.SHT_REL: elf.REL}  # LLVM's call graph profiles have the second kind
@@ -38,26 +35,6 @@ class Mark:
 
     index: int
     name: str | None = None
-
-
-@cache  # asked for again for every layout
-def section_name(index: int, kind: str = PLAIN) -> str:
-    """The unique section name of section ``index`` of a capture; it begins so that linkers keep it in its family."""
-    return f".{PLAIN if is_code(kind) else kind}.lr.{index:0{DIGITS}d}"
-
-
-@cache
-def symbol_name(index: int) -> str:
-    """The unique local symbol of section ``index`` of a capture."""
-    return f"{SYMBOL_PREFIX}{index:0{DIGITS}d}"
-
-
-def symbol_names(indices: Sequence[int]) -> str:
-    """`symbol_name` of each, a line each."""
-    digits = np.array(indices, np.int64)[:, None] // 10 ** np.arange(DIGITS - 1, -1, -1) % 10
-    prefix = np.broadcast_to(np.frombuffer(SYMBOL_PREFIX.encode(), np.uint8), (len(digits), len(SYMBOL_PREFIX)))
-    ends = np.full((len(digits), 1), ord("\n"), np.uint8)
-    return np.hstack([prefix, (digits + ord("0")).astype(np.uint8), ends]).tobytes().decode()
 
 
 def edit(data: bytes, marks: Mapping[int, Mark], *, name: str) -> bytes:

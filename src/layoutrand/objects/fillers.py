@@ -21,9 +21,9 @@ import numpy as np
 
 from layoutrand.model import Section
 from layoutrand.objects import elf
-from layoutrand.objects.edit import section_name, symbol_name
 from layoutrand.objects.kinds import family, is_code
 from layoutrand.objects.processor import Processor
+from layoutrand.objects.unique_names import section_name, symbol_name
 
 _ROOT: Final = ".lr.fillers"
 """The global symbol of a root. It is hidden, so that no program or library shows it."""

@@ -10,6 +10,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from layoutrand.errors import ResultsError
@@ -19,6 +20,8 @@ from layoutrand.results.rows import EXECUTION_COLUMNS, SLOT_COLUMNS
 _LARGEST_SEED: Final = 2**64 - 1
 _SEED_DIGITS: Final = 20
 _LARGEST_NUMBER: Final = 2**63
+_REMEMBERED: Final = 256
+"""So many values of columns in which rows have most of theirs in common are not looked at again."""
 
 Check = Callable[[Any], bool]
 
@@ -79,6 +82,11 @@ def _json(check: Check) -> Callable[[str, Any], Any]:
     return read
 
 
+def _shared(read: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    """The same for columns in which neighbouring rows have equal values as a rule: read once, and there once."""
+    return lru_cache(_REMEMBERED)(read)
+
+
 def _text(column: str, value: Any) -> str:
     if type(value) is not str:
         raise StrangeValue(f"{column} is no text")
@@ -133,24 +141,30 @@ _EXECUTION: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "signal": _perhaps,
     "env_size": _perhaps,
     **dict.fromkeys(("started_at", "wall_s"), _real),
-    **dict.fromkeys(("system", "benchmark", "definition", "capture", "binary_sha256", "instrument", "status"), _name),
+    **dict.fromkeys(
+        ("system", "benchmark", "definition", "capture", "binary_sha256", "instrument", "status"), _shared(_name)
+    ),
     "rusage": _json(_table_of(_is_number)),
-    "argv": _json(_list_of(_is_text)),
-    "conditions": _json(
-        _table_with(
-            cpus=_list_of(_is_number),
-            siblings=_list_of(_is_number),
-            program_file=_is_text,
-            launcher=_list_of(_is_text),
-            launcher_sha256=_is_text,
+    "argv": _shared(_json(_list_of(_is_text))),
+    "conditions": _shared(
+        _json(
+            _table_with(
+                cpus=_list_of(_is_number),
+                siblings=_list_of(_is_number),
+                program_file=_is_text,
+                launcher=_list_of(_is_text),
+                launcher_sha256=_is_text,
+            )
         )
     ),
-    "host_state": _json(
-        _table_with(
-            governor=_is_word, turbo=_is_word, start_files=lambda value: value is None or _table_of(_is_text)(value)
+    "host_state": _shared(
+        _json(
+            _table_with(
+                governor=_is_word, turbo=_is_word, start_files=lambda value: value is None or _table_of(_is_text)(value)
+            )
         )
     ),
-    "disturbances": _json(_list_of(_is_text)),
+    "disturbances": _shared(_json(_list_of(_is_text))),
 }
 _CONTEXT: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "version": _text,
@@ -174,11 +188,14 @@ _CONTEXT: Final[Mapping[str, Callable[[str, Any], Any]]] = {
 }
 _facts = _json(_table_with(memory_bytes=lambda value: value is None or _is_number(value)))
 CONTEXT_COLUMNS: Final = tuple(_CONTEXT)
+_OF_EXECUTIONS: Final[tuple[tuple[str, Callable[[str, Any], Any]], ...]] = tuple(
+    (column, _EXECUTION.get(column, _text)) for column in EXECUTION_COLUMNS
+)
 
 
 def execution_of(row: Sequence[Any], measurements: tuple[Measurement, ...]) -> Execution:
     """The execution of a row with `EXECUTION_COLUMNS`; raises `StrangeValue`."""
-    value = _read(EXECUTION_COLUMNS, row, _EXECUTION)
+    value = {column: read(column, each) for (column, read), each in zip(_OF_EXECUTIONS, row, strict=True)}
     value |= {"order": value.pop("schedule_order"), "measurements": measurements}
     value |= {name: tuple(value[name]) for name in ("argv", "disturbances")}
     return Execution(**value)

@@ -22,7 +22,7 @@ from layoutrand.stats.quantiles import normal_points
 from layoutrand.stats.randomization import TestResult
 from layoutrand.stats.ranks import average_ranks
 from layoutrand.stats.stats_warning import plural
-from layoutrand.stats.streams import Stream
+from layoutrand.stats.streams import Stream, Words
 from layoutrand.stats.univariate import Values, sample_of
 
 MEMORY: Final = 0.75
@@ -44,6 +44,10 @@ _FURTHEST: Final = 25
 """Places between two values that are compared: what is further apart weighs less than a thousandth."""
 
 _AT_ONCE: Final = 1 << 20
+_IN_CACHE: Final = 1 << 14
+_CHANCE: Final = 40
+"""Bits of a random word that decide an order."""
+_WORD: Final = 64
 
 
 def order_test(
@@ -183,11 +187,25 @@ class _Exchange:
 
     def shuffled(self, scores: FloatArray, rows: int, stream: Stream) -> FloatArray:
         """So many random orders of the scores."""
-        words = stream.words(rows * scores.size).reshape(rows, scores.size)[:, self.keys]
-        chance = (words >> np.uint64(24)) + (self.group.astype(np.uint64) << np.uint64(40))
         found = np.empty((rows, scores.size))
-        found[:, self.places] = scores[np.argsort(chance, axis=1, kind="stable")]
+        some = max(1, _IN_CACHE // scores.size)
+        for first in range(0, rows, some):
+            part = found[first : first + some]
+            words = stream.words(part.size).reshape(part.shape)
+            part[:, self.places] = scores[self._orders(words)]
         return found
+
+    def _orders(self, words: Words) -> IntArray:
+        """For each row of random words the values by group, at random within; of equal words the first comes first."""
+        size = self.group.size
+        chance = (words[:, self.keys] >> np.uint64(24)) + (self.group.astype(np.uint64) << np.uint64(_CHANCE))
+        below = (size - 1).bit_length()
+        if _CHANCE + int(self.group.max()).bit_length() + below > _WORD:
+            return np.argsort(chance, axis=1, kind="stable")
+        # Numbers that say at their end which value they are of need not be sorted by way of their places.
+        numbers = (chance << np.uint64(below)) | np.arange(size, dtype=np.uint64)
+        numbers.sort(axis=1)
+        return (numbers & np.uint64((1 << below) - 1)).astype(np.int64)
 
 
 def _as_like(

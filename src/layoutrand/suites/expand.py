@@ -8,7 +8,6 @@ from layoutrand.capture.build_order import SuiteTools
 from layoutrand.config.config import Build, Config
 from layoutrand.config.warmup_choices import wrong_choices
 from layoutrand.errors import ConfigError
-from layoutrand.suites.known import by_kind
 
 
 def expanded(config: Config, project: Path) -> Config:
@@ -18,6 +17,8 @@ def expanded(config: Config, project: Path) -> Config:
     """
     if config.suite is None:
         return config
+    from layoutrand.suites.known import by_kind  # of which a project without a suite needs none
+
     made = by_kind(config.suite.kind).expand(config.suite, config, project)
     entries = [entry.model_dump() for entry in config.warmup]
     wrong = list(wrong_choices(entries, [benchmark.name for benchmark in made.benchmarks], list(config.systems)))
@@ -28,4 +29,8 @@ def expanded(config: Config, project: Path) -> Config:
 
 def build_tools(config: Config, build: Build) -> SuiteTools | None:
     """What is known of the tools that do the build, where they are a suite's own."""
-    return None if config.suite is None else by_kind(config.suite.kind).tools(build)
+    if config.suite is None:
+        return None
+    from layoutrand.suites.known import by_kind
+
+    return by_kind(config.suite.kind).tools(build)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from layoutrand.instruments.memory_trace import TraceReader
 from layoutrand.instruments.tracer import Tracer
+
+if TYPE_CHECKING:
+    from layoutrand.instruments.memory_trace import TraceReader
 
 _OPTIONS: Final = (
     "--tool=lackey",
@@ -48,6 +50,8 @@ class _Lackey(Tracer):
 
     def reading(self, programs: Collection[str]) -> TraceReader:
         """See `Tracer`."""
+        from layoutrand.instruments.memory_trace import TraceReader  # every command asks what instruments there are
+
         return TraceReader(programs)
 
     def moved(self, *, movable: bool) -> int:

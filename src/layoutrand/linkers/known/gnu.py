@@ -11,8 +11,8 @@ from layoutrand.linkers import ldscript, user_script
 from layoutrand.linkers.linker import Called, LayoutRequest, Linker, MapReader, OrderedFunction
 from layoutrand.linkers.linkmap import members_of, owner_of, placed
 from layoutrand.model import Layout, Section
-from layoutrand.objects.edit import section_name
 from layoutrand.objects.kinds import family
+from layoutrand.objects.unique_names import section_name
 
 _ORDERING_FILE_SINCE: Final = (2, 43)
 """The first GNU ld with --section-ordering-file."""

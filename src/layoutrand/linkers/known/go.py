@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.layout.order import LINKER_SHUFFLE, wide_linker_seed
+from layoutrand.layout.factors import LINKER_SHUFFLE, wide_linker_seed
 from layoutrand.linkers.linker import LayoutRequest, Linker
 from layoutrand.model import Layout, Section
 

@@ -8,7 +8,7 @@ from typing import Final
 from layoutrand.linkers.linker import LayoutRequest, Linker
 from layoutrand.linkers.linkmap import dependencies
 from layoutrand.model import Layout, Section
-from layoutrand.objects.edit import section_name
+from layoutrand.objects.unique_names import section_name
 
 
 class _Gold(Linker):

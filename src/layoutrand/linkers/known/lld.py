@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from layoutrand.config.toolchain import version_number
-from layoutrand.layout.order import PADDING, TEXT_OFFSET, linker_seed
+from layoutrand.layout.factors import PADDING, TEXT_OFFSET, linker_seed
 from layoutrand.linkers import ldscript
 from layoutrand.linkers.linker import Called, LayoutRequest, Linker, MapReader, OrderedFunction
 from layoutrand.linkers.linkmap import dependencies, members_of, placed

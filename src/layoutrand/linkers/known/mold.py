@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.layout.order import LINKER_SHUFFLE, linker_seed
+from layoutrand.layout.factors import LINKER_SHUFFLE, linker_seed
 from layoutrand.linkers.linker import LayoutRequest, Linker
 from layoutrand.linkers.linkmap import phony_targets
 from layoutrand.model import Layout, Section

@@ -1,0 +1,89 @@
+"""Layouts of one captured artefact that are not in the cache: linked or written, here or by nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from layoutrand.build.artefact_layouts import ArtefactTask
+from layoutrand.build.build_setup import BuildSetup, LinkingNodes, threads
+from layoutrand.build.build_warnings import LearnedAgain, LinkedAllTheSame
+from layoutrand.build.linking import Linking, Reference
+from layoutrand.build.permuting import PAYS_FROM, Permuting
+from layoutrand.model import Binary, BuildFailure, LayoutName
+from layoutrand.platform.process import InTurn
+from layoutrand.warning import AnyWarning
+
+
+def make_layouts(
+    task: ArtefactTask, missing: Sequence[LayoutName], found: Mapping[LayoutName, Binary]
+) -> tuple[dict[LayoutName, Binary | BuildFailure], list[AnyWarning]]:
+    """The missing layouts, and what there is to say of them; ``found`` are those that need not be made."""
+    setup = task.setup
+    jobs, policy = setup.jobs, setup.config.layout
+    # One thread more than linkers, so that none of these waits while layouts are drawn and binaries verified; builds
+    # that are made meanwhile take turns, too.
+    runner = InTurn(setup.runner, setup.turns)
+    linking = Linking(
+        *(setup.cache, runner, jobs, policy, task.ld, task.capture, task.number),
+        coupled=task.coupled,
+        permuting=_permuting(task, sum(isinstance(layout, int) for layout in missing)),
+    )
+    with setup.cache.thread_scratch("link") as own_scratch, threads(setup, jobs + (jobs > 1)) as pool:
+        if setup.nodes is not None:
+            made = _on_nodes(setup, linking, setup.nodes, missing, found, own_scratch)
+        else:
+            each = pool.map(lambda layout: _make(setup, linking, layout, own_scratch), missing)
+            made = dict(zip(missing, each, strict=True))
+    return made, _remarks_on_writing(setup, linking, list(made.values()))
+
+
+def _make(
+    setup: BuildSetup, linking: Linking, layout: LayoutName, own_scratch: Callable[[], Path]
+) -> Binary | BuildFailure:
+    """Link, verify and store one layout in the thread's own scratch; an error becomes a record that names it."""
+    try:
+        return linking.make(layout, own_scratch)
+    finally:
+        setup.progress.advance()
+
+
+def _on_nodes(
+    setup: BuildSetup,
+    linking: Linking,
+    nodes: LinkingNodes,
+    missing: Sequence[LayoutName],
+    found: Mapping[LayoutName, Binary],
+    own_scratch: Callable[[], Path],
+) -> dict[LayoutName, Binary | BuildFailure]:
+    """The missing layouts, linked by nodes: all but the first that can be, which is linked here for them to repeat."""
+    results: dict[LayoutName, Binary | BuildFailure] = dict(found)
+    for layout in missing:
+        if not linking.few() and any(isinstance(result, Binary) for result in results.values()):
+            break
+        results[layout] = _make(setup, linking, layout, own_scratch)
+    left = [layout for layout in missing if layout not in results]
+    first = next((result for result in results.values() if isinstance(result, Binary)), None)
+    if left and first is not None:
+        reference = Reference(first.layout, first.sha256)
+        results |= nodes.link(linking, left, reference, setup.progress.advance)
+    return {layout: results[layout] for layout in missing}
+
+
+def _permuting(task: ArtefactTask, layouts: int) -> Permuting | None:
+    """What writes so many layouts without the linker, where it need not make them."""
+    policy = task.setup.config.layout
+    here = policy.engine != "link" and task.setup.nodes is None
+    return Permuting(task.setup.cache, task.capture, task.number, policy, task.ld, layouts) if here else None
+
+
+def _remarks_on_writing(setup: BuildSetup, linking: Linking, row: Sequence[Binary | BuildFailure]) -> list[AnyWarning]:
+    """What there is to say where layouts were to be written without the linker."""
+    engine, permuting = setup.config.layout.engine, linking.permuting
+    names = linking.capture.system, linking.link.artefact
+    remarks: list[AnyWarning] = [LearnedAgain(*names)] if permuting is not None and permuting.lost else []
+    seeds = [each for each in row if isinstance(each, Binary) and isinstance(each.layout, int) and not each.cached]
+    linked = sum(binary.engine == "link" for binary in seeds)
+    reason = "nodes of a cluster make them" if permuting is None else permuting.refused
+    chosen = engine == "link" or (engine == "auto" and (permuting is None or not reason or linked < PAYS_FROM))
+    return [*remarks, LinkedAllTheSame(*names, reason, linked)] if linked and not chosen else remarks
