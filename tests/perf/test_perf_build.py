@@ -19,6 +19,7 @@ from debian_sources import source_tree
 from layoutrand.cache.store import Cache
 from layoutrand.link.relink import link_captured
 from layoutrand.platform.process import SubprocessRunner
+from perfkit import cpu_of_children
 
 pytestmark = pytest.mark.perf
 
@@ -47,11 +48,13 @@ def test_thirty_layouts(tmp_path: Path, program: str, toolchain: str) -> None:
         f'artefacts = ["{artefact}"]\n[systems.A]\ntoolchain = "{toolchain}"\n'
     )
     times: dict[str, list[float]] = {}
+    cpu: dict[str, list[float]] = {}
 
     def timed(name: str, action: object, *arguments: object) -> None:
-        begin = time.perf_counter()
+        begin, used = time.perf_counter(), cpu_of_children()
         action(*arguments)  # type: ignore[operator]
         times.setdefault(name, []).append(time.perf_counter() - begin)
+        cpu.setdefault(name, []).append(cpu_of_children() - used)
 
     for number in range(repetitions):
         work, cache = tmp_path / f"plain{number}", tmp_path / f"cache{number}"
@@ -62,7 +65,8 @@ def test_thirty_layouts(tmp_path: Path, program: str, toolchain: str) -> None:
         timed("30 seeds and controls", _layoutrand, project, tmp_path / f"full{number}")
         timed("30 seeds and controls again", _layoutrand, project, tmp_path / f"full{number}")
         shutil.rmtree(work)
-    _report(program, toolchain, {name: statistics.median(values) for name, values in times.items()}, repetitions)
+    seconds, cpu_seconds = ({name: statistics.median(each) for name, each in own.items()} for own in (times, cpu))
+    _report(program, toolchain, seconds, cpu_seconds, repetitions)
     assert len(times["30 seeds"]) == repetitions
 
 
@@ -103,7 +107,9 @@ def _bare_links(root: Path, output: Path) -> None:
         assert set(pool.map(once, range(SEEDS))) == {0}
 
 
-def _report(program: str, toolchain: str, seconds: dict[str, float], repetitions: int) -> None:
+def _report(
+    program: str, toolchain: str, seconds: dict[str, float], cpu_seconds: dict[str, float], repetitions: int
+) -> None:
     floor = seconds["plain build"] + seconds["30 bare links"]
     figure = {
         "perf": "30 layouts from nothing",
@@ -111,6 +117,7 @@ def _report(program: str, toolchain: str, seconds: dict[str, float], repetitions
         "toolchain": toolchain,
         "repetitions": repetitions,
         "seconds": {name: round(value, 2) for name, value in seconds.items()},
+        "cpu_seconds": {name: round(value, 2) for name, value in cpu_seconds.items()},
         "seeds / (plain build + bare links)": round(seconds["30 seeds"] / floor, 3),
         "with controls / (plain build + bare links)": round(seconds["30 seeds and controls"] / floor, 3),
         # 30 rebuilds are not carried out: they are 30 of the plain build measured in this run.
