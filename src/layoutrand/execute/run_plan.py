@@ -182,7 +182,8 @@ class RunPlan:
         """What the word ``{args}`` of a command stands for; ``own_file`` is where the file of a JDK's layout lies."""
         factors = self.jdk_factors(slot)
         layout = options(factors, slot.layout, own_file) if factors else ()
-        return (*layout, *shlex.split(self.request.config.systems[slot.system].args))
+        words = self.request.config.systems[slot.system].args
+        return (*layout, *(shlex.split(words) if words else ()))
 
     def warmups(self, slot: Slot) -> dict[str, InForce]:
         """Metric -> iterations that are warm-up by now, for what the slot's program prints."""
