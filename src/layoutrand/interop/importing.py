@@ -26,7 +26,7 @@ from layoutrand.interop.interop_warnings import FileRemark, OtherThreads, SameNu
 from layoutrand.model import Execution, Experiment
 from layoutrand.platform import foreign
 from layoutrand.platform.disk import readable
-from layoutrand.text.foreign_fields import Remembered, plain
+from layoutrand.text.foreign_fields import MadeOnce, plain
 from layoutrand.warning import AnyWarning
 
 NamesAre = Literal["benchmarks", "systems"]
@@ -153,7 +153,7 @@ def _named(content: Imported, wanted: Wanted, shown: str, names_are: NamesAre) -
     if wanted.seed is not None and any(item.binary for item in everything):
         raise UsageError(f"{shown} says itself which seed each number is of; give it none")
     given = wanted.name if wanted.name is not None else _stem(shown)
-    shown_as = Remembered(plain)
+    shown_as = MadeOnce(plain)
 
     def named(item: _Item, fingerprint: str) -> _Item:
         system = given if wanted.name is not None else item.system or given

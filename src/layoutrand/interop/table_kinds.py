@@ -17,7 +17,7 @@ from layoutrand.interop.imported import (
     to_base_unit,
 )
 from layoutrand.text.digits import MEASURABLE, is_measurable
-from layoutrand.text.foreign_fields import Remembered, excerpt, parse_number, plain, unreadable
+from layoutrand.text.foreign_fields import MadeOnce, excerpt, parse_number, plain, unreadable
 
 OK: Final = "ok"
 NO_BENCHMARK: Final = "benchmark"
@@ -91,8 +91,8 @@ class RowKinds:
         self._columns = [column for column in columns if column not in OF_EACH_ROW]
         self.places = [columns.index(column) for column in self._columns]
         self.known: list[RowKind] = []
-        self._held = Remembered(held)
-        self._plainly = Remembered(plain)
+        self._held = MadeOnce(held)
+        self._plainly = MadeOnce(plain)
         self._by_cells: dict[tuple[str, ...], int] = {}
         self._measured: dict[tuple[str, ...], int] = {}
 

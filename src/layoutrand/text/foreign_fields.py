@@ -27,7 +27,7 @@ def plain(name: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
-class Remembered(dict[str, str]):
+class MadeOnce(dict[str, str]):
     """What a function makes of texts, of which many are the same: that is one object then, and made once."""
 
     def __init__(self, made: Callable[[str], str]) -> None:
