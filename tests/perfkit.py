@@ -1,12 +1,26 @@
-"""What a command costs, for the figures of tests/perf: CPU time and memory, which other work on the machine hardly changes."""
+"""What a command costs, for the figures of tests/perf: CPU time and memory, which other work on the machine hardly changes; and plain builds."""
 
 from __future__ import annotations
 
+import os
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
+
+JOBS = len(os.sched_getaffinity(0))
+PROGRAMS = {
+    "lua5.4": (["make -C src -j{jobs} linux"], "src/lua", 5),
+    "gnugo": (
+        ["./configure --without-curses --without-readline CFLAGS='-g -O2 -fcommon'", "make -j{jobs}"],
+        "interface/gnugo",
+        1,
+    ),
+}
+"""Source package: its commands, its artefact, and how often it is built."""
 
 _CODE = (
     "import resource, sys; from layoutrand.cli import run; status = run(sys.argv[1:]); "
@@ -34,3 +48,11 @@ def cpu_of_children() -> float:
     """Seconds of CPU time of all processes that have ended here; other work on the machine is not in them."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def plain_build(tree: Path, work: Path, commands: list[str]) -> None:
+    """The commands in a copy of the tree, as many jobs at once as there are cores."""
+    shutil.copytree(tree, work, symlinks=True)
+    script = "set -e\n" + "\n".join(command.replace("{jobs}", str(JOBS)) for command in commands)
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"}
+    subprocess.run(["bash", "-c", script], cwd=work, env=env, check=True, capture_output=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -91,7 +92,7 @@ def test_ratios_cover_and_are_far_narrower_than_without_blocks(lost):
         node, effects = dealt(rng, 24, 4)
         old, new = sample(rng, node, effects), sample(rng, node, effects, system="b")
         slowest = set(np.argsort(-effects[node])[:lost].tolist())
-        new = Sample(**{**vars(new), "binaries": tuple(each for each in new.binaries if each[0] not in slowest)})
+        new = replace(new, binaries=tuple(each for each in new.binaries if each[0] not in slowest))
         pair, _ = freed_together([old, new])
         interval = ratio_interval(*(own.charged(measurements(own.sample)) for own in pair))
         covered += interval.low <= 1 <= interval.high
@@ -110,7 +111,7 @@ def on_some_nodes(one, kept, names=("stock",)):
         places = [k for k, node in enumerate(one.nodes[name]) if node in kept]
         for table in (controls, nodes, rounds):
             table[name] = tuple(table[name][k] for k in places)
-    return Sample(**{**vars(one), "controls": controls, "nodes": nodes, "rounds": rounds})
+    return replace(one, controls=controls, nodes=nodes, rounds=rounds)
 
 
 @pytest.mark.parametrize("identity", ["everywhere", "beside stock", "nowhere"])

@@ -35,3 +35,14 @@ def test_values_that_nothing_can_be_computed_with_are_told_with_their_binary(val
         sample(value)
     with pytest.raises(AnalysisError, match="wall_s, stock: a value is"):
         sample(1.0, stock=value)
+
+
+def test_a_sample_of_its_own_binaries_is_itself_and_knows_what_it_knew():
+    one = sample(2.0)
+    assert one.of(tuple(one.binaries)) is one
+    assert one.nested is one.nested
+    assert one.binary_means == (1.0, 1.5, 1.0)
+
+    fewer = one.of(one.binaries[1:])
+    assert fewer.binary_means == (1.5, 1.0)
+    assert fewer.nested.values.tolist() == [1.0, 2.0, 1.0]

@@ -41,6 +41,29 @@ def test_every_execution_finds_the_same_empty_places(tmp_path, binary):
     assert (tmp_path / "data").read_text() == "d"
 
 
+@pytest.mark.parametrize("name", ["cwd", "bin", "tmp", "output"])
+def test_what_a_program_put_in_place_of_a_directory_is_removed_and_nothing_behind_it(tmp_path, binary, name):
+    """Files elsewhere that are called as those that were placed are not taken for them."""
+    (tmp_path / "data").write_text("d")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    names = ["data", "prog", "stderr", "stdout"]
+    for each in names:
+        (elsewhere / each).write_text("mine")
+    place = Workplace(tmp_path / "work")
+    room = place.prepare({"prog": binary}, [tmp_path / "data"])
+    room.stdout.write_text("")
+    room.stderr.write_text("")
+    (room.bin.parent / name).rename(room.bin.parent / "away")
+    (room.bin.parent / name).symlink_to(elsewhere)
+
+    again = place.prepare({"prog": binary}, [tmp_path / "data"])
+
+    assert sorted(os.listdir(elsewhere)) == names
+    assert sorted(os.listdir(again.bin.parent)) == ["bin", "cwd", "output", "tmp"]
+    assert not (again.bin.parent / name).is_symlink()
+
+
 def test_the_binary_is_a_file_of_the_execution(tmp_path, binary):
     """A new one for each execution, that only root may write to, with the content and the times of the cache's."""
     place = Workplace(tmp_path / "work")

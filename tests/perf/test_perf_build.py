@@ -19,20 +19,11 @@ from debian_sources import source_tree
 from layoutrand.cache.store import Cache
 from layoutrand.link.relink import link_captured
 from layoutrand.platform.process import SubprocessRunner
-from perfkit import cpu_of_children
+from perfkit import JOBS, PROGRAMS, cpu_of_children, plain_build
 
 pytestmark = pytest.mark.perf
 
 SEEDS = 30
-JOBS = len(os.sched_getaffinity(0))
-PROGRAMS = {
-    "lua5.4": (["make -C src -j{jobs} linux"], "src/lua", 5),
-    "gnugo": (
-        ["./configure --without-curses --without-readline CFLAGS='-g -O2 -fcommon'", "make -j{jobs}"],
-        "interface/gnugo",
-        1,
-    ),
-}
 
 
 @pytest.mark.parametrize("toolchain", ["gcc", "gcc-lld"])
@@ -58,7 +49,7 @@ def test_thirty_layouts(tmp_path: Path, program: str, toolchain: str) -> None:
 
     for number in range(repetitions):
         work, cache = tmp_path / f"plain{number}", tmp_path / f"cache{number}"
-        timed("plain build", _plain_build, tree, work, commands)
+        timed("plain build", plain_build, tree, work, commands)
         timed("30 seeds", _layoutrand, project, cache, "--no-controls")
         timed("30 seeds again", _layoutrand, project, cache, "--no-controls")
         timed("30 bare links", _bare_links, cache, tmp_path / f"links{number}")
@@ -68,13 +59,6 @@ def test_thirty_layouts(tmp_path: Path, program: str, toolchain: str) -> None:
     seconds, cpu_seconds = ({name: statistics.median(each) for name, each in own.items()} for own in (times, cpu))
     _report(program, toolchain, seconds, cpu_seconds, repetitions)
     assert len(times["30 seeds"]) == repetitions
-
-
-def _plain_build(tree: Path, work: Path, commands: list[str]) -> None:
-    shutil.copytree(tree, work, symlinks=True)
-    script = "set -e\n" + "\n".join(command.replace("{jobs}", str(JOBS)) for command in commands)
-    env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"}
-    subprocess.run(["bash", "-c", script], cwd=work, env=env, check=True, capture_output=True)
 
 
 def _layoutrand(project: Path, cache: Path, *options: str) -> None:

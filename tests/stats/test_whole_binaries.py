@@ -89,6 +89,17 @@ def test_random_draws_approach_the_exact_p_value(pairing):
     assert np.mean([each.p_value for each in drawn]) == pytest.approx(exact.p_value, abs=0.02)
 
 
+@pytest.mark.parametrize("binaries", [15, 64, 201])
+def test_signs_flipped_a_block_at_a_time_are_those_of_one_block(monkeypatch, binaries):
+    """Whole words for each block: of blocks of 64 rows and of all rows at once the signs are the same."""
+    logs = np.random.default_rng(6).normal(0.01, 0.1, (2, binaries))
+    systems = [{"b": np.exp(each)} for each in logs]
+    expected = stats.whole_binary_test(*systems)
+    monkeypatch.setattr("layoutrand.stats.whole_binaries._AT_ONCE", 1)
+    assert stats.whole_binary_test(*systems) == expected
+    assert expected.n_resamples == 10_000
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("benchmarks", "correlation", "counts", "pairing"),

@@ -21,7 +21,7 @@ from layoutrand.analysis.layout_part import LayoutSpread
 from layoutrand.analysis.machine import MachineState, machine_states, quantity_of
 from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.reasons import concerns
-from layoutrand.analysis.sample import Executions, Sample, binary_mean
+from layoutrand.analysis.sample import Executions, Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.analysis.short_executions import of_short
 from layoutrand.analysis.start_warnings import StartFilesWarning, UnlikeCode
@@ -167,14 +167,20 @@ def choose_metrics(selection: Selection, metrics: Sequence[str]) -> list[Sample]
 
 def measurements(sample: Sample) -> Any:
     """The sample, highest level first, for `layoutrand.stats`."""
-    return collapse([executions for _, executions in sample.binaries])[0]
+    return _measured(sample)[0]
 
 
 def collapse(binaries: Sequence[Executions]) -> tuple[Any, tuple[str, ...]]:
     """The measurements without lower levels that were nowhere repeated, and the names of the levels that are left."""
-    if not binaries:
-        return [], ("binary",)
-    whole = nested_executions(binaries)
+    return _repeated(nested_executions(binaries)) if binaries else ([], ("binary",))
+
+
+def _measured(sample: Sample) -> tuple[Any, tuple[str, ...]]:
+    """As `collapse`, of all binaries of a sample."""
+    return _repeated(sample.nested) if sample.binaries else ([], ("binary",))
+
+
+def _repeated(whole: Nested) -> tuple[Nested, tuple[str, ...]]:
     iterations, executions, top = whole.counts
     if iterations.max() > 1:
         if executions.max() == 1:
@@ -188,11 +194,11 @@ def collapse(binaries: Sequence[Executions]) -> tuple[Any, tuple[str, ...]]:
 def _analyse(measured: Sample, selection: Selection, confidence: float, state: MachineState | None) -> Analysis:
     own = freed(measured)
     sample = own.sample
-    data, names = collapse([executions for _, executions in sample.binaries])
+    data, names = _measured(sample)
     if sample.one_layout:
         names = LEVELS[1 : 1 + len(names)]
     interval = mean_interval(own.charged(data), confidence=confidence)
-    means = [binary_mean(executions) for _, executions in sample.binaries]
+    means = sample.binary_means
     levels = _levels(data, names)
     collapsed = tuple(level for level in LEVELS if level not in names)
     controls = {
@@ -224,7 +230,7 @@ def _analyse(measured: Sample, selection: Selection, confidence: float, state: M
         mean=interval,
         levels=levels,
         collapsed=collapsed,
-        binary_means=tuple((seed, binary_mean(executions)) for seed, executions in sample.binaries),
+        binary_means=tuple(zip((name for name, _ in sample.binaries), means, strict=True)),
         layout=found.layout.spread,
         stock=controls["stock"],
         identity=controls["identity"],
@@ -278,7 +284,7 @@ def _node_level(nodes: SampleNodes | None, mean: float) -> LevelVariance | None:
 
 
 def _control(
-    sample: Freed, name: LayoutName, means: list[float], confidence: float, *, at_random: bool
+    sample: Freed, name: LayoutName, means: Sequence[float], confidence: float, *, at_random: bool
 ) -> Control | None:
     executions = sample.sample.controls.get(name)
     if not executions:

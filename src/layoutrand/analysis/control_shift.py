@@ -50,7 +50,7 @@ def control_shift(
 def _by_round(design: RoundDesign, control: Sample, own: Freed, confidence: float) -> Interval | None:
     """None where a mean has no logarithm."""
     rounds = design.by_round(control, 0), design.by_round(own.raw, 1)
-    stock, layouts = ([binary_mean(runs) for _, runs in sample.binaries] for sample in rounds)
+    stock, layouts = (sample.binary_means for sample in rounds)
     try:
         return ratio_interval(stock, layouts, confidence=confidence, method="paired-log-t")
     except AnalysisError:

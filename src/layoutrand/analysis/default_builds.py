@@ -65,10 +65,10 @@ def single_pairs(pair: SamplePair, ratio: Interval, verdict: Verdict, threshold:
     if verdict == "undecided" or any(sample.one_layout for sample in pair.measured):
         return None
     if pair.design.primary == "paired":
-        means = [[binary_mean(runs) for _, runs in sample.binaries] for sample in pair.by_round]
+        means = [sample.binary_means for sample in pair.by_round]
         old, new = (np.array(side) for side in means)
     else:
-        means = [[binary_mean(runs) for _, runs in sample.binaries] for sample in pair.samples]
+        means = [sample.binary_means for sample in pair.samples]
         old, new = np.array(means[0])[:, None], np.array(means[1])[None, :]
     if min(map(min, means)) <= 0:
         return None

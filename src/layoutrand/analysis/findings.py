@@ -15,7 +15,7 @@ from layoutrand.analysis.blocking import Freed
 from layoutrand.analysis.layout_part import LayoutPart, LayoutTest, layout_part, relative_root
 from layoutrand.analysis.machine import LEVEL as DRIFT_LEVEL
 from layoutrand.analysis.machine import MachineFinding, MachineState, machine_finding
-from layoutrand.analysis.sample import Sample, binary_mean
+from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.short_run import short_run
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import counts
@@ -186,7 +186,7 @@ def findings(own: Freed, data: Any, names: tuple[str, ...], mean: Interval, stat
     interval; ``state`` is what the executions of all systems, in the order of time, say of the machine.
     """
     sample = own.sample
-    means = [binary_mean(executions) for _, executions in sample.binaries]
+    means = sample.binary_means
     layout = layout_part(own, data, names, mean.confidence)
     warnings = list(layout.warnings)
     shape = _shape(sample, means)

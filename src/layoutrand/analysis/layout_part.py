@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from layoutrand.analysis.analysis_warnings import NoisyStock, NoNoise, UntestedLayout
 from layoutrand.analysis.blocking import Freed
-from layoutrand.analysis.sample import Executions, Sample, binary_mean
+from layoutrand.analysis.sample import Executions, Sample
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import simulated
 from layoutrand.model import BinaryName
@@ -101,7 +101,7 @@ class LayoutPart:
 
 def layout_part(own: Freed, data: Any, names: tuple[str, ...], confidence: float) -> LayoutPart:
     """Judge one sample, out of which what nodes add was taken; ``data`` and ``names`` are its levels, highest first."""
-    means = [binary_mean(executions) for _, executions in own.sample.binaries]
+    means = own.sample.binary_means
     if own.sample.one_layout or len(means) < 2:
         return LayoutPart(None)
     if min(means) == max(means):

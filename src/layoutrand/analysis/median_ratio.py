@@ -9,7 +9,6 @@ from typing import Final, Literal
 
 from layoutrand.analysis.comparison_warnings import FarValues, GroupsOfValues, OddValues, TailOfValues
 from layoutrand.analysis.round_design import Primary
-from layoutrand.analysis.sample import binary_mean
 from layoutrand.analysis.sample_pair import SamplePair
 from layoutrand.stats import Interval, decide, median_interval
 from layoutrand.stats.decision import Verdict
@@ -54,7 +53,7 @@ def median_ratio(
         return None
     worst = min(odd, key=lambda each: (GroupsOfValues, FarValues, TailOfValues).index(type(each)))
     samples = pair.by_round if primary == "paired" else pair.samples
-    old, new = ([binary_mean(runs) for _, runs in sample.binaries] for sample in samples)
+    old, new = (sample.binary_means for sample in samples)
     if min(*old, *new) <= 0:
         return None
     if primary == "paired":

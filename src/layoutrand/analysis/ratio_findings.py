@@ -14,7 +14,7 @@ from layoutrand.analysis.comparison_warnings import (
     TailOfValues,
 )
 from layoutrand.analysis.round_design import Primary
-from layoutrand.analysis.sample import Sample, binary_mean
+from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.sample_pair import SamplePair
 from layoutrand.instruments.known import counts, simulated
 from layoutrand.model import BinaryName
@@ -58,16 +58,14 @@ def of_ratios(pair: SamplePair) -> list[AnyWarning]:
     """By round of the rounds' ratios, which are free of what the machine did to both systems; else of each system."""
     if pair.design.primary == "paired":
         old, new = pair.by_round
-        means = [(binary_mean(a), binary_mean(b)) for (_, a), (_, b) in zip(old.binaries, new.binaries, strict=True)]
+        means = list(zip(old.binary_means, new.binary_means, strict=True))
         if min(map(min, means)) <= 0:
             return []
         logs = [math.log(b / a) for a, b in means]
         return [*_shape("", logs, [name for name, _ in old.binaries], old), *_drift(pair, logs)]
     found: list[AnyWarning] = []
     for side, sample in zip(("baseline", "candidate"), pair.samples, strict=True):
-        found += _shape(
-            side, [binary_mean(runs) for _, runs in sample.binaries], [n for n, _ in sample.binaries], sample
-        )
+        found += _shape(side, sample.binary_means, [name for name, _ in sample.binaries], sample)
     return found
 
 

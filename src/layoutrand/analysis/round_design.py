@@ -12,10 +12,10 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final, Literal
 
-from layoutrand.analysis.sample import ROUND, Sample
+from layoutrand.analysis.sample import ROUND, Executions, Sample
 from layoutrand.instruments.known import simulated
 from layoutrand.model import BinaryName, LayoutName
 
@@ -89,13 +89,17 @@ class RoundDesign:
     def only(self, sample: Sample, side: int) -> Sample:
         """The baseline (0) or the candidate (1) with the binaries of complete rounds alone."""
         kept = {name for pair in self.pairs for name in pair.names[side]}
-        return replace(sample, binaries=tuple(each for each in sample.binaries if each[0] in kept))
+        return sample.of(tuple(each for each in sample.binaries if each[0] in kept))
 
     def by_round(self, sample: Sample, side: int) -> Sample:
         """The same, with all executions of a round under the round's name, in the order of `pairs`."""
         own = dict(sample.binaries)
-        rounds = ((pair.key, tuple(run for name in pair.names[side] for run in own[name])) for pair in self.pairs)
-        return replace(sample, binaries=tuple(rounds))
+        return sample.of(tuple((pair.key, _runs([own[name] for name in pair.names[side]])) for pair in self.pairs))
+
+
+def _runs(of_names: Sequence[Executions]) -> Executions:
+    """All executions of a round; the very ones of its name where it has one."""
+    return of_names[0] if len(of_names) == 1 else tuple(chain.from_iterable(of_names))
 
 
 def round_design(old: Sample, new: Sample, *, at_random: bool = False) -> RoundDesign:

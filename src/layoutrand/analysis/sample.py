@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from statistics import fmean
 from typing import Final
@@ -16,6 +17,7 @@ from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import reads_output
 from layoutrand.model import IDENTITY, STOCK, BinaryName, Execution, LayoutName
+from layoutrand.stats.levels import Nested, nested_executions
 from layoutrand.text.digits import MEASURABLE, is_measurable
 from layoutrand.text.measurable_columns import are_measurable
 
@@ -75,6 +77,23 @@ class Sample:
     def n_executions(self) -> int:
         """How many executions the sample has, without those of controls."""
         return sum(len(executions) for _, executions in self.binaries)
+
+    @cached_property
+    def nested(self) -> Nested:
+        """The binaries' measurements at all levels for `layoutrand.stats`; raises `AnalysisError` for no binaries.
+
+        Once: each question about a sample begins with these, and there may be millions.
+        """
+        return nested_executions([executions for _, executions in self.binaries])
+
+    @cached_property
+    def binary_means(self) -> tuple[float, ...]:
+        """`binary_mean` of each of the binaries, in their order."""
+        return tuple(binary_mean(executions) for _, executions in self.binaries)
+
+    def of(self, binaries: tuple[tuple[BinaryName, Executions], ...]) -> Sample:
+        """The sample with these binaries; itself, with what is known of them, where they are its own."""
+        return self if binaries == self.binaries else replace(self, binaries=binaries)
 
 
 def binary_mean(executions: Executions) -> float:

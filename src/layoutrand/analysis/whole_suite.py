@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from layoutrand.analysis.analyse import measurements
-from layoutrand.analysis.sample import Sample, binary_mean
+from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.suite_warnings import FEWEST_FOR_SUITE, NoSuiteBootstrap
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BinaryName
@@ -27,7 +27,7 @@ from layoutrand.stats import (
 )
 from layoutrand.stats.benchmark_suite import pair_suites
 from layoutrand.stats.incomplete_suite import suite_values
-from layoutrand.stats.levels import FloatArray, Nested, nested, nested_executions
+from layoutrand.stats.levels import FloatArray, Nested, nested
 from layoutrand.stats.ratio import exponential
 from layoutrand.stats.whole_binaries import binary_values
 
@@ -114,8 +114,7 @@ def _table(samples: Sequence[Sample]) -> FloatArray | None:
     place = {name: number for number, name in enumerate(names)}
     table = np.full((len(samples), len(names)), np.nan)
     for row, sample in zip(table, samples, strict=True):
-        for name, runs in sample.binaries:
-            mean = binary_mean(runs)
+        for (name, _), mean in zip(sample.binaries, sample.binary_means, strict=True):
             if not mean > 0:
                 return None
             row[place[name]] = math.log(mean)
@@ -238,7 +237,7 @@ def _of_common_seeds(pairs: Pairs) -> tuple[Sides, Sides] | None:
 def _of(seeds: Sequence[BinaryName], sample: Sample) -> Nested:
     """The measurements of these binaries in this order, at all levels."""
     binaries = dict(sample.binaries)
-    return nested_executions([binaries[seed] for seed in seeds])
+    return sample.of(tuple((seed, binaries[seed]) for seed in seeds)).nested
 
 
 def _name(sample: Sample) -> str:

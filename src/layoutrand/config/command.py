@@ -68,6 +68,8 @@ def fill_in(word: str, places: Places) -> str:
 
     ``{{name}}`` is ``{name}`` itself.
     """
+    if "{" not in word:
+        return word
     values = {
         "artefact": places.artefact,
         "artefact_dir": places.artefact_dir,

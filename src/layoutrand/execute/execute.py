@@ -24,11 +24,12 @@ from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import FAILED_CASES
 from layoutrand.execute.execution_setup import (
     ExecutionSetup,
-    command_of,
     guard_of,
     make_sandbox,
+    program_command,
     programs_of,
     started_artefact,
+    under_instrument,
 )
 from layoutrand.execute.fruitless import Fruitless
 from layoutrand.execute.judge import altered, in_its_words, judge, not_moved, of_the_program
@@ -75,7 +76,7 @@ def execute(
     plan = make_plan(request)
     with exclusive_use(store.path, wait_s=request.choices.wait_s, on_wait=say):
         # No process of an earlier, killed layoutrand disturbs this one.
-        workplace = Workplace(request.project.resolve() / ".layoutrand" / "work")
+        workplace = Workplace(request.folder / ".layoutrand" / "work")
         if ended := end_leftovers(workplace.root):
             say(f"ended {ended} process(es) that an interrupted run had left behind")
         # Experiment, context and failed builds are recorded, so the results file is known to be writable.
@@ -153,9 +154,7 @@ def _machine(
     """The machine to ourselves, as far as other layoutrands go, where there is anything to measure on it."""
     if request.choices.share_machine or not pending:
         return contextlib.nullcontext()
-    return only_one_measures(
-        machine_lock_path(), project=request.project.resolve(), wait_s=request.choices.wait_s, on_wait=say
-    )
+    return only_one_measures(machine_lock_path(), project=request.folder, wait_s=request.choices.wait_s, on_wait=say)
 
 
 def _observe(
@@ -177,9 +176,10 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
     # A simulation is to count the same to the digit, and its instructions alone change with the environment's size.
     if "env-size" in run.randomise and slot.instrument not in simulated():
         padding = commands.padding_size(run.schedule_seed, slot.identity)
-    command = setup.memory.given(command_of(plan, slot, sandbox, padding), sandbox)
+    plain = program_command(plan, slot, sandbox, padding)
+    command = setup.memory.given(under_instrument(plan, slot, sandbox, plain), sandbox)
     guard = guard_of(plan, slot, sandbox, setup)
-    seen = observe(command, slot, programs_of(plan, slot, sandbox), plan.launching.prefix)
+    seen = observe(command, slot, programs_of(plan, slot, sandbox, plain), plan.launching.prefix)
     alteration = guard.alteration()
     outcome = of_the_program(seen.outcome, command, slot.instrument, workplace)
     judgement = judge(

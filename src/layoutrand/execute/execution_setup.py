@@ -47,10 +47,9 @@ class ExecutionSetup:
         return cls(workplace, images, proofs, BuiltContents(), MemoryPlacement(workplace.root))
 
 
-def command_of(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | None) -> Command:
-    """What starts the slot's program in the sandbox under its instrument; ``padding`` as in `program_command`."""
+def under_instrument(plan: RunPlan, slot: Slot, sandbox: Sandbox, plain: Command) -> Command:
+    """What starts the slot's program, of which ``plain`` is the `program_command`, under its instrument."""
     metric, under = plan.benchmarks[slot.benchmark].metric, instrument(slot.instrument)
-    plain = program_command(plan, slot, sandbox, padding)
     under.prepare(sandbox.instrument, plan.launching.qemu)
     return replace(
         plain,
@@ -79,13 +78,13 @@ def program_command(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | 
     )
 
 
-def programs_of(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> tuple[Path, ...]:
-    """What the slot's command starts, whatever the instrument in front of it, and the artefacts that it may start."""
-    plain = program_command(plan, slot, sandbox, None)
+def programs_of(plan: RunPlan, slot: Slot, sandbox: Sandbox, plain: Command) -> tuple[Path, ...]:
+    """What the slot's `program_command` starts, and the artefacts that it may start."""
     first = plain.argv[0]
     found = shutil.which(first, path=plain.env.get("PATH", "")) if "/" not in first else sandbox.cwd / first
     placed = [sandbox.bin / artefact for artefact in plan.placed(slot)]
-    return (*([Path(found)] if found else []), *(path for path in placed if path.exists()))
+    # Most commands begin with the artefact, which is looked at once then.
+    return tuple(dict.fromkeys([*([Path(found)] if found else []), *(path for path in placed if path.exists())]))
 
 
 def started_artefact(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> Path | None:
@@ -104,7 +103,10 @@ def make_sandbox(plan: RunPlan, slot: Slot, setup: ExecutionSetup) -> Sandbox:
     files = [plan.request.project / name for name in benchmark.files]
     while True:
         sandbox = setup.workplace.prepare({name: binary.path for name, binary in plan.files(slot).items()}, files)
-        write_files(sandbox.cwd, benchmark.written_anew())
+        if written := benchmark.written_anew():
+            write_files(sandbox.cwd, written)
+        if plan.request.config.build.image is None and not plan.jdk_factors(slot):
+            return sandbox
         places = _places(plan, slot, sandbox)
         plain = _loader(plan, sandbox) | commands.environment({}, places, None)
         if setup.images.furnish(sandbox, slot.system, artefacts, setup.workplace, plain):
@@ -135,7 +137,7 @@ def _places(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> commands.Places:
     return commands.Places(
         artefact=str(artefact),
         artefact_dir=str(artefact.parent),
-        project=str(plan.request.project.resolve()),
+        project=str(plan.request.folder),
         home=_users_home(),
         tmp=str(sandbox.tmp),
         prebuilt=_home(plan, slot, sandbox),

@@ -24,15 +24,16 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Any, Final, Protocol
 
 from layoutrand.config.conditions import Conditions, Ending, limit_verdict
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.host import limits, pinning, stack
 from layoutrand.host.persona import without_aslr
 from layoutrand.model import RUSAGE_METRICS
-from layoutrand.platform import orphans
+from layoutrand.platform import orphans, proc_files
 from layoutrand.platform.ending import STOPPING
 from layoutrand.platform.interrupts import Interrupts, noted_interrupts
 
@@ -115,9 +116,9 @@ def measure(command: Command, *, grace_s: float = GRACE_S, end_tree: Callable[[]
             "leave it out"
         )
     with contextlib.ExitStack() as opened:
-        stdin = opened.enter_context(Path(command.stdin or os.devnull).open("rb"))
-        stdout = opened.enter_context(command.stdout.open("wb"))
-        stderr = opened.enter_context(command.stderr.open("wb"))
+        stdin = opened.enter_context(open(command.stdin or os.devnull, "rb", buffering=0))
+        stdout = opened.enter_context(open(command.stdout, "wb", buffering=0))
+        stderr = opened.enter_context(open(command.stderr, "wb", buffering=0))
         interrupts = opened.enter_context(noted_interrupts())
         opened.enter_context(pinning.kept_off(where.taken if where else frozenset()))
         rss_floor = _own_peak_bytes() + _RSS_MARGIN
@@ -167,7 +168,7 @@ class _Started:
     owed: limits.Limits
 
 
-def _start(command: Command, stdin: BinaryIO, stdout: BinaryIO, stderr: BinaryIO) -> _Started:
+def _start(command: Command, stdin: FileIO, stdout: FileIO, stderr: FileIO) -> _Started:
     """Start the child from the calling thread, whose CPUs, priority and personality it inherits."""
     offset = command.conditions.stack_offset
     program = None if offset is None else stack.lengthened(command.argv[0], command.env, command.cwd, offset)
@@ -295,10 +296,8 @@ def signal_name(number: int) -> str:
 
 def _own_peak_bytes() -> int:
     """The peak memory of layoutrand itself, from /proc: getrusage reports its parent's in the same way, psutil none."""
-    for line in Path("/proc/self/status").read_bytes().splitlines():
-        if line.startswith(b"VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return 0
+    _, _, found = (proc_files.text("/proc/self/status", in_one=True) or "").partition("\nVmHWM:")
+    return int(found.split(maxsplit=1)[0]) * 1024 if found else 0
 
 
 def _rusage(usage: tuple[float, ...], rss_floor: int) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,11 @@ class RunRequest:
     slots: Sequence[Slot] | None = None
     redaction: Redaction = NOTHING_REDACTED
 
+    @cached_property
+    def folder(self) -> Path:
+        """The project's directory as an absolute path without symbolic links."""
+        return self.project.resolve()
+
     def experiment(self) -> Experiment:
         """The experiment that executions here belong to."""
         if self.place is None:
@@ -116,12 +122,12 @@ class RunRequest:
                 conditions=self.redaction.of_json(execution.conditions),
                 host_state=self.redaction.of_json(execution.host_state),
             )
-        conditions = dict(execution.conditions)
         if self.choices.share_machine:
-            conditions["machine"] = "shared"
+            execution = replace(execution, conditions={**execution.conditions, "machine": "shared"})
         if self.place is None:
-            return replace(execution, conditions=conditions)
-        return replace(execution, node=self.place.node, conditions={**conditions, "workplace": str(workplace)})
+            return execution
+        conditions = {**execution.conditions, "workplace": str(workplace)}
+        return replace(execution, node=self.place.node, conditions=conditions)
 
 
 @dataclass(frozen=True)
@@ -176,7 +182,8 @@ class RunPlan:
         """What the word ``{args}`` of a command stands for; ``own_file`` is where the file of a JDK's layout lies."""
         factors = self.jdk_factors(slot)
         layout = options(factors, slot.layout, own_file) if factors else ()
-        return (*layout, *shlex.split(self.request.config.systems[slot.system].args))
+        words = self.request.config.systems[slot.system].args
+        return (*layout, *(shlex.split(words) if words else ()))
 
     def warmups(self, slot: Slot) -> dict[str, InForce]:
         """Metric -> iterations that are warm-up by now, for what the slot's program prints."""
@@ -217,17 +224,15 @@ def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
         raise UsageError("nothing to execute: no seed has a binary; build some with `layoutrand build --seeds 30`")
     launching = Launching()
     if here:
-        launching = checked_launching(
-            request.config, benchmarks.values(), request.built.binaries, request.project.resolve()
-        )
+        launching = checked_launching(request.config, benchmarks.values(), request.built.binaries, request.folder)
         artefacts = {binary.artefact: binary.path for binary in request.built.binaries}
-        check_memory(request.config, benchmarks.values(), artefacts, request.project.resolve())
+        check_memory(request.config, benchmarks.values(), artefacts, request.folder)
         check_text_pages(request.config, benchmarks.values(), request.built.binaries)
         check_stacks(
             request.config,
             benchmarks.values(),
             artefacts,
-            Workplace(request.project.resolve() / ".layoutrand" / "work").sandbox.bin,
+            Workplace(request.folder / ".layoutrand" / "work").sandbox.bin,
         )
     return RunPlan(
         request=request,

@@ -64,6 +64,9 @@ class Workplace:
             instrument=InstrumentFiles(output, scratch=sandbox),
         )
         self._manners: set[Manner] = set()
+        made = (self.sandbox.bin, self.sandbox.cwd, self.sandbox.tmp, self.sandbox.stdout.parent)
+        self._folders = [os.fspath(each) for each in (sandbox, *made)]
+        self._placed: list[Path] = []
 
     def prepare(self, binaries: Mapping[str, Path], files: Sequence[Path]) -> Sandbox:
         """Make everything new: ``binaries`` by their path below ``bin``, copies of ``files`` in the working directory.
@@ -72,18 +75,19 @@ class Workplace:
         """
         self._manners = set()
         with _explained(self.root):
-            _remove(self.root / _SANDBOX)
-            make_folder(self.root)
-            for directory in (
-                self.sandbox.bin,
-                self.sandbox.cwd,
-                self.sandbox.tmp,
-                self.sandbox.stdout.parent,
-            ):
-                directory.mkdir(parents=True)
+            self._remove_sandbox()
+            self._placed = [self.sandbox.stdout, self.sandbox.stderr]
+            try:
+                os.mkdir(self._folders[0])
+            except FileNotFoundError:
+                make_folder(self.root)
+                os.mkdir(self._folders[0])
+            for folder in self._folders[1:]:
+                os.mkdir(folder)
             for relative, binary in binaries.items():
                 self._place(binary, self.sandbox.bin / relative)
             for file in files:
+                self._placed.append(self.sandbox.cwd / file.name)
                 if file.is_dir():
                     shutil.copytree(file, self.sandbox.cwd / file.name, symlinks=True)
                 else:
@@ -154,8 +158,24 @@ class Workplace:
         with _explained(self.root):
             _remove(self.root)
 
+    def _remove_sandbox(self) -> None:
+        """Remove the last execution's sandbox: the files that were put there, and where there are others, those too."""
+        try:
+            if self._placed and all(stat.S_ISDIR(os.lstat(folder).st_mode) for folder in self._folders):  # no link
+                for path in self._placed:
+                    os.unlink(path)
+                for folder in reversed(self._folders):
+                    os.rmdir(folder)
+                return
+        except OSError:  # a program left something, or took something away
+            pass
+        _remove(self.root / _SANDBOX)
+
     def _place(self, binary: Path, target: Path) -> None:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.parent == self.sandbox.bin:
+            self._placed.append(target)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._manners.add(make_own(binary, target))
         except FileNotFoundError as error:

@@ -25,13 +25,13 @@ class Clocks:
 
     def __init__(self, root: Path) -> None:
         """Remember where they are."""
-        self._cpus = root / proc_files.CPUS
+        self._cpus = f"{root}/{proc_files.CPUS}"
 
     def read(self, cpus: Sequence[int]) -> ClockReading:
         """The time spent at each frequency by these CPUs; of those that do not count it nothing."""
         times = {}
         for cpu in cpus:
-            found = _table(proc_files.text(self._cpus / f"cpu{cpu}/cpufreq/stats/time_in_state"))
+            found = _table(proc_files.text(f"{self._cpus}/cpu{cpu}/cpufreq/stats/time_in_state"))
             if found is None:
                 break  # a matter of the driver: no other CPU has it either
             times[cpu] = found
@@ -43,7 +43,7 @@ class Clocks:
         for cpu in cpus:
             khz = _mean_khz(before.times.get(cpu, {}), after.times.get(cpu, {}))
             if khz is None:
-                khz = proc_files.number(self._cpus / f"cpu{cpu}/cpufreq/scaling_cur_freq")
+                khz = proc_files.number(f"{self._cpus}/cpu{cpu}/cpufreq/scaling_cur_freq")
             if khz:
                 means.append(khz * 1000.0)
         return sum(means) / len(means) if means else None

@@ -102,17 +102,22 @@ def host_state(root: Path = ROOT) -> dict[str, Any]:
     return state
 
 
-def governor(root: Path = ROOT, cpu: int = 0) -> str | None:
+def governor(root: Path | str = ROOT, cpu: int = 0) -> str | None:
     """What decides the frequency of this CPU."""
-    return text(root / CPUS / f"cpu{cpu}/cpufreq/scaling_governor")
+    return text(f"{root}/{CPUS}/cpu{cpu}/cpufreq/scaling_governor")
 
 
-def turbo(root: Path = ROOT) -> bool | None:
+def turbo(root: Path | str = ROOT) -> bool | None:
     """Whether clocks may rise above the nominal frequency."""
-    no_turbo = number(root / CPUS / "intel_pstate/no_turbo")
+    no_turbo = number(f"{root}/{CPUS}/intel_pstate/no_turbo")
     if no_turbo is not None:
         return no_turbo == 0
-    boosts = [number(root / CPUS / "cpufreq/boost"), *map(number, (root / CPUS).glob("cpufreq/policy*/boost"))]
+    folder = f"{root}/{CPUS}/cpufreq"
+    try:
+        policies = [name for name in os.listdir(folder) if name.startswith("policy")]
+    except OSError:
+        return None
+    boosts = [number(f"{folder}/boost"), *(number(f"{folder}/{name}/boost") for name in policies)]
     known = [boost == 1 for boost in boosts if boost is not None]
     return any(known) if known else None
 

@@ -30,9 +30,9 @@ class Throttling:
                 packages.add(package)
                 scopes.append("package")
             for scope in scopes:
-                place = self._cpus / f"cpu{cpu}/thermal_throttle"
-                events += proc_files.number(place / f"{scope}_throttle_count") or 0
-                milliseconds += proc_files.number(place / f"{scope}_throttle_total_time_ms") or 0
+                scoped = f"{self._cpus}/cpu{cpu}/thermal_throttle/{scope}_throttle"
+                events += proc_files.number(f"{scoped}_count") or 0
+                milliseconds += proc_files.number(f"{scoped}_total_time_ms") or 0
         return events, milliseconds
 
     def _package_of(self, cpu: int) -> str:

@@ -74,7 +74,7 @@ class HostWatch:
         cpus: Sequence[int] | None = None,
     ) -> None:
         """Look once which files there are."""
-        self._root = root
+        self._root = str(root)  # joined as text: a Path for each file takes as long as reading it
         self._now_s = now_s
         self._own_cpu_s = own_cpu_s or _own_cpu_s
         self._allowed = tuple(cpus) if cpus is not None else proc_files.allowed_cpus()
@@ -138,7 +138,7 @@ class HostWatch:
 
     def _read(self, cpus: Sequence[int] | None) -> Reading:
         chosen = tuple(cpus or self._allowed)[:MOST_CPUS]
-        busy, steal, by_cpu, switches = _proc_stat(self._root / "proc/stat")
+        busy, steal, by_cpu, switches = _proc_stat(f"{self._root}/proc/stat")
         counters = _counters(self._root)
         if switches is not None:
             counters["context_switches"] = switches
@@ -178,13 +178,15 @@ def _own_cpu_s() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def _proc_stat(path: Path) -> tuple[float | None, float | None, dict[int, float], int | None]:
+def _proc_stat(path: str) -> tuple[float | None, float | None, dict[int, float], int | None]:
     """Busy and steal CPU seconds of all CPUs, busy ones of each, and context switches."""
     busy: float | None = None
     steal: float | None = None
     by_cpu: dict[int, float] = {}
     switches: int | None = None
-    for line in (proc_files.text(path) or "").splitlines():
+    for line in (proc_files.text(path, in_one=True) or "").splitlines():
+        if not line.startswith(("cpu", "ctxt")):
+            continue
         name, *values = line.split(maxsplit=9) or [""]
         if name == "ctxt":
             counts = proc_files.integers(values[:1])
@@ -198,14 +200,14 @@ def _proc_stat(path: Path) -> tuple[float | None, float | None, dict[int, float]
     return busy, steal, by_cpu, switches
 
 
-def _counters(root: Path) -> dict[str, float]:
+def _counters(root: str) -> dict[str, float]:
     """Cumulative counters by the names under which their differences are recorded."""
-    swap = proc_files.fields(root / "proc/vmstat", ("pswpin", "pswpout"))
+    swap = proc_files.fields(f"{root}/proc/vmstat", ("pswpin", "pswpout"))
     counters: dict[str, float] = {
         name: swap[key] for name, key in (("swap_in_pages", "pswpin"), ("swap_out_pages", "pswpout")) if key in swap
     }
     for resource_name in ("cpu", "memory", "io"):
-        first = (proc_files.text(root / "proc/pressure" / resource_name) or "").partition("\n")[0]
+        first = (proc_files.text(f"{root}/proc/pressure/{resource_name}", in_one=True) or "").partition("\n")[0]
         _, found, total_us = first.partition("total=")
         if found and (stalled_us := proc_files.integers([total_us])) is not None:
             counters[f"{resource_name}_pressure_s"] = stalled_us[0] / 1e6

@@ -81,7 +81,18 @@ class Cells:
         number[order] = np.arange(order.size)
         rows = heads[first[order]]
         lengths = np.diff(heads, append=len(self))
-        return np.repeat(number[codes], lengths), [tuple(self.cell(place, row) for place in places) for row in rows]
+        columns = [self._cells(place, rows) for place in places]
+        different: list[tuple[str, ...]] = list(zip(*columns, strict=True)) if columns else [()]
+        return np.repeat(number[codes], lengths), different
+
+    def _cells(self, place: int, rows: IntArray) -> list[str]:
+        """The cells of that column in these rows, as they stand there."""
+        return [each.decode(_ENCODING, _ERRORS) for each in self._contents(place, rows)]
+
+    def _contents(self, place: int, rows: IntArray) -> list[bytes]:
+        starts = self._starts[place, rows]
+        ends = starts + self._widths[place, rows]
+        return [self._content[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
     def whole_numbers(self, place: int) -> tuple[IntArray, BoolArray]:
         """The whole numbers of a column, and which of its cells are digits alone, of which there are few enough."""
@@ -129,9 +140,7 @@ class Cells:
 
     def _floats(self, place: int, rows: IntArray) -> FloatArray:
         """What `float` makes of these cells; NaN where it takes what is no number to us, such as "1_000" or "inf"."""
-        starts = self._starts[place, rows]
-        ends = starts + self._widths[place, rows]
-        cells = [self._content[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        cells = self._contents(place, rows)
         if not b"".join(cells).translate(None, _IN_NUMBERS):
             with contextlib.suppress(ValueError):  # as of "1-2"; then one by one
                 return np.array([float(cell) for cell in cells])

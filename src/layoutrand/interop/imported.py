@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from layoutrand.config.metric import Better
@@ -97,6 +98,7 @@ def in_base_unit(value: float, unit: str) -> tuple[float, str]:
     return value / divisor * factor, base
 
 
+@lru_cache(maxsize=256)
 def to_base_unit(unit: str) -> tuple[float, float, str]:
     """What to divide by, what to multiply with, one of which is 1, and the unit that a number is in then.
 

@@ -104,11 +104,12 @@ def _runs(numbers: Numbers, file: IntArray, group: IntArray, warmup: int) -> Ite
     """Those of each group of kinds (``group`` has the number of each kind's), in order, by file and execution."""
     found = _in_runs(numbers, file, group, warmup)
     bounds = np.concatenate(([0], np.cumsum(found.lengths)))[[0, *found.ends]].tolist()
+    lengths = found.lengths.tolist()
     done = 0
     for end, first, last in zip(found.ends, bounds[:-1], bounds[1:], strict=True):
-        own = found.lengths[done:end]
-        counted = own[own > 0]
-        nodes = tuple(itertools.compress(found.nodes[done:end], own.tolist())) if found.nodes else ("",) * counted.size
+        own = lengths[done:end]
+        counted = [length for length in own if length]
+        nodes = tuple(itertools.compress(found.nodes[done:end], own)) if found.nodes else ("",) * len(counted)
         yield _Runs(_divided(found.values[first:last].tolist(), counted), nodes, end - done)
         done = end
 
@@ -150,14 +151,14 @@ def _nodes(numbers: Numbers, rows: IntArray) -> list[str]:
     return [of_kinds[kind] for kind in numbers.kind[rows].tolist()] if any(of_kinds) else []
 
 
-def _divided(values: list[float], lengths: IntArray) -> Executions:
+def _divided(values: list[float], lengths: list[int]) -> Executions:
     """The values of executions, of which each has so many."""
-    if not lengths.size:
+    if not lengths:
         return ()
-    if (lengths == lengths[0]).all():
-        return tuple(zip(*[iter(values)] * int(lengths[0]), strict=True))
-    ends = np.cumsum(lengths).tolist()
-    return tuple(tuple(values[end - length : end]) for end, length in zip(ends, lengths.tolist(), strict=True))
+    left = iter(values)
+    if lengths.count(lengths[0]) == len(lengths):
+        return tuple(zip(*[left] * lengths[0], strict=True))
+    return tuple(tuple(itertools.islice(left, length)) for length in lengths)
 
 
 def _shown(unit: _Unit) -> str:

@@ -7,9 +7,10 @@ of a system need to be told apart by the user.
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal, TypeVar
 
 from layoutrand.analysis.selection import Selection, Source
 from layoutrand.config.config import choose
@@ -25,10 +26,11 @@ from layoutrand.interop.interop_warnings import FileRemark, OtherThreads, SameNu
 from layoutrand.model import Execution, Experiment
 from layoutrand.platform import foreign
 from layoutrand.platform.disk import readable
-from layoutrand.text.foreign_fields import plain
+from layoutrand.text.foreign_fields import MadeOnce, plain
 from layoutrand.warning import AnyWarning
 
 NamesAre = Literal["benchmarks", "systems"]
+_Item = TypeVar("_Item", ImportedNumber, FailedRun)
 _NOWHERE: Final = Experiment(project="", protocol=0, policy="", randomise="", host="", hostname="")
 
 
@@ -151,18 +153,23 @@ def _named(content: Imported, wanted: Wanted, shown: str, names_are: NamesAre) -
     if wanted.seed is not None and any(item.binary for item in everything):
         raise UsageError(f"{shown} says itself which seed each number is of; give it none")
     given = wanted.name if wanted.name is not None else _stem(shown)
+    shown_as = MadeOnce(plain)
 
-    def named(item: ImportedNumber | FailedRun, fingerprint: str) -> dict[str, Any]:
+    def named(item: _Item, fingerprint: str) -> _Item:
         system = given if wanted.name is not None else item.system or given
         benchmark = item.benchmark
         if names_are == "systems":
             system, benchmark = item.benchmark, given
         system = f"{system}-{item.variant}" if item.variant else system
         binary = wanted.seed if wanted.seed is not None else item.binary or fingerprint
-        return {"system": plain(system), "benchmark": plain(benchmark), "binary": plain(binary)}
+        names = shown_as[system], shown_as[benchmark], shown_as[binary]
+        if names == (item.system, item.benchmark, item.binary):  # of most tables, which have many kinds
+            return item
+        return replace(item, system=names[0], benchmark=names[1], binary=names[2])
 
-    kinds = [replace(kind, **named(kind, kind.fingerprint[:16])) for kind in numbers.kinds]
-    return numbers.under(kinds), tuple(replace(failure, **named(failure, "")) for failure in content.failures)
+    kinds = [named(kind, kind.fingerprint[:16]) for kind in numbers.kinds]
+    failures = tuple(named(failure, "") for failure in content.failures)
+    return numbers if all(map(operator.is_, kinds, numbers.kinds)) else numbers.under(kinds), failures
 
 
 def _stem(shown: str) -> str:

@@ -17,7 +17,7 @@ from layoutrand.interop.imported import (
     to_base_unit,
 )
 from layoutrand.text.digits import MEASURABLE, is_measurable
-from layoutrand.text.foreign_fields import excerpt, parse_number, plain, unreadable
+from layoutrand.text.foreign_fields import MadeOnce, excerpt, parse_number, plain, unreadable
 
 OK: Final = "ok"
 NO_BENCHMARK: Final = "benchmark"
@@ -25,6 +25,8 @@ NO_METRIC: Final = "value"
 OF_EACH_ROW: Final = frozenset({"value", "execution", "iteration"})
 """Columns that have another cell in each row."""
 
+_NAMES: Final = ("system", "benchmark", "seed", "metric", "unit", "instrument", "node")
+_DIRECTIONS: Final[Mapping[str, Better]] = {"": "less", **{each: each for each in get_args(Better)}}
 _FLAGS: Final = {"": False, "0": False, "false": False, "no": False, "1": True, "true": True, "yes": True}
 
 
@@ -81,14 +83,6 @@ class RowKind:
         )
 
 
-class _Plain(dict[str, str]):
-    """Names as they can be shown; many cells have the same, which is one object then."""
-
-    def __missing__(self, name: str) -> str:
-        self[name] = found = plain(name)
-        return found
-
-
 class RowKinds:
     """The kinds in a table."""
 
@@ -97,8 +91,8 @@ class RowKinds:
         self._columns = [column for column in columns if column not in OF_EACH_ROW]
         self.places = [columns.index(column) for column in self._columns]
         self.known: list[RowKind] = []
-        self._held = held
-        self._plainly = _Plain()
+        self._held = MadeOnce(held)
+        self._plainly = MadeOnce(plain)
         self._by_cells: dict[tuple[str, ...], int] = {}
         self._measured: dict[tuple[str, ...], int] = {}
 
@@ -106,27 +100,25 @@ class RowKinds:
         """The place in ``known`` of rows with these cells in the columns at ``places``."""
         found = self._by_cells.get(cells)
         if found is None:
-            self.known.append(self._read(dict(zip(self._columns, map(self._held, cells), strict=True))))
+            self.known.append(self._read(dict(zip(self._columns, map(self._held.__getitem__, cells), strict=True))))
             found = self._by_cells[cells] = len(self.known) - 1
         return found
 
     def _read(self, cells: Mapping[str, str]) -> RowKind:
-        def named(column: str) -> str:
-            return self._plainly[cells.get(column, "")]
-
+        named = {column: self._plainly[cells.get(column, "")] for column in _NAMES}
         status, flag, better = (cells.get(name, "") for name in ("status", "warmup", "better"))
-        divisor, factor, unit = to_base_unit(named("unit"))
+        divisor, factor, unit = to_base_unit(named["unit"])
         number = ImportedNumber(
             value=0.0,
-            metric=named("metric") or NO_METRIC,
+            metric=named["metric"] or NO_METRIC,
             unit=unit,
-            system=named("system"),
-            benchmark=named("benchmark") or NO_BENCHMARK,
-            binary=named("seed"),
-            instrument=named("instrument") or PROGRAM_ITSELF,
-            node=named("node"),
+            system=named["system"],
+            benchmark=named["benchmark"] or NO_BENCHMARK,
+            binary=named["seed"],
+            instrument=named["instrument"] or PROGRAM_ITSELF,
+            node=named["node"],
             warmup=_FLAGS.get(flag.lower(), False),
-            better=_directions().get(better, "less"),
+            better=_DIRECTIONS.get(better, "less"),
         )
         series = (number.system, number.benchmark, number.binary, number.instrument, number.metric)
         return RowKind(
@@ -143,10 +135,6 @@ class RowKinds:
 def _problem(flag: str, better: str) -> str:
     if flag.lower() not in _FLAGS:
         return f"warmup is {excerpt(flag)}; expected 0 or 1"
-    if better not in _directions():
+    if better not in _DIRECTIONS:
         return f"better is {excerpt(better)}; expected less or more"
     return ""
-
-
-def _directions() -> dict[str, Better]:
-    return {"": "less", **{each: each for each in get_args(Better)}}

@@ -22,7 +22,7 @@ from layoutrand import __version__
 from layoutrand.analysis.analyse import measurements
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.history_values import CommitSeries, History
-from layoutrand.analysis.sample import Sample, binary_mean
+from layoutrand.analysis.sample import Sample
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import is_elapsed
 from layoutrand.interop.interop_warnings import CommitsWithoutAll, NotTimes
@@ -124,7 +124,7 @@ def as_codspeed(samples: Sequence[Sample]) -> TrackedText:
 
 
 def _codspeed_stats(sample: Sample) -> dict[str, float | int]:
-    values = [binary_mean(executions) * _NANOSECONDS for _, executions in sample.binaries]
+    values = [mean * _NANOSECONDS for mean in sample.binary_means]
     mean, sd = fmean(values), stdev(values) if len(values) > 1 else 0.0
     low, middle, high = quantiles(values, n=4) if len(values) > 1 else (mean, mean, mean)
     reach = _FAR_IQRS * (high - low)

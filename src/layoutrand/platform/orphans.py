@@ -18,10 +18,14 @@ import select
 import signal
 import time
 from collections.abc import Callable, Collection
+from functools import cache
 from pathlib import Path
+from typing import Final
+
+from layoutrand.platform import proc_files
 
 _PR_SET_CHILD_SUBREAPER = 36
-_TASKS = Path("/proc/self/task")
+_TASKS: Final = "/proc/self/task"
 _LONGEST_END_S = 10.0
 _PASSES = 5
 _LONGEST_START_S = 1.0
@@ -33,15 +37,20 @@ _ENVIRONMENT_ENDS = 48
 def adopt_orphans() -> None:
     """Have the kernel give us what our descendants orphan; without effect where it cannot (then init gets them)."""
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        _c_library().prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+@cache
+def _c_library() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def children() -> frozenset[int]:
     """Our children, zombies included; empty where the kernel does not list them (CONFIG_PROC_CHILDREN)."""
     found: set[int] = set()
-    for task in _TASKS.iterdir():
-        with contextlib.suppress(OSError):  # a thread that has just ended
-            found.update(map(int, (task / "children").read_bytes().split()))
+    for task in os.listdir(_TASKS):
+        own = proc_files.text(f"{_TASKS}/{task}/children")  # None for a thread that has just ended
+        found.update(map(int, (own or "").split()))
     return frozenset(found)
 
 

@@ -80,7 +80,7 @@ def _fill(old: BinaryIO, new: BinaryIO) -> Manner:
     try:
         fcntl.ioctl(new.fileno(), _FICLONE, old.fileno())
     except OSError:  # no file system that can, or two of them; whatever else it was, writing meets it, too
-        shutil.copyfileobj(old, new, _CHUNK)
+        shutil.copyfileobj(old, new, min(_CHUNK, os.fstat(old.fileno()).st_size + 1))  # memory for what there is alone
         new.flush()
         return "copy"
     return "reflink"

@@ -30,19 +30,20 @@ class ProcessStat(NamedTuple):
     started: int
 
 
-def text(path: Path | str) -> str | None:
+def text(path: Path | str, *, in_one: bool = False) -> str | None:
     """The content without surrounding white space.
 
-    Read without Python's buffers and decoders, which cost more than the kernel's answer.
+    Read without Python's buffers and decoders, which cost more than the kernel's answer.  ``in_one`` is for what the
+    kernel makes in one piece, and gives whole to the first who asks: it need not be asked whether there is more.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
-        parts = []
-        while part := os.read(descriptor, _CHUNK):
-            parts.append(part)
+        parts = [os.read(descriptor, _CHUNK)]
+        while parts[-1] and not in_one:
+            parts.append(os.read(descriptor, _CHUNK))
     except OSError:  # some files of /sys can be opened, but say nothing
         return None
     finally:
@@ -50,9 +51,9 @@ def text(path: Path | str) -> str | None:
     return b"".join(parts).decode("utf-8", "replace").strip()
 
 
-def number(path: Path) -> int | None:
+def number(path: Path | str) -> int | None:
     """The content as an integer."""
-    found = integers((text(path) or "").split())
+    found = integers((text(path, in_one=True) or "").split())
     return found[0] if found and len(found) == 1 else None
 
 
@@ -65,9 +66,9 @@ def integers(words: Iterable[str]) -> list[int] | None:
     return found if all(abs(each) <= _LARGEST for each in found) else None
 
 
-def load1(root: Path) -> float | None:
+def load1(root: Path | str) -> float | None:
     """How many processes were ready in the last minute, as the machine below ``root`` says."""
-    first = (text(root / "proc/loadavg") or "").partition(" ")[0]
+    first = (text(f"{root}/proc/loadavg", in_one=True) or "").partition(" ")[0]
     return float(first) if _LOAD.fullmatch(first) else None
 
 
@@ -81,16 +82,16 @@ def process_stat(proc: Path | str, pid: int) -> ProcessStat | None:
 
     psutil takes six times as long for each, and dates a start by the clock, which may be set meanwhile.
     """
-    line = text(f"{proc}/{pid}/stat")
+    line = text(f"{proc}/{pid}/stat", in_one=True)
     if line is None:
         return None
-    name = line[line.find("(") + 1 : line.rfind(")")]  # it may itself hold spaces and brackets
-    values = line[line.rfind(")") + 2 :].split()
+    begin, end = line.find("("), line.rfind(")")  # the name may itself hold spaces and brackets
+    values = line[end + 2 :].split(maxsplit=20)
     numbers = integers([values[1], values[19], *values[11:15]]) if len(values) >= 20 else None
     if numbers is None:
         return None
     parent, started, *ticks = numbers
-    return ProcessStat(name, parent, sum(ticks), started)
+    return ProcessStat(line[begin + 1 : end], parent, sum(ticks), started)
 
 
 def told_by_psutil(root: Path, question: Callable[[ModuleType], _T]) -> _T | None:
@@ -107,12 +108,12 @@ def told_by_psutil(root: Path, question: Callable[[ModuleType], _T]) -> _T | Non
         psutil.PROCFS_PATH = before
 
 
-def fields(path: Path, wanted: Iterable[str]) -> dict[str, int]:
-    """The wanted ones of a file of lines ``name number``, such as /proc/vmstat."""
+def fields(path: Path | str, wanted: Iterable[str]) -> dict[str, int]:
+    """The wanted ones of a file of lines ``name number``, such as /proc/vmstat; of many lines these alone are read."""
     found: dict[str, int] = {}
-    names = set(wanted)
-    for line in (text(path) or "").splitlines():
-        name, _, value = line.partition(" ")
-        if name in names and (count := integers([value])) is not None:
+    lines = f"\n{text(path) or ''}\n"
+    for name in wanted:
+        _, there, value = lines.partition(f"\n{name} ")
+        if there and (count := integers([value.partition("\n")[0]])) is not None:
             found[name] = count[0]
     return found

@@ -32,13 +32,19 @@ from layoutrand.results.rows import (
     json_text,
     to_column,
 )
-from layoutrand.results.seals import seal_rows
+from layoutrand.results.seals import seal_execution, seal_rows
 
 # A context that is there and damaged is made whole: its digest is that of what is given.
 _NEW_CONTEXT: Final = (
     f"INSERT INTO contexts (experiment_id, digest, created_at, {', '.join(CONTEXT_COLUMNS)}) "  # noqa: S608
     f"VALUES (?,?,?,{','.join('?' * len(CONTEXT_COLUMNS))}) ON CONFLICT (experiment_id, digest) DO UPDATE SET "
     + ", ".join(f"{column} = excluded.{column}" for column in CONTEXT_COLUMNS)
+)
+
+_NEW_EXECUTION: Final = (
+    f"INSERT INTO executions (experiment_id, context_id, {', '.join(EXECUTION_COLUMNS)}) "  # noqa: S608
+    f"VALUES (?,?,{','.join('?' * len(EXECUTION_COLUMNS))}) "
+    f"ON CONFLICT (experiment_id, {', '.join(SLOT_COLUMNS)}, attempt) DO NOTHING"
 )
 
 
@@ -110,14 +116,8 @@ class ResultsStore(RecordedResults):
     def record(self, ids: tuple[int, int], execution: Execution) -> None:
         """Add one execution with its measurements, in one transaction that is on the disk when this returns."""
         row = (*ids, *(to_column(execution, column) for column in EXECUTION_COLUMNS))
-        columns = ", ".join(("experiment_id", "context_id", *EXECUTION_COLUMNS))
-        unique = ", ".join(("experiment_id", *SLOT_COLUMNS, "attempt"))
         with self._transaction() as sql:
-            added = sql.execute(
-                f"INSERT INTO executions ({columns}) VALUES ({','.join('?' * len(row))}) "  # noqa: S608
-                f"ON CONFLICT ({unique}) DO NOTHING",
-                row,
-            )
+            added = sql.execute(_NEW_EXECUTION, row)
             if added.rowcount == 0:
                 slot = f"{execution.system}, {execution.benchmark}, layout {execution.layout}, round {execution.round}"
                 raise ResultsError(
@@ -127,7 +127,7 @@ class ResultsStore(RecordedResults):
                 "INSERT INTO measurements VALUES (?,?,?,?,?,?)",
                 [(added.lastrowid, m.metric, m.unit, m.iteration, m.value, m.warmup) for m in execution.measurements],
             )
-            seal_rows(sql, "executions", "id = ?", (added.lastrowid,))
+            seal_execution(sql, int(added.lastrowid or 0))
 
     def status(self, experiment_id: int, execution: Execution) -> str | None:
         """The status that is recorded of the attempt which the execution is, or None if there is none."""

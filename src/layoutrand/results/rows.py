@@ -99,26 +99,31 @@ EXECUTION_COLUMNS: Final = (
 )
 
 
+_AS_TEXT: Final = frozenset({"layout", "round"})
+_AS_JSON: Final = frozenset({"rusage", "argv", "conditions", "host_state", "disturbances"})
+_encoded: Final = json.JSONEncoder(sort_keys=True).encode
+
+
 def to_column(execution: Execution, column: str) -> Any:
     """The value of a column, as SQLite keeps it."""
     if column == "schedule_order":
         return execution.order
     value = getattr(execution, column)
-    if column in {"layout", "round"}:
+    if column in _AS_TEXT:
         return str(value)  # seeds go up to 2^64-1, SQLite's integers to 2^63-1
-    if column in {"rusage", "argv", "conditions", "host_state", "disturbances"}:
+    if column in _AS_JSON:
         return json_text(value)
     return clean(value) if isinstance(value, str) else value
 
 
 def json_text(value: Any) -> str:
     """One JSON text for equal values."""
-    return json.dumps(dict(value) if isinstance(value, Mapping) else value, sort_keys=True)
+    return _encoded(dict(value) if isinstance(value, Mapping) else value)
 
 
 def clean(text: str) -> str:
     """Bytes of file names that are not UTF-8 arrive as lone surrogates, which SQLite's text cannot hold."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def to_json(execution: Execution) -> dict[str, Any]:

@@ -37,6 +37,11 @@ KEYS: Final = {
 """Table -> the columns that name a row of it."""
 
 MEASURED: Final = ("metric", "unit", "iteration", "value", "warmup")
+_MEASURED_IN: Final = (
+    f"SELECT {', '.join(MEASURED)} FROM measurements WHERE execution_id = ? ORDER BY metric, iteration"  # noqa: S608
+)
+_EXECUTION: Final = f"SELECT {', '.join(SEALED['executions'])} FROM executions WHERE id = ?"  # noqa: S608
+_SEAL_EXECUTION: Final = "UPDATE executions SET measured = ?, seal = ? WHERE id = ?"
 _text = json.JSONEncoder(separators=(",", ":"), default=lambda blob: ["bytes", blob.hex()]).encode
 
 
@@ -54,6 +59,13 @@ def _digest(values: list[Any]) -> str:
     return hashlib.blake2b(_text(values).encode("ascii"), digest_size=16).hexdigest()
 
 
+def seal_execution(sql: sqlite3.Connection, execution_id: int) -> None:
+    """What `seal_rows` does to one row of the executions, of which one is recorded after each: in one change of it."""
+    measured = seal_of_measurements(execution_id, sql.execute(_MEASURED_IN, (execution_id,)).fetchall())
+    row = sql.execute(_EXECUTION, (execution_id,)).fetchone()
+    sql.execute(_SEAL_EXECUTION, (measured, seal_of("executions", (*row[:-1], measured)), execution_id))
+
+
 def seal_rows(sql: sqlite3.Connection, table: str, where: str = "1", values: Sequence[Any] = ()) -> int:
     """Seal the rows of the table as they are now, those that the condition chooses; how many there were."""
     if table == "executions":
@@ -66,8 +78,7 @@ def seal_rows(sql: sqlite3.Connection, table: str, where: str = "1", values: Seq
 
 def _seal_measurements(sql: sqlite3.Connection, where: str, values: Sequence[Any]) -> None:
     ids = [row[0] for row in sql.execute(f"SELECT id FROM executions WHERE {where}", values)]  # noqa: S608
-    query = f"SELECT {', '.join(MEASURED)} FROM measurements WHERE execution_id = ? ORDER BY metric, iteration"  # noqa: S608
-    sealed = ((seal_of_measurements(each, sql.execute(query, (each,)).fetchall()), each) for each in ids)
+    sealed = ((seal_of_measurements(each, sql.execute(_MEASURED_IN, (each,)).fetchall()), each) for each in ids)
     _update(sql, "executions", "measured", sealed)
 
 

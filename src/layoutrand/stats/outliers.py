@@ -88,11 +88,20 @@ def _scores(rows: FloatArray) -> FloatArray:
     """Modified z-scores within each row; 0 where all values of a row are equal."""
     scale = np.abs(rows).max(axis=1, keepdims=True)
     scaled = rows / np.where(scale > 0, scale, 1.0)
-    away = scaled - np.median(scaled, axis=1, keepdims=True)
-    median_deviation = np.median(np.abs(away), axis=1, keepdims=True)
-    mean_deviation = np.abs(away).mean(axis=1, keepdims=True)
+    away = scaled - _medians(scaled)
+    sizes = np.abs(away)
+    median_deviation = _medians(sizes)
+    mean_deviation = sizes.mean(axis=1, keepdims=True)
     spread = np.where(median_deviation > 0, median_deviation / MAD_TO_SD, mean_deviation / MEAN_DEVIATION_TO_SD)
     return np.asarray(away / np.where(spread > 0, spread, 1.0))
+
+
+def _medians(rows: FloatArray) -> FloatArray:
+    """The median of each row, shape ``(rows, 1)``; numpy's looks for NaN beside, and takes up to four times as long."""
+    middle, is_odd = divmod(rows.shape[1], 2)
+    parted = np.partition(rows, middle, axis=1)
+    upper = parted[:, middle : middle + 1]
+    return upper if is_odd else (parted[:, :middle].max(axis=1, keepdims=True) + upper) / 2
 
 
 @lru_cache(maxsize=64)

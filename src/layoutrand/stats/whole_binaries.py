@@ -27,7 +27,9 @@ from layoutrand.stats.streams import Stream
 PAIRINGS = ("seed", "none")
 
 _AT_ONCE = 1 << 20
-"""Numbers shuffled at a time: 8 MB."""
+"""Numbers shuffled, or signs flipped, at a time: 8 MB."""
+
+_WORD_BITS = 64
 
 
 def whole_binary_test(
@@ -137,11 +139,20 @@ def _flips(ratios: FloatArray, stream: Stream, n_resamples: int) -> Found:
     observed = float(ratios.sum())
     if possible <= n_resamples:
         flipped = (np.arange(possible)[:, None] >> np.arange(ratios.size)) & 1
-    else:
-        words = stream.words(-(-n_resamples * ratios.size // 64))
-        bits = np.unpackbits(words.view(np.uint8), count=n_resamples * ratios.size, bitorder="little")
-        flipped = bits.reshape(n_resamples, ratios.size).astype(np.int64)
-    return observed, np.asarray((1 - 2 * flipped) @ ratios), possible
+        return observed, np.asarray((1 - 2 * flipped) @ ratios), possible
+    rows = max(1, _AT_ONCE // ratios.size // _WORD_BITS) * _WORD_BITS  # which use up whole words
+    sums = [
+        _signs(stream, count, ratios.size) @ ratios
+        for count in (min(rows, n_resamples - done) for done in range(0, n_resamples, rows))
+    ]
+    return observed, np.concatenate(sums), possible
+
+
+def _signs(stream: Stream, count: int, size: int) -> FloatArray:
+    """So many rows of 1 and -1, of random bits."""
+    words = stream.words(-(-count * size // _WORD_BITS))
+    bits = np.unpackbits(words.view(np.uint8), count=count * size, bitorder="little")
+    return 1.0 - 2.0 * bits.reshape(count, size).astype(np.float64)
 
 
 def _assignments(old: FloatArray, new: FloatArray, stream: Stream, n_resamples: int) -> Found:

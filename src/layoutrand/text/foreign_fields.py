@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 from layoutrand.errors import UnreadableResults
@@ -24,6 +25,20 @@ def plain(name: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+class MadeOnce(dict[str, str]):
+    """What a function makes of texts, of which many are the same: that is one object then, and made once."""
+
+    def __init__(self, made: Callable[[str], str]) -> None:
+        """Of this function, such as `plain`."""
+        super().__init__()
+        self._made = made
+
+    def __missing__(self, text: str) -> str:
+        """Made when it is first asked for."""
+        self[text] = found = self._made(text)
+        return found
 
 
 def parse_number(text: str, source: str, what: str, *, line: int | None = None) -> float:
