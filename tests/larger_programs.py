@@ -380,6 +380,10 @@ LARGER = {
         "openssl", "C, assembler by perlasm, libcrypto.so, libssl.so", "perl, make",
         ("./config no-tests", f"make -j{{jobs}} build_generated {OPENSSL} {LIBSSL} {LIBCRYPTO}"),
         (OPENSSL, LIBSSL, LIBCRYPTO), _openssl, {"perl": "perl"}, cflags="-O1",
+        cross=(
+            "RANLIB=true ./Configure linux-{machine} no-tests",
+            f"make -j{{jobs}} build_generated {OPENSSL} {LIBSSL} {LIBCRYPTO}",
+        ),
     ),
     "CPython": Program(
         "python3.11", "C, generated C", "autotools",
