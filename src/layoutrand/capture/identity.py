@@ -13,6 +13,7 @@ from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, draw
 from layoutrand.link import code_blocks, codecheck, moved_objects
 from layoutrand.link.code import Code
+from layoutrand.link.labels import without_strangers
 from layoutrand.link.leads import learn, undone
 from layoutrand.link.relink import link_layout, verify
 from layoutrand.linkers import linkline
@@ -132,8 +133,8 @@ def _identity_code(link: CapturedLink, binary: elf.Elf, masks: codecheck.Masks) 
         stored=masks.stored,
         content=linked,
         fixed=codecheck.fixed_again(masks, learned.unread, binary.machine),
-        functions=codecheck.symbol_rows(binary, where, masks.size),
-        variables=codecheck.symbol_rows(binary, where, masks.size, elf.STT_OBJECT),
+        functions=without_strangers(codecheck.symbol_rows(binary, where, masks.size), masks.functions),
+        variables=without_strangers(codecheck.symbol_rows(binary, where, masks.size, elf.STT_OBJECT), masks.variables),
         leads=learned.leads,
     )
 

@@ -14,6 +14,7 @@ from layoutrand.errors import CodeChanged, FeatureUnsupported
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.link import codecheck
 from layoutrand.link.code import Code
+from layoutrand.link.labels import same_symbols, without_strangers
 from layoutrand.linkers import link_order
 from layoutrand.linkers.known import linker
 from layoutrand.model import IDENTITY, Layout, Verification
@@ -28,8 +29,8 @@ def reference(binary: elf.Elf, masks: codecheck.Masks) -> Code:
         stored=masks.stored,
         content=masks.content,
         fixed=masks.input_fixed,
-        functions=_rows(binary, found, where, masks.size, elf.STT_FUNC),
-        variables=_rows(binary, found, where, masks.size, elf.STT_OBJECT),
+        functions=without_strangers(_rows(binary, found, where, masks.size, elf.STT_FUNC), masks.functions),
+        variables=without_strangers(_rows(binary, found, where, masks.size, elf.STT_OBJECT), masks.variables),
     )
 
 
@@ -89,7 +90,7 @@ def _check_rows(
     """The functions of sections that both have are the same; other copies were compared with their object already."""
     shared = np.intersect1d(found, np.array(identity, np.int64))
     first, second = (rows[np.isin(rows[:, 0], shared)] for rows in (before, after))
-    if not np.array_equal(first, second):
+    if not same_symbols(first, second):
         raise CodeChanged("the functions' sizes or places inside their sections differ from identity's")
 
 
