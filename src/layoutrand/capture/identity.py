@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -147,3 +148,24 @@ def first_difference(built: bytes, replayed: bytes, name: str) -> str:
     if len(first) != len(second):
         return "the number of loaded sections"
     return next((f"section {a[0]}" for a, b in zip(first, second, strict=True) if a != b), "")
+
+
+def same_but_for_numbers(built: bytes, replayed: bytes, numbered: re.Pattern[bytes] | None) -> bool:
+    """Whether two files are equal, but for numbers in names of symbols (`Linker.numbered`)."""
+    if built == replayed:
+        return True
+    if numbered is None or len(built) != len(replayed) or not (elf.is_elf(built) and elf.is_elf(replayed)):
+        return False
+    first, second = (_without_numbers(data, numbered) for data in (built, replayed))
+    return first == second
+
+
+def _without_numbers(data: bytes, numbered: re.Pattern[bytes]) -> bytes:
+    """The file without those numbers in the names of its table of symbols, if it has one."""
+    binary = elf.read(data, name="the program")
+    if binary.symbol_table is None:
+        return data
+    names = binary.sections[int(binary.sections[binary.symbol_table]["link"])]
+    begin = int(names["offset"])
+    end = begin + int(names["size"])
+    return data[:begin] + numbered.sub(b"", data[begin:end]) + data[end:]
