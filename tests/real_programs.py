@@ -208,6 +208,7 @@ def _zstd(laid):
 
 
 VECTORS = ("aes", "camellia", "chacha", "gcm", "sha1_fips_180", "sha3", "rsa_oaep", "hkdf", "ttmac", "threefish")
+SLOW_EMULATED = ("camellia", "rsa_oaep")  # half of the time that all of them take under qemu: left out there
 
 
 def _cryptopp(laid):
@@ -222,10 +223,11 @@ def _cryptopp(laid):
     assert gzip.decompress(packed) == text
     laid.run("cryptest.exe", "u", "text.gz", "text.back")
     assert (laid.scratch / "text.back").read_bytes() == text
-    said = [laid.run("cryptest.exe", "tv", name, cwd=laid.source).decode() for name in VECTORS]
+    vectors = [name for name in VECTORS if not (laid.under and name in SLOW_EMULATED)]
+    said = [laid.run("cryptest.exe", "tv", name, cwd=laid.source).decode() for name in vectors]
     assert all(re.search(r"Total tests = [1-9]\d*\. Failed tests = 0\.", answer) for answer in said)
-    vectors = [re.sub(r"(?m)^(Using seed|Seed used|Test (started|ended)).*$", "", answer) for answer in said]
-    return digests.encode() + packed + "".join(vectors).encode()
+    said = [re.sub(r"(?m)^(Using seed|Seed used|Test (started|ended)).*$", "", answer) for answer in said]
+    return digests.encode() + packed + "".join(said).encode()
 
 
 def _sound(seconds):
