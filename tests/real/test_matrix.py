@@ -54,8 +54,9 @@ REFUSALS = (
 )
 
 
+HEAVY = ("Crypto++", "dav1d")
 CELLS = [
-    pytest.param(program, toolchain, id=f"{program}-{toolchain}", marks=[pytest.mark.long] * (program == "Crypto++"))
+    pytest.param(program, toolchain, id=f"{program}-{toolchain}", marks=[pytest.mark.long] * (program in HEAVY))
     for program in PROGRAMS
     for toolchain in TOOLCHAINS
     if toolchain in toolboxes.shipped()
