@@ -381,9 +381,10 @@ LARGER = {
         ("./config no-tests", f"make -j{{jobs}} build_generated {OPENSSL} {LIBSSL} {LIBCRYPTO}"),
         (OPENSSL, LIBSSL, LIBCRYPTO), _openssl, {"perl": "perl"}, cflags="-O1",
         cross=(
-            "RANLIB=true ./Configure linux-{machine} no-tests",
+            "RANLIB=true ./Configure linux-aarch64 no-tests",
             f"make -j{{jobs}} build_generated {OPENSSL} {LIBSSL} {LIBCRYPTO}",
         ),
+        machines=("aarch64",),
     ),
     "CPython": Program(
         "python3.11", "C, generated C", "autotools",

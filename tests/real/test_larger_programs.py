@@ -22,11 +22,12 @@ pytestmark = pytest.mark.slow
 SEEDS = 4
 WITH_LLD = {"ninja": "clang-lld"}  # lld cannot read gcc's intermediate code, and so CMake finds
 HEAVY = ("CPython", "OpenSSL")
-FOR_ANOTHER_MACHINE = ("gcc-aarch64", "clang-aarch64")
+OF_ANOTHER_MACHINE = ("gcc-aarch64", "clang-aarch64")
 CASES = [
     pytest.param(program, toolchain, id=f"{program}-{toolchain}", marks=[pytest.mark.long] * (program in HEAVY))
     for program in LARGER
-    for toolchain in ("gcc", WITH_LLD.get(program, "gcc-lld"), *(FOR_ANOTHER_MACHINE if LARGER[program].cross else ()))
+    for toolchain in ("gcc", WITH_LLD.get(program, "gcc-lld"), *OF_ANOTHER_MACHINE)
+    if LARGER[program].is_for(toolchain)
 ]
 
 

@@ -23,7 +23,7 @@ import matrix_table as matrix
 from debian_sources import source_tree, unavailable
 from layoutrand.linkers import toolbox as toolboxes
 from matrix_table import CANNOT, FACTORS, FAILED, NOTHING, UNKNOWN, VERIFIED
-from real_programs import PROGRAMS, Laid, machine_of, under
+from real_programs import PROGRAMS, Laid, under
 from workshop import not_installed, of_one_version, programs_of
 
 pytestmark = pytest.mark.slow
@@ -60,7 +60,7 @@ CELLS = [
     for program in PROGRAMS
     for toolchain in TOOLCHAINS
     if toolchain in toolboxes.shipped()
-    and (not machine_of(toolchain) or PROGRAMS[program].cross)
+    and PROGRAMS[program].is_for(toolchain)
     and (MODE or program == "lua" or toolchain == "gcc")
 ]
 
