@@ -229,8 +229,10 @@ def _cryptopp(laid):
     assert gzip.decompress(packed) == text
     laid.run("cryptest.exe", "u", "text.gz", "text.back")
     assert (laid.scratch / "text.back").read_bytes() == text
+    for data in ("TestVectors", "TestData"):  # the program writes beside them, and another source is another build
+        (laid.scratch / data).symlink_to(laid.source / data)
     vectors = [name for name in VECTORS if not (laid.under and name in SLOW_EMULATED)]
-    said = [laid.run("cryptest.exe", "tv", name, cwd=laid.source).decode() for name in vectors]
+    said = [laid.run("cryptest.exe", "tv", name).decode() for name in vectors]
     assert all(re.search(r"Total tests = [1-9]\d*\. Failed tests = 0\.", answer) for answer in said)
     said = [re.sub(r"(?m)^(Using seed|Seed used|Test (started|ended)).*$", "", answer) for answer in said]
     return digests.encode() + packed + "".join(said).encode()
