@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.errors import CodeChanged, FeatureUnsupported
 from layoutrand.layout.distance import kendall_tau
-from layoutrand.link import codecheck
+from layoutrand.link import code_blocks, codecheck
 from layoutrand.link.code import Code
 from layoutrand.link.labels import same_symbols, without_strangers
+from layoutrand.link.leads import undone
 from layoutrand.linkers import link_order
 from layoutrand.linkers.known import linker
 from layoutrand.model import IDENTITY, Layout, Verification
@@ -46,7 +47,7 @@ def verify_moved(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code
         moved = link_order.move(link.argv, tuple(link.moves.values()), layout.name)
         owners = [link.moves.get(section.object, "") for section in link.sections]
         link_order.check_order(link.sections, owners, achieved, moved, by_class=linker(link.linker).renames)
-    _check_bytes(link, code, found, codecheck.section_bytes(binary, where, code.stored[found]))
+    _check_bytes(link, code, found, binary, where)
     for kind, rows in ((elf.STT_FUNC, code.functions), (elf.STT_OBJECT, code.variables)):
         _check_rows(rows, _rows(binary, found, where, code.size, kind), found, link.identity)
     sizes = codecheck.other_sizes(binary, where.outputs())
@@ -94,13 +95,18 @@ def _check_rows(
         raise CodeChanged("the functions' sizes or places inside their sections differ from identity's")
 
 
-def _check_bytes(link: CapturedLink, code: Code, found: NDArray[np.int64], linked: NDArray[np.uint8]) -> None:
+def _check_bytes(
+    link: CapturedLink, code: Code, found: NDArray[np.int64], binary: elf.Elf, where: codecheck.Placed
+) -> None:
+    """The sections' bytes are the objects', once what the linker moved out of the way is back in its place."""
     ends = np.cumsum(code.stored)
     spans = [slice(int(ends[i] - code.stored[i]), int(ends[i])) for i in found.tolist()]
     content = np.concatenate([code.content[span] for span in spans])
     fixed = np.concatenate([code.fixed[span] for span in spans])
-    wrong = codecheck.changed(content, linked, fixed)
+    stored = code.stored[found]
+    binary = undone(code_blocks.cut(stored, content, fixed), binary, where, code.size[found])
+    wrong = codecheck.changed(content, codecheck.section_bytes(binary, where, stored), fixed)
     if wrong is not None:
-        index = int(found[np.searchsorted(np.cumsum(code.stored[found]), wrong, side="right")])
+        index = int(found[np.searchsorted(np.cumsum(stored), wrong, side="right")])
         section = link.sections[index]
         raise CodeChanged(f"{section.name} of {section.object} differs from its object, addresses aside")
