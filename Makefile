@@ -18,7 +18,7 @@
 #                  layoutrand.toml, output that pages show
 #   make perf      measure and print the figures of docs/project/figures.md
 #   make hotspot-check  fetch, build and lay out HotSpot in $(HOTSPOT), and try every JVM (an hour and a half)
-#   make matrix    build every program of docs/project/verified.md with every toolchain and factor, and write the table (an hour;
+#   make matrix    build every program of docs/project/verified.md with every toolchain and factor, and write the table (some hours;
 #                  cells that nobody has tried: MATRIX=fill)
 #   make packages  build Debian's source packages under `layoutrand exec` in bare systems ($(RELEASES)), and write
 #                  docs/packages.md (some hours; some of them: PACKAGES="zlib bzip2"); needs root

@@ -380,6 +380,11 @@ LARGER = {
         "openssl", "C, assembler by perlasm, libcrypto.so, libssl.so", "perl, make",
         ("./config no-tests", f"make -j{{jobs}} build_generated {OPENSSL} {LIBSSL} {LIBCRYPTO}"),
         (OPENSSL, LIBSSL, LIBCRYPTO), _openssl, {"perl": "perl"}, cflags="-O1",
+        cross=(
+            "RANLIB=true ./Configure linux-aarch64 no-tests",
+            f"make -j{{jobs}} build_generated {OPENSSL} {LIBSSL} {LIBCRYPTO}",
+        ),
+        machines=("aarch64",),
     ),
     "CPython": Program(
         "python3.11", "C, generated C", "autotools",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from layoutrand.link import code_blocks, codecheck
+from layoutrand.link.labels import same_symbols, without_strangers
 from layoutrand.link.leads import first_astray, learn, undone
 from layoutrand.objects import elf
 
@@ -25,7 +26,8 @@ class Proof:
         self.leads, self.unread = learned.leads, learned.unread
         self.fixed = codecheck.fixed_again(self.masks, learned.unread, identity.machine)
         self.blocks = code_blocks.cut(self.masks.stored, self.content, self.fixed)
-        self.functions = codecheck.symbol_rows(identity, where, self.masks.size)
+        rows = codecheck.symbol_rows(identity, where, self.masks.size)
+        self.functions = without_strangers(rows, self.masks.functions)
         assert self.wrong(identity, self.order(identity)) is None
 
     def order(self, binary):
@@ -45,7 +47,7 @@ class Proof:
             return "code"
         if first_astray(self.leads, binary, where, self.masks.size) is not None:
             return "reference"
-        same = np.array_equal(codecheck.symbol_rows(binary, where, self.masks.size), self.functions)
+        same = same_symbols(self.functions, codecheck.symbol_rows(binary, where, self.masks.size))
         return None if same else "functions"
 
     def place(self, binary, section, offset):

@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 import zoo
+from layoutrand.capture.identity import same_but_for_numbers
 from layoutrand.linkers import toolbox as toolboxes
+from layoutrand.linkers.known import linker
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.objects import elf
 from startkit import layoutrand
-from workshop import FILLER, Workshop, in_order, programs_of, require, whole
+from workshop import FILLER, Workshop, in_order, programs_of, require, symbols, whole
 
 TOOLCHAINS = ("gcc-aarch64", "clang-aarch64", "gcc-riscv64", "clang-riscv64")
 MACHINES = {"aarch64": "EM_AARCH64", "riscv64": "EM_RISCV"}
@@ -102,6 +104,58 @@ def test_tools_that_a_build_executes_are_the_hosts(tmp_path: Path) -> None:
         )
     )
     assert answer("gcc-aarch64", built.path(1)) == b"84\n"
+
+
+# ADRP at the end of a page, wherever that is, and two loads, in which Cortex-A53 errs: where ADR does not reach, the linker makes copies.
+ERRATUM = (
+    '.section .data.v,"aw"\n.balign 16\n.skip 2 << 20\nv: .xword 42, 2\n.section .text.read,"ax"\n.globl read_it\n.type read_it,%function\n'
+    "read_it: mov x2, x0\n.rept 1100\nadrp x0, v\nldr x1, [x2]\nldr x3, [x0, :lo12:v]\n.endr\nadd x0, x3, x1\nret\n"
+    ".size read_it,.-read_it\n"
+)
+
+
+@pytest.mark.parametrize("options", ["", "-fno-use-linker-plugin"])
+def test_names_of_copies_may_count_sections_differently(tmp_path: Path, options: str) -> None:
+    """GNU ld numbers the copies of instructions by what it has read, where gcc's plugin, which no replay has, counts, too."""
+    needed("gcc-aarch64")
+    shop = Workshop(tmp_path / "project", tmp_path / "cache")
+    shop.write_named({"reads.s": ERRATUM})
+    shop.write(
+        main__c="#include <stdio.h>\nlong read_it(long *);\n"
+        'int main(void) { long one = 1; printf("%ld\\n", read_it(&one)); return 0; }\n' + FILLER
+    )
+    command = f"$CC {options} -mfix-cortex-a53-843419 -o prog main.c reads.s"
+    built = whole(shop.build(command, seeds=[1, 2], system={"toolchain": "gcc-aarch64"}))
+    for binary in built.by_layout.values():
+        assert any(name.startswith("e843419@") for name in symbols(binary.path))
+        assert answer("gcc-aarch64", binary.path) == b"43\n"
+    data = built.path(STOCK).read_bytes()
+    number = data.index(b"\0e843419@") + len(b"\0e843419@")
+    for place, same in ((number, True), (number + 12, True), (number - 2, False), (number + 14, False), (100, False)):
+        other = data[:place] + (b"5" if data[place] != b"5"[0] else b"6") + data[place + 1 :]
+        assert same_but_for_numbers(data, other, linker("gnu").numbered) is same
+    assert same_but_for_numbers(data, data, None) and not same_but_for_numbers(data, data + b"0", None)
+
+
+@pytest.mark.parametrize("toolchain", ["gcc-aarch64", "clang-aarch64"])
+def test_copies_for_an_erratum_where_objects_move(tmp_path: Path, toolchain: str) -> None:
+    """Other copies are made in each order; the instructions are their objects' all the same."""
+    needed(toolchain)
+    shop = Workshop(tmp_path / "project", tmp_path / "cache")
+    for unit in "abc":
+        shop.write_named({f"{unit}.s": ERRATUM.replace("read_it", unit)})
+    shop.write(
+        main__c="#include <stdio.h>\nlong a(long *), b(long *), c(long *);\n"
+        'int main(void) { long one = 1; printf("%ld\\n", a(&one) + b(&one) + c(&one)); return 0; }\n' + FILLER
+    )
+    # With gcc's plugin GNU ld puts copies that lie together into another order than without, as a replay is.
+    plugin = "" if toolchain.startswith("clang") else "-fno-use-linker-plugin"
+    command = f"$CC -c main.c a.s b.s c.s; $CC {plugin} -Wl,--fix-cortex-a53-843419 -o prog main.o a.o b.o c.o"
+    layout = {"factors": ["link-order"]}
+    built = whole(shop.build(command, seeds=[1, 2, 3], system={"toolchain": toolchain}, layout=layout))
+    for binary in built.by_layout.values():
+        assert any("843419" in name for name in symbols(binary.path))
+        assert answer(toolchain, binary.path) == b"129\n"
 
 
 def test_a_program_of_the_host_is_not_what_a_cross_compiler_was_asked_for(tmp_path: Path) -> None:

@@ -83,6 +83,32 @@ def test_objects_move_with_code_data_and_constructors(gnu: Workshop, toolchain: 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("toolchain", TOOLCHAINS)
+def test_an_empty_section_moves_with_its_object(gnu: Workshop, toolchain: str) -> None:
+    """gcc leaves such, with a name in it, of a cold part of which nothing is left: it lies before whatever comes next."""
+    sources(gnu)
+    for unit in "efgh":
+        sections = [
+            (f".text.{unit}", "one"),
+            (f".text.unlikely.{unit}", "cold"),
+            (f".text.unlikely.{unit}.part", "empty"),
+        ]
+        lines = [
+            f'.section {name},"ax",@progbits\n.type {unit}.{what},@function\n{unit}.{what}:' for name, what in sections
+        ]
+        gnu.write_named({f"{unit}.s": "\n.fill 15, 1, 0x90\nret\n".join(lines) + "\n"})
+    commands = BUILD.replace("main.o", "main.o e.o f.o g.o h.o").replace("$CXX -o", "$CC -c e.s f.s g.s h.s; $CXX -o")
+    made = built(gnu, toolchain, commands)
+    next_to_it = set()
+    for binary in made.seeded.values():
+        names = symbols(binary.path)
+        next_to_it.add(
+            tuple(name for name, at in names.items() if at == names["e.empty"] and name[1:] in (".one", ".cold"))
+        )
+    assert len(next_to_it) > 2  # it is not always the same function that begins where it lies
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("toolchain", ["gcc", pytest.param("gcc-lld", marks=pytest.mark.slow)])
 def test_another_copy_of_a_template_instance_may_be_chosen(gnu: Workshop, toolchain: str) -> None:
     """d.o's copy was compiled with other flags: where d.o comes first that one is linked, and allowed."""

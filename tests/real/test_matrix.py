@@ -23,8 +23,8 @@ import matrix_table as matrix
 from debian_sources import source_tree, unavailable
 from layoutrand.linkers import toolbox as toolboxes
 from matrix_table import CANNOT, FACTORS, FAILED, NOTHING, UNKNOWN, VERIFIED
-from real_programs import PROGRAMS, Laid
-from workshop import not_installed, of_one_version, programs_of, require
+from real_programs import PROGRAMS, Laid, under
+from workshop import not_installed, of_one_version, programs_of
 
 pytestmark = pytest.mark.slow
 MODE = os.environ.get("LAYOUTRAND_MATRIX", "")
@@ -54,27 +54,15 @@ REFUSALS = (
 )
 
 
-def machine_of(toolchain):
-    """The machine that a cross compiler builds for, in the words of ``uname -m``; "" for others."""
-    return toolchain.rpartition("-")[2] if toolchain.endswith(("-aarch64", "-riscv64")) else ""
-
-
+HEAVY = ("Crypto++", "dav1d")
 CELLS = [
-    pytest.param(program, toolchain, id=f"{program}-{toolchain}", marks=[pytest.mark.long] * (program == "Crypto++"))
+    pytest.param(program, toolchain, id=f"{program}-{toolchain}", marks=[pytest.mark.long] * (program in HEAVY))
     for program in PROGRAMS
     for toolchain in TOOLCHAINS
     if toolchain in toolboxes.shipped()
-    and (not machine_of(toolchain) or PROGRAMS[program].cross)
+    and PROGRAMS[program].is_for(toolchain)
     and (MODE or program == "lua" or toolchain == "gcc")
 ]
-
-
-def under(toolchain):
-    """What programs of the toolchain are executed by; nothing for this machine's own."""
-    machine = machine_of(toolchain)
-    if not machine or machine == os.uname().machine:
-        return ()
-    return require(f"qemu-{machine}", "qemu-user"), "-L", f"/usr/{machine}-linux-gnu"
 
 
 def _write(program, toolchain, row, folder):
@@ -170,8 +158,7 @@ def _build(subject, toolchain, factor, tree, folder):
     """`layoutrand build` of one factor: exit status, standard output, standard error."""
     project = folder / f"project-{factor}"
     project.mkdir()
-    machine = machine_of(toolchain)
-    said = [each.replace("{machine}", machine) for each in (subject.cross if machine else subject.commands)]
+    said = subject.commands_with(toolchain)
     artefacts, commands = json.dumps(subject.artefacts), json.dumps(said, ensure_ascii=False)
     (project / "layoutrand.toml").write_text(
         f'[project]\nname = "matrix"\n[build]\nsource = "{tree}"\ncommands = {commands}\nartefacts = {artefacts}\ntimeout_s = 1500\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from layoutrand.layout.factors import LINK_ORDER
 from layoutrand.layout.order import draw
 from layoutrand.link import code_blocks, codecheck, moved_objects
 from layoutrand.link.code import Code
+from layoutrand.link.labels import without_strangers
 from layoutrand.link.leads import learn, undone
 from layoutrand.link.relink import link_layout, verify
 from layoutrand.linkers import linkline
@@ -133,8 +135,8 @@ def _identity_code(link: CapturedLink, binary: elf.Elf, masks: codecheck.Masks) 
         stored=masks.stored,
         content=linked,
         fixed=codecheck.fixed_again(masks, learned.unread, binary.machine),
-        functions=codecheck.symbol_rows(binary, where, masks.size),
-        variables=codecheck.symbol_rows(binary, where, masks.size, elf.STT_OBJECT),
+        functions=without_strangers(codecheck.symbol_rows(binary, where, masks.size), masks.functions),
+        variables=without_strangers(codecheck.symbol_rows(binary, where, masks.size, elf.STT_OBJECT), masks.variables),
         leads=learned.leads,
     )
 
@@ -147,3 +149,24 @@ def first_difference(built: bytes, replayed: bytes, name: str) -> str:
     if len(first) != len(second):
         return "the number of loaded sections"
     return next((f"section {a[0]}" for a, b in zip(first, second, strict=True) if a != b), "")
+
+
+def same_but_for_numbers(built: bytes, replayed: bytes, numbered: re.Pattern[bytes] | None) -> bool:
+    """Whether two files are equal, but for numbers in names of symbols (`Linker.numbered`)."""
+    if built == replayed:
+        return True
+    if numbered is None or len(built) != len(replayed) or not (elf.is_elf(built) and elf.is_elf(replayed)):
+        return False
+    first, second = (_without_numbers(data, numbered) for data in (built, replayed))
+    return first == second
+
+
+def _without_numbers(data: bytes, numbered: re.Pattern[bytes]) -> bytes:
+    """The file without those numbers in the names of its table of symbols, if it has one."""
+    binary = elf.read(data, name="the program")
+    if binary.symbol_table is None:
+        return data
+    names = binary.sections[int(binary.sections[binary.symbol_table]["link"])]
+    begin = int(names["offset"])
+    end = begin + int(names["size"])
+    return data[:begin] + numbered.sub(b"", data[begin:end]) + data[end:]

@@ -5,7 +5,8 @@ Facts read off the binary and never off what the linker was told:
 1. the unique symbols stand in the order asked for (`placed_order`);
 2. every section's bytes equal identity's outside the fields of its relocations, hence the same instructions,
    addresses aside (`changed`);
-3. every function and variable has the same size and lies at the same offset of the same section (`symbol_rows`);
+3. every function and variable has the same size and lies at the same offset of the same section (`symbol_rows`,
+   `labels.same_symbols`);
 4. every other loaded output section has the size it has in identity (`other_sizes`);
 5. where gaps were asked for, each section lies exactly where they put it (`first_wrong_gap`).
 
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.errors import FeatureUnsupported, LayoutNotApplied
+from layoutrand.link.labels import own_labels
 from layoutrand.objects import elf
 from layoutrand.objects.known import processor
 from layoutrand.objects.processor import Processor
@@ -80,7 +82,8 @@ class Masks:
 
     ``fixed`` has the bits that no link may write differently from another link, ``input_fixed`` those that must even
     equal the input object's (relaxable opcodes excepted); ``content`` is the input's bytes.  These three are
-    concatenated in capture order, shape (sum of stored,).  ``relocations`` are those of all the sections.
+    concatenated in capture order, shape (sum of stored,).  ``relocations`` are those of all the sections; ``functions``
+    and ``variables`` count symbols without a size (`labels.own_labels`), both shape (n,).
     """
 
     size: NDArray[np.int64]
@@ -89,6 +92,8 @@ class Masks:
     fixed: NDArray[np.uint8]
     input_fixed: NDArray[np.uint8]
     relocations: Relocations
+    functions: NDArray[np.int64]
+    variables: NDArray[np.int64]
 
     @property
     def start(self) -> NDArray[np.int64]:
@@ -111,7 +116,8 @@ def masks(inputs: Sequence[tuple[elf.Elf, int, str]]) -> Masks:
     stored = np.array([len(source.content(index)) for source, index, _ in inputs], np.int64)
     total = int(stored.sum())
     content, fixed, input_fixed = (np.empty(total, np.uint8) for _ in range(3))
-    whole = Masks(size, stored, content, fixed, input_fixed, _relocations(inputs))
+    labels = (own_labels(inputs, kind) for kind in (elf.STT_FUNC, elf.STT_OBJECT))
+    whole = Masks(size, stored, content, fixed, input_fixed, _relocations(inputs), *labels)
     done = 0
     for at in range(0, len(inputs), _AT_ONCE):
         content, fixed, input_fixed = _masks(known[0], inputs[at : at + _AT_ONCE])

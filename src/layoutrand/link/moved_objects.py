@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.errors import CodeChanged, FeatureUnsupported
 from layoutrand.layout.distance import kendall_tau, relative_order
-from layoutrand.link import codecheck
+from layoutrand.link import code_blocks, codecheck
 from layoutrand.link.code import Code
+from layoutrand.link.labels import same_symbols, without_strangers
+from layoutrand.link.leads import undone
 from layoutrand.linkers import link_order
 from layoutrand.linkers.known import linker
 from layoutrand.model import IDENTITY, Layout, Verification
@@ -28,8 +30,8 @@ def reference(binary: elf.Elf, masks: codecheck.Masks) -> Code:
         stored=masks.stored,
         content=masks.content,
         fixed=masks.input_fixed,
-        functions=_rows(binary, found, where, masks.size, elf.STT_FUNC),
-        variables=_rows(binary, found, where, masks.size, elf.STT_OBJECT),
+        functions=without_strangers(_rows(binary, found, where, masks.size, elf.STT_FUNC), masks.functions),
+        variables=without_strangers(_rows(binary, found, where, masks.size, elf.STT_OBJECT), masks.variables),
     )
 
 
@@ -45,7 +47,7 @@ def verify_moved(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code
         moved = link_order.move(link.argv, tuple(link.moves.values()), layout.name)
         owners = [link.moves.get(section.object, "") for section in link.sections]
         link_order.check_order(link.sections, owners, achieved, moved, by_class=linker(link.linker).renames)
-    _check_bytes(link, code, found, codecheck.section_bytes(binary, where, code.stored[found]))
+    _check_bytes(link, code, found, binary, where)
     for kind, rows in ((elf.STT_FUNC, code.functions), (elf.STT_OBJECT, code.variables)):
         _check_rows(rows, _rows(binary, found, where, code.size, kind), found, link.identity)
     sizes = codecheck.other_sizes(binary, where.outputs())
@@ -89,17 +91,22 @@ def _check_rows(
     """The functions of sections that both have are the same; other copies were compared with their object already."""
     shared = np.intersect1d(found, np.array(identity, np.int64))
     first, second = (rows[np.isin(rows[:, 0], shared)] for rows in (before, after))
-    if not np.array_equal(first, second):
+    if not same_symbols(first, second):
         raise CodeChanged("the functions' sizes or places inside their sections differ from identity's")
 
 
-def _check_bytes(link: CapturedLink, code: Code, found: NDArray[np.int64], linked: NDArray[np.uint8]) -> None:
+def _check_bytes(
+    link: CapturedLink, code: Code, found: NDArray[np.int64], binary: elf.Elf, where: codecheck.Placed
+) -> None:
+    """The sections' bytes are the objects', once what the linker moved out of the way is back in its place."""
     ends = np.cumsum(code.stored)
     spans = [slice(int(ends[i] - code.stored[i]), int(ends[i])) for i in found.tolist()]
     content = np.concatenate([code.content[span] for span in spans])
     fixed = np.concatenate([code.fixed[span] for span in spans])
-    wrong = codecheck.changed(content, linked, fixed)
+    stored = code.stored[found]
+    binary = undone(code_blocks.cut(stored, content, fixed), binary, where, code.size[found])
+    wrong = codecheck.changed(content, codecheck.section_bytes(binary, where, stored), fixed)
     if wrong is not None:
-        index = int(found[np.searchsorted(np.cumsum(code.stored[found]), wrong, side="right")])
+        index = int(found[np.searchsorted(np.cumsum(stored), wrong, side="right")])
         section = link.sections[index]
         raise CodeChanged(f"{section.name} of {section.object} differs from its object, addresses aside")

@@ -18,6 +18,7 @@ from layoutrand.link import by_symbols, codecheck
 from layoutrand.link.by_symbols import ProgramCode
 from layoutrand.link.code import Code
 from layoutrand.link.code_blocks import first_change
+from layoutrand.link.labels import same_symbols
 from layoutrand.link.leads import ends_of_added_code, first_astray, undone
 from layoutrand.link.linked import Linked
 from layoutrand.link.lto_division import require_factors
@@ -161,9 +162,9 @@ def verify(
     _check_gaps(link, layout, binary, where, code, own_gaps=own_gaps, filled=filled)
     _check_code(link, code, binary, where, padded=own_shuffle or own_gaps)
     rows = codecheck.symbol_rows(binary, where, code.size)
-    if not np.array_equal(rows, code.functions):
+    if not same_symbols(code.functions, rows):
         raise CodeChanged("the functions' sizes or places inside their sections differ from identity's")
-    if not np.array_equal(codecheck.symbol_rows(binary, where, code.size, elf.STT_OBJECT), code.variables):
+    if not same_symbols(code.variables, codecheck.symbol_rows(binary, where, code.size, elf.STT_OBJECT)):
         raise CodeChanged("the variables' sizes or places inside their sections differ from identity's")
     padded = own_shuffle or own_gaps
     wrong = codecheck.wrong_sizes(codecheck.other_sizes(binary, where.outputs()), link.other_sizes, padded=padded)
@@ -171,7 +172,7 @@ def verify(
         raise CodeChanged(f"output sections besides the placed ones have another size than in identity: {wrong[:4]}")
     proof = Verification(
         n_sections=len(wanted),
-        n_functions=len(rows),
+        n_functions=len(code.functions),
         tau_identity=kendall_tau(link.identity, achieved),
         tau_request=1.0,  # the orders are equal, or this line would not be reached
         text_size=sum(int(binary.sections["size"][output]) for output in where.outputs()),

@@ -6,6 +6,7 @@ Each linker is a module of `layoutrand.linkers.known`.  All of them are given se
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -93,6 +94,9 @@ class Linker(ABC):
 
     own_objects: ClassVar[bool] = False
     """Whether it reads objects of its own compiler, in which no section can be marked: functions go by symbols."""
+
+    numbered: ClassVar[re.Pattern[bytes] | None] = None
+    """Numbers in names of its own symbols that count what it has read, such as sections, a plugin's among them."""
 
     map: ClassVar[MapReader | None] = None
     """How its maps are read, where they can be."""

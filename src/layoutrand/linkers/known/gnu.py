@@ -55,6 +55,8 @@ class _Gnu(Linker):
     by_script = True
     needs_needed = True
     reports = False
+    # Copies for erratum 843419 of Cortex-A53: file and section by their numbers, then the offset.
+    numbered: ClassVar[re.Pattern[bytes]] = re.compile(rb"(?<=\0e843419@)[0-9a-f]{4}_[0-9a-f]{8}(?=_[0-9a-f]+\0)")
     map: ClassVar[MapReader] = _Map()
 
     def ordered(
