@@ -57,7 +57,7 @@ LEFT_OUT = {
     "link/codecheck.py section_bytes": "a binary that codecheck.placed has read",
     "link/codecheck.py _blame": "objects that elf.read has read",
     "layout/keyed.py keyed_order": "hashes that were computed here",
-    "objects/edit.py symbol_names": "names that were made here",
+    "objects/unique_names.py symbol_names": "names that were made here",
     "permute/learn.py first_difference": SAME_PROCESS,
     "permute/learned.py LearnedTable.stored": SAME_PROCESS,
     "platform/child.py call": SAME_PROCESS,
