@@ -73,7 +73,7 @@ def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
     link = _describe(record, setup, draft)
     found = _objects(record, setup, draft)
     if proved is None:
-        _prove_replay(setup, link, draft)
+        setup = replace(setup, built=_proved_replay(setup, link, draft, lto.asking_nothing(record.words())))
     try:
         if done := _as_foretold(setup, link, draft, found):
             return done
@@ -247,20 +247,22 @@ def _under_own_names(setup: IngestSetup, link: CapturedLink, draft: Draft, folde
     return replace(link, replay_argv=tuple(words.get(word, word) for word in link.replay_argv))
 
 
-def _prove_replay(setup: IngestSetup, link: CapturedLink, draft: Draft) -> None:
-    """The captured files alone give the artefact that the build made, byte for byte.
+def _proved_replay(setup: IngestSetup, link: CapturedLink, draft: Draft, plugin: Sequence[str]) -> bytes:
+    """The captured files alone give the artefact that the build made, byte for byte; what they give without a plugin.
 
     With lld's link-time optimisation the table of local symbols may come out in another order, and with it the build
     id: there all that is loaded besides must be equal. Names of symbols may have other numbers where the linker counts
-    in them what it has read: gcc's plugin, which a replay has for link-time optimisation alone, adds to what it reads.
+    in them what it has read: gcc's ``plugin``, without which layouts are linked but for link-time optimisation, adds to
+    what it reads. Where what has such names comes in another order, too, the artefact must be what a replay with the
+    plugin gives.
     """
-    folder = setup.base / "own-names"
-    done, replayed = setup.link(_under_own_names(setup, link, draft, folder), "root", replay=True)
-    remove_tree(folder)
-    if done.returncode != 0:
-        raise CaptureFailed(f"{link.artefact}: the captured link fails by itself: {done.text().strip()[-2000:]}")
+    replayed = _replayed(setup, link, draft)
     if same_but_for_numbers(setup.built, replayed, setup.linker.numbered):
-        return
+        return setup.built
+    if setup.linker.numbered is not None and plugin and not link.lto:
+        with_plugin = replace(link, replay_argv=(*link.replay_argv, *plugin))
+        if len(replayed) == len(setup.built) and _replayed(setup, with_plugin, draft) == setup.built:
+            return replayed
     if link.lto:
         where = first_difference(setup.built, replayed, link.artefact) if setup.linker.generates_code else "the file"
         if where:
@@ -269,13 +271,22 @@ def _prove_replay(setup: IngestSetup, link: CapturedLink, draft: Draft) -> None:
                 f"than the build left: {where} differs. Is it stripped or changed after the link? Then leave that step "
                 "out of build.commands. Otherwise build without -flto, and please report this"
             )
-        return
+        return setup.built
     raise WorkedOnAfterLink(
         f"{link.artefact}: replaying its link gives another file than the build left "
         f"({len(replayed)} and {len(setup.built)} bytes). Something changed the file after the link (strip, "
         "objcopy, chrpath, signing?): leave that step out of build.commands, name the file as it was linked, or "
         "use --mode rebuild, which does that step for every seed"
     )
+
+
+def _replayed(setup: IngestSetup, link: CapturedLink, draft: Draft) -> bytes:
+    folder = setup.base / "own-names"
+    done, replayed = setup.link(_under_own_names(setup, link, draft, folder), "root", replay=True)
+    remove_tree(folder)
+    if done.returncode != 0:
+        raise CaptureFailed(f"{link.artefact}: the captured link fails by itself: {done.text().strip()[-2000:]}")
+    return replayed
 
 
 def _probe(

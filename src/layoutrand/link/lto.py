@@ -84,6 +84,12 @@ def uses_plugin(line: Iterable[Word]) -> bool:
     return any(word.option == "plugin" for word in line)
 
 
+def asking_nothing(line: Iterable[Word]) -> list[str]:
+    """The words by which the link line loads a plugin that finds no intermediate code, and so asks no program."""
+    found = (word for word in line if word.option in ("plugin", "plugin-opt"))
+    return [each for word in found if not word.text.startswith("-fresolution=") for each in word.argv()]
+
+
 def answering(line: Iterable[Word], script: str) -> list[Word]:
     """The line with the plugin's lto-wrapper replaced by ``script``, both named as files that the link reads."""
     result = []
