@@ -63,11 +63,11 @@ CXX = "$CXX -c main.cc more.cc && $CXX -o prog main.o more.o"
 
 def written(shop: Workshop, commands: str, seeds: int = 4, **changes: object) -> Built:
     """Build all seeds by both engines, in caches of their own, and insist that the files are the same and written."""
+    layout: dict[str, object] = {**changes.pop("layout", {})}  # type: ignore[dict-item]
     linked = Workshop(shop.project, shop.cache.with_name("linked"), shop.linker).built(
-        commands, seeds=range(1, seeds + 1), controls=False, **changes
+        commands, seeds=range(1, seeds + 1), controls=False, layout={**layout, "engine": "link"}, **changes
     )
-    layout = {**ENGINE, **changes.pop("layout", {})}  # type: ignore[dict-item]
-    made = shop.built(commands, seeds=range(1, seeds + 1), controls=False, layout=layout, **changes)
+    made = shop.built(commands, seeds=range(1, seeds + 1), controls=False, layout={**layout, **ENGINE}, **changes)
     assert [str(note) for note in made.result.notes if isinstance(note, LinkedAllTheSame)] == []
     assert {binary.engine for binary in made.by_layout.values()} == {"permute"}
     assert {binary.engine for binary in linked.by_layout.values()} == {"link"}
