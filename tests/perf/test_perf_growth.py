@@ -19,6 +19,7 @@ import pytest
 from bigprogram import write_program
 from layoutrand.build.permuting import is_linked_again
 from layoutrand.report.plot import Plot, Series, draw
+from layoutrand.report.style import standalone
 from perfkit import cpu_of_children
 from workshop import Workshop, main_calling
 
@@ -31,6 +32,7 @@ SECTIONS = (4_100, 13_120, 41_820, 133_660, 401_800)
 SEEDS = (30, 100, 300, 1000)
 SYSTEMS = (1, 25, 50, 100, 200)
 FEW, MANY = 2, 12
+_WIDTH_MM = 150.0
 
 Growth = Mapping[str, Sequence[tuple[float, float]]]
 
@@ -110,4 +112,4 @@ def _tell(what: str, x: str, y: str, rows: Growth) -> None:
         series = [Series(name, number, "line", points) for number, (name, points) in enumerate(rows.items())]
         title = f"Growth with {what}"
         drawn = draw(Plot(title, f"{title}: {y} against {x}", x, y, series, from_zero=True))
-        (IMAGES / f"growth-{what}.svg").write_text(drawn + "\n")
+        (IMAGES / f"growth-{what}.svg").write_text(standalone(drawn, _WIDTH_MM) + "\n")
