@@ -55,6 +55,7 @@ from layoutrand.linkers import linkline
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_function_section
 from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
+from layoutrand.platform.process import Completed
 
 
 def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
@@ -256,12 +257,15 @@ def _proved_replay(setup: IngestSetup, link: CapturedLink, draft: Draft, plugin:
     what it reads. Where what has such names comes in another order, too, the artefact must be what a replay with the
     plugin gives.
     """
-    replayed = _replayed(setup, link, draft)
+    done, replayed = _replayed(setup, link, draft)
+    if done.returncode != 0:
+        raise CaptureFailed(f"{link.artefact}: the captured link fails by itself: {done.text().strip()[-2000:]}")
     if same_but_for_numbers(setup.built, replayed, setup.linker.numbered):
         return setup.built
-    if setup.linker.numbered is not None and plugin and not link.lto:
+    numbered = setup.linker.numbered is not None and setup.linker.numbered.search(setup.built) is not None
+    if numbered and plugin and not link.lto and len(replayed) == len(setup.built):
         with_plugin = replace(link, replay_argv=(*link.replay_argv, *plugin))
-        if len(replayed) == len(setup.built) and _replayed(setup, with_plugin, draft) == setup.built:
+        if _replayed(setup, with_plugin, draft)[1] == setup.built:
             return replayed
     if link.lto:
         where = first_difference(setup.built, replayed, link.artefact) if setup.linker.generates_code else "the file"
@@ -280,13 +284,11 @@ def _proved_replay(setup: IngestSetup, link: CapturedLink, draft: Draft, plugin:
     )
 
 
-def _replayed(setup: IngestSetup, link: CapturedLink, draft: Draft) -> bytes:
+def _replayed(setup: IngestSetup, link: CapturedLink, draft: Draft) -> tuple[Completed, bytes]:
     folder = setup.base / "own-names"
     done, replayed = setup.link(_under_own_names(setup, link, draft, folder), "root", replay=True)
     remove_tree(folder)
-    if done.returncode != 0:
-        raise CaptureFailed(f"{link.artefact}: the captured link fails by itself: {done.text().strip()[-2000:]}")
-    return replayed
+    return done, replayed
 
 
 def _probe(
