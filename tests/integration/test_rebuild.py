@@ -15,6 +15,7 @@ from layoutrand.build.build import SystemBuild
 from layoutrand.build.claims import AS_LINKED, CODE, LOADED, NOT_COMPARABLE
 from layoutrand.cache.linked_check import verify
 from layoutrand.cache.store import Cache
+from layoutrand.cache.upkeep import collect_layouts
 from layoutrand.model import IDENTITY, STOCK
 from speeds import first_fast
 from warningkit import said
@@ -215,6 +216,12 @@ def test_one_layout_fails_and_the_others_go_on(gnu_units: Workshop) -> None:
     again = gnu_units.build(f"{PLAIN} && {check}", seeds=range(1, 6), build=REBUILD, controls=False)
     assert {failure.layout for failure in again.failures} == failed
     assert sorted(builds(gnu_units)) == [f"sys: layout {seed}: build" for seed in sorted(failed)]
+
+
+def test_layouts_that_each_take_a_build_are_not_evicted_as_layouts_of_a_capture(gnu_units: Workshop) -> None:
+    """There is no capture that they could be made from."""
+    gnu_units.built(PLAIN, seeds=[1], build=REBUILD, controls=False)
+    assert collect_layouts(Cache(gnu_units.cache)).evicted == ()
 
 
 def test_a_build_that_always_fails_is_tried_once(gnu_units: Workshop) -> None:

@@ -115,7 +115,7 @@ def collect_builds(cache: Cache, max_size: int) -> Collected:
 
 
 def collect_layouts(cache: Cache) -> Collected:
-    """Evict all binaries whose captures are there, of which they are made again without a build."""
+    """Evict all binaries whose captures are there: from these they are made again, without a build."""
     return _evict(cache, [entry for entry in _recorded(cache, "binary") if _has_its_capture(cache, entry)], 0)
 
 

@@ -34,7 +34,8 @@ def text(path: Path | str, *, in_one: bool = False) -> str | None:
     """The content without surrounding white space.
 
     Read without Python's buffers and decoders, which cost more than the kernel's answer.  ``in_one`` is for what the
-    kernel makes in one piece, and gives whole to the first who asks: it need not be asked whether there is more.
+    kernel makes in one piece, and gives whole to the first who asks for as much: it need not be asked whether there is
+    more, unless it filled what there was room for.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -42,7 +43,7 @@ def text(path: Path | str, *, in_one: bool = False) -> str | None:
         return None
     try:
         parts = [os.read(descriptor, _CHUNK)]
-        while parts[-1] and not in_one:
+        while parts[-1] and not (in_one and len(parts[-1]) < _CHUNK):
             parts.append(os.read(descriptor, _CHUNK))
     except OSError:  # some files of /sys can be opened, but say nothing
         return None
