@@ -80,6 +80,11 @@ class Capture:
     n_links: int
     links: tuple[CapturedLink, ...]
 
+    @property
+    def is_rebuilt(self) -> bool:
+        """Whether it stands for a build that every layout repeats; then its id is of the key of that build."""
+        return self.source.get("mode") == "rebuild"
+
     def link(self, artefact: str) -> CapturedLink:
         """The link of the artefact."""
         return next(link for link in self.links if link.artefact == artefact)

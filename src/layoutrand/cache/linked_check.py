@@ -49,7 +49,7 @@ def _of_capture(cache: Cache, capture: Capture | None) -> str:
         return "damaged: capture.json, or it is another capture's"
     if damaged := cache.damaged_files(capture):
         return "damaged: " + ", ".join(damaged)
-    if not _is_rebuilt(capture) and keys.captured_id(identity_facts(capture.links, capture.tools)) != capture.id:
+    if not capture.is_rebuilt and keys.captured_id(identity_facts(capture.links, capture.tools)) != capture.id:
         return "its id is not that of what was captured"
     return ""
 
@@ -60,11 +60,6 @@ def _of_log(cache: Cache, entry: CacheEntry) -> list[Problem]:
     if damaged is None:
         return []
     return [(replace(entry, kind="log", path=entry.path / LOGGED), f"damaged: {damaged}")]
-
-
-def _is_rebuilt(capture: Capture) -> bool:
-    """Whether it stands for a build that every layout repeats; then its id is of the key of that build."""
-    return capture.source.get("mode") == "rebuild"
 
 
 def _of_binary(entry: CacheEntry, captures: Mapping[str, Capture]) -> str:
@@ -123,7 +118,7 @@ def _of_record(record: KeyRecord, captures: Mapping[str, Capture]) -> str:
     if capture is None:
         return ""
     same_id = not rebuilt or keys.rebuilt_id(build, capture.source.get("programs", [])) == capture.id
-    same_mode = rebuilt == _is_rebuilt(capture)
+    same_mode = rebuilt == capture.is_rebuilt
     if same_id and same_mode and _made(capture) == _asked(record.facts):
         return ""
     return f"the capture that it names, {capture.id[:12]}, is of another build"

@@ -16,7 +16,7 @@ from layoutrand.cache.in_use import evicting
 from layoutrand.cache.kept_builds import RECORD_OF_BUILD, is_anothers
 from layoutrand.cache.node_inputs import is_used, replicas
 from layoutrand.cache.sealed_records import unsealed
-from layoutrand.cache.store import KEPT_BUILDS, Cache, probe_lock
+from layoutrand.cache.store import KEPT_BUILDS, Cache, probe_lock, read_capture
 from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.orphans import is_at_work
 from layoutrand.platform.regular_file import RECORD, content_of_regular
@@ -116,16 +116,21 @@ def collect_builds(cache: Cache, max_size: int) -> Collected:
 
 def collect_layouts(cache: Cache) -> Collected:
     """Evict all binaries whose captures are there: from these they are made again, without a build."""
-    return _evict(cache, [entry for entry in _recorded(cache, "binary") if _has_its_capture(cache, entry)], 0)
+    captures = {
+        path.name
+        for path in (cache.root / _FOLDERS["capture"]).iterdir()
+        if (capture := read_capture(path / _RECORDS["capture"])) is not None and not capture.is_rebuilt
+    }
+    return _evict(cache, [entry for entry in _recorded(cache, "binary") if _capture_of(entry) in captures], 0)
 
 
-def _has_its_capture(cache: Cache, entry: CacheEntry) -> bool:
+def _capture_of(binary: CacheEntry) -> str | None:
     try:
-        facts = unsealed(content_of_regular(entry.path / _RECORDS["binary"], largest=RECORD)).get("facts")
+        facts = unsealed(content_of_regular(binary.path / _RECORDS["binary"], largest=RECORD)).get("facts")
     except (OSError, ValueError):
-        return False
+        return None
     capture = facts.get("capture") if isinstance(facts, dict) else None
-    return isinstance(capture, str) and cache.capture_path(os.path.basename(capture)).is_dir()
+    return capture if isinstance(capture, str) else None
 
 
 def _evict(cache: Cache, present: Sequence[CacheEntry], max_size: int) -> Collected:
