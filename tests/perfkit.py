@@ -1,13 +1,15 @@
-"""What a command costs, for the figures of tests/perf: CPU time and memory, which other work on the machine hardly changes; and plain builds."""
+"""For tests/perf: what a command costs in CPU time and memory, which other work on the machine hardly changes, plain builds, and figures."""
 
 from __future__ import annotations
 
+import json
 import os
+import platform
 import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,6 +44,15 @@ def cost_of(words: Sequence[str]) -> Cost:
     done = subprocess.run([sys.executable, "-c", _CODE, *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return Cost(cpu_of_children() - before, int(done.stderr.splitlines()[-1]), done.stdout)
+
+
+def report(figure: Mapping[str, object]) -> None:
+    """Print a figure as a line of JSON, with the machine, and add it to the file that LAYOUTRAND_PERF_OUT names."""
+    line = json.dumps({**figure, "machine": f"{platform.node()} {platform.machine()} {JOBS} cpus"})
+    print(line)
+    if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
 
 
 def cpu_of_children() -> float:

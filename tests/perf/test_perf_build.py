@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -19,7 +18,7 @@ from debian_sources import source_tree
 from layoutrand.cache.store import Cache
 from layoutrand.link.relink import link_captured
 from layoutrand.platform.process import SubprocessRunner
-from perfkit import JOBS, PROGRAMS, cpu_of_children, plain_build
+from perfkit import JOBS, PROGRAMS, cpu_of_children, plain_build, report
 
 pytestmark = pytest.mark.perf
 
@@ -107,9 +106,5 @@ def _report(
         # 30 rebuilds are not carried out: they are 30 of the plain build measured in this run.
         "30 rebuilds / seeds": round(30 * seconds["plain build"] / seconds["30 seeds"], 1),
         "30 rebuilds / with controls": round(30 * seconds["plain build"] / seconds["30 seeds and controls"], 1),
-        "machine": f"{platform.node()} {platform.machine()} {JOBS} cpus",
     }
-    print(json.dumps(figure, indent=2))
-    if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(figure) + "\n")
+    report(figure)

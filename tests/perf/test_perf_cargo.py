@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -16,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from cargo_programs import PROGRAMS, RUSTS, path_of, prepared
-from perfkit import cpu_of_children
+from perfkit import cpu_of_children, report
 
 pytestmark = pytest.mark.perf
 
@@ -70,13 +68,9 @@ def test_layouts_beside_rebuilds(tmp_path: Path, name: str, rust: str) -> None:
         },
         "rebuild / layout": _ratios(rebuild, layout),
         "rebuild of the last crate / layout": _ratios(rebuild_of_last, layout),
-        "machine": f"{platform.node()} {platform.machine()} {len(os.sched_getaffinity(0))} cpus",
         "load": os.getloadavg(),
     }
-    print(json.dumps(figure, indent=2))
-    if out := os.environ.get("LAYOUTRAND_PERF_OUT"):
-        with Path(out).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(figure) + "\n")
+    report(figure)
     assert figure["seconds, wall and CPU"]
 
 

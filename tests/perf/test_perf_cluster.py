@@ -6,10 +6,8 @@ The experiment is 2 systems x 5,000 seeds = 10,000 binaries, 20 benchmarks each,
 from __future__ import annotations
 
 import heapq
-import json
 import os
 import pickle
-import platform
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -40,6 +38,7 @@ from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, RUSAGE_METRICS, Binary, Execution, Measurement
 from layoutrand.platform.disk import sha256_bytes
 from layoutrand.results.file import open_for_writing, results_path
+from perfkit import report
 from workshop import Workshop, main_calling, many_functions
 
 pytestmark = pytest.mark.perf
@@ -324,12 +323,3 @@ def test_the_schedule_of_ten_thousand_binaries() -> None:
             "executions": binaries * BENCHMARKS,
         }
     )
-
-
-def report(figure: dict[str, Any]) -> None:
-    """Print the figures, and add them to the file that LAYOUTRAND_PERF_OUT names."""
-    figure = {**figure, "machine": f"{platform.node()} {platform.machine()} {len(os.sched_getaffinity(0))} cpus"}
-    print(json.dumps(figure, indent=2))
-    if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(figure) + "\n")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import platform
 import resource
 import subprocess
 import sys
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from perfkit import report
 from workshop import LINKERS, Workshop, main_calling, many_functions, require
 
 pytestmark = pytest.mark.perf
@@ -62,13 +61,9 @@ def test_cost_of_a_link_under_exec(tmp_path: Path, linker: str) -> None:
         "added_cpu_s_per_link": round(each["exec"] - each["plain"], 4),
         "whole_build_cpu_ratio": round(found["exec", "all"]["cpu_s"] / found["plain", "all"]["cpu_s"], 2),
         "whole_build_elapsed_ratio": round(found["exec", "all"]["elapsed_s"] / found["plain", "all"]["elapsed_s"], 2),
-        "machine": f"{platform.node()} {platform.machine()} {os.cpu_count()} cpus",
         "load": round(os.getloadavg()[0], 1),
     }
-    print(json.dumps(line))
-    if target := os.environ.get("LAYOUTRAND_PERF_OUT"):
-        with open(target, "a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+    report(line)
 
     assert len({(shop.source / f"p{k}").read_bytes() for k in range(LINKS)}) == 1
 

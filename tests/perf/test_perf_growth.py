@@ -7,7 +7,6 @@ a growth is, says its last row: the cost of one more, at the most, over the cost
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from bigprogram import write_program
 from layoutrand.build.permuting import is_linked_again
 from layoutrand.report.plot import Plot, Series, draw
 from layoutrand.report.style import standalone
-from perfkit import cpu_of_children
+from perfkit import cpu_of_children, report
 from workshop import Workshop, main_calling
 
 pytestmark = pytest.mark.perf
@@ -105,8 +104,8 @@ def _tell(what: str, x: str, y: str, rows: Growth) -> None:
     for name, points in rows.items():
         (a, b), (c, d) = ([later, earlier] for earlier, later in (points[:2], points[-2:]))
         slopes = [(later[1] - earlier[1]) / (later[0] - earlier[0]) for later, earlier in ((a, b), (c, d))]
-        print(json.dumps({"perf": f"growth with {what}", "of": name, "points": [[x, round(y, 3)] for x, y in points]}))
-        print(json.dumps({"one more, last / first": round(slopes[1] / slopes[0], 2)}))
+        figure = {"perf": f"growth with {what}", "of": name, "points": [[x, round(y, 3)] for x, y in points]}
+        report({**figure, "one more, last / first": round(slopes[1] / slopes[0], 2)})
         assert all(cost > 0 for _, cost in points)
     if os.environ.get("LAYOUTRAND_FIGURES") == "write":
         series = [Series(name, number, "line", points) for number, (name, points) in enumerate(rows.items())]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import statistics
 import time
 from pathlib import Path
@@ -16,6 +13,7 @@ from layoutrand.execute.execute import execute
 from layoutrand.execute.measure import Command, Outcome, measure
 from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
 from layoutrand.results.file import open_for_writing, results_path
+from perfkit import report
 
 pytestmark = pytest.mark.perf
 
@@ -59,9 +57,5 @@ def test_overhead_per_execution(tmp_path: Path) -> None:
         "median": round(statistics.median(outside), 3),
         "p95": round(sorted(outside)[int(len(outside) * 0.95)], 3),
         "limit": LIMIT_MS,
-        "machine": f"{platform.node()} {platform.machine()} {os.cpu_count()} cpus",
     }
-    print(json.dumps(figure))
-    if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(figure) + "\n")
+    report(figure)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -21,7 +20,7 @@ import pytest
 
 from debian_sources import source_tree, unavailable
 from larger_programs import LARGER
-from perfkit import JOBS, PROGRAMS, cpu_of_children, plain_build
+from perfkit import PROGRAMS, cpu_of_children, plain_build, report
 
 pytestmark = pytest.mark.perf
 
@@ -91,12 +90,8 @@ def test_ingestion_beside_a_plain_build(tmp_path: Path, name: str, toolchain: st
         "capture / plain build": round(wall["capture"] / wall["plain build"], 3),
         "capture / plain build, CPU": round(cpu["capture"] / cpu["plain build"], 3),
         "kept / plain build, CPU": round(cpu["kept"] / cpu["plain build"], 3),
-        "machine": f"{platform.node()} {platform.machine()} {JOBS} cpus",
     }
-    print(json.dumps(figure, indent=2))
-    if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(figure) + "\n")
+    report(figure)
     assert figure["capture / plain build, CPU"] < 1
 
 

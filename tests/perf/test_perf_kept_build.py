@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import resource
 import statistics
 import subprocess
@@ -16,6 +15,7 @@ import pytest
 
 from debian_sources import source_tree
 from layoutrand.cache.kept_builds import ROOM
+from perfkit import report
 
 pytestmark = pytest.mark.perf
 
@@ -71,10 +71,6 @@ def test_another_artefact_beside_a_build(tmp_path: Path) -> None:
         "kept / not kept, CPU": round(cpu_s["build that is kept"] / cpu_s["build"], 3),
         "another artefact / build": round(seconds["another artefact"] / seconds["build"], 3),
         "a wrong one / build": round(seconds["a wrong one"] / seconds["build"], 3),
-        "machine": f"{platform.node()} {platform.machine()} {len(os.sched_getaffinity(0))} cpus",
     }
-    print(json.dumps(figure, indent=2))
-    if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(figure) + "\n")
+    report(figure)
     assert figure["another artefact / build"] < 1

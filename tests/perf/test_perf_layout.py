@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import statistics
 import time
 
@@ -13,6 +10,7 @@ import pytest
 from buildkit import section
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.layout.order import draw
+from perfkit import report
 
 pytestmark = pytest.mark.perf
 
@@ -47,12 +45,7 @@ def test_drawing_100_000_sections(factor: str) -> None:
         "max": round(max(seconds), 4),
         "kendall_tau_s": round(tau_s, 4),
         "limit": 1.0,
-        "machine": f"{platform.node()} {platform.machine()} {os.cpu_count()} cpus",
     }
-    line = json.dumps(figure, sort_keys=True)
-    print(line)
-    if target := os.environ.get("LAYOUTRAND_PERF_OUT"):
-        with open(target, "a", encoding="utf-8") as file:
-            file.write(line + "\n")
+    report(figure)
     assert sorted(layout.order) == list(identity)
     assert tau != 1.0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import platform
 import statistics
 import time
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 
 from layoutrand.host.processes import Processes
 from layoutrand.host.watch import SCAN_EVERY_S, HostWatch
+from perfkit import report
 
 pytestmark = pytest.mark.perf
 
@@ -39,10 +38,6 @@ def test_readings_around_an_execution() -> None:
         "all processes": _median_ms(processes.look, times=50),
         "processes": sum(name.isdigit() for name in os.listdir("/proc")),
         "at most every s": SCAN_EVERY_S,
-        "machine": f"{platform.node()} {platform.machine()} {os.cpu_count()} cpus",
     }
-    print(json.dumps(figure))
-    if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(figure) + "\n")
+    report(figure)
     assert {"window_s", "own_cpu_s"} <= set(watch.state(before))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from layoutrand.cache.capture_record import ROOT
 from layoutrand.cache.store import Cache
 from layoutrand.layout.order import draw
 from layoutrand.linkers.known import linker
+from perfkit import report
 
 pytestmark = pytest.mark.perf
 
@@ -90,14 +90,6 @@ def bare(root: Path, output: Path, count: int, *, ordered: bool) -> float:
     begin = time.perf_counter()
     subprocess.run(command, input="\n".join(map(str, range(count))), text=True, check=True, capture_output=True)
     return time.perf_counter() - begin
-
-
-def report(figure: dict[str, object]) -> None:
-    line = json.dumps({**figure, "machine": f"{platform.node()} {platform.machine()} {JOBS} cpus"})
-    print(line)
-    if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
 
 
 @pytest.mark.parametrize("toolchain", ["gcc-lld", "gcc"])

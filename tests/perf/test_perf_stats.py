@@ -6,33 +6,25 @@ are ratios and bytes; times are printed beside their target.
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import random
 import subprocess
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from layoutrand import stats
+from perfkit import report
 
 pytestmark = pytest.mark.perf
 
 
 def record(row: dict[str, object]) -> None:
-    """Print a row of figures, and append it to the file of figures."""
-    row = {**row, "machine": f"{platform.machine()} {os.cpu_count()} cpus", "numpy": np.__version__}
-    line = json.dumps(row)
-    print(line)
-    if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+    """Report a row of figures with the version of numpy that they depend on."""
+    report({**row, "numpy": np.__version__})
 
 
 def alternately(ours: Callable[[], object], theirs: Callable[[], object], *, times: int) -> tuple[float, float]:

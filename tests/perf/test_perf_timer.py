@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import platform
 import random
 import re
 import statistics
@@ -23,6 +22,7 @@ from pathlib import Path
 import pytest
 
 from layoutrand.execute.measure import Command, measure
+from perfkit import report
 from workshop import require
 
 pytestmark = pytest.mark.perf
@@ -108,7 +108,6 @@ def test_bias_and_spread_of_the_timer(tmp_path: Path, milliseconds: int) -> None
         "unit": "ms",
         "turns": TURNS,
         "limit": LIMIT_MS,
-        "machine": f"{platform.node()} {platform.machine()} {os.cpu_count()} cpus",
         "load1": round(os.getloadavg()[0], 2),
     }
     for name, values in times.items():
@@ -126,9 +125,6 @@ def test_bias_and_spread_of_the_timer(tmp_path: Path, milliseconds: int) -> None
             "median": round(statistics.median(differences), 3),
             "standard error": round(statistics.stdev(differences) / math.sqrt(len(differences)), 3),
         }
-    print(json.dumps(figure))
-    if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(figure) + "\n")
+    report(figure)
     assert all(len(values) == TURNS for values in times.values())
     assert min(times["layoutrand"]) >= milliseconds, "less than the program spent on the CPU"

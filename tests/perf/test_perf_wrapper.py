@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from perfkit import report
 from workshop import require
 from wrapkit import compiler_script, linker_script
 
@@ -46,15 +45,10 @@ def by_turns(plain: list[str], wrapped: list[str], cwd: Path) -> dict[str, float
     }
 
 
-def report(what: str, figures: dict[str, float], limit: float | None = LIMIT_MS) -> None:
-    """Print the figures, and append them where the caller of the tests wants them."""
-    machine = f"{platform.node()} {platform.machine()} {os.cpu_count()} cpus"
+def told(what: str, figures: dict[str, float], limit: float | None = LIMIT_MS) -> None:
+    """Report the figures with what they depend on."""
     shell = os.path.basename(os.path.realpath("/bin/sh"))
-    line = json.dumps({"perf": what, **figures, "rounds": ROUNDS, "shell": shell, "limit": limit, "machine": machine})
-    print(line)
-    if target := os.environ.get("LAYOUTRAND_PERF_OUT"):
-        with open(target, "a", encoding="utf-8") as file:
-            file.write(line + "\n")
+    report({"perf": what, **figures, "rounds": ROUNDS, "shell": shell, "limit": limit})
 
 
 def test_cost_of_the_compiler_wrapper(tmp_path: Path) -> None:
@@ -65,7 +59,7 @@ def test_cost_of_the_compiler_wrapper(tmp_path: Path) -> None:
     script = compiler_script(tmp_path / "bin", real=gcc, compile_flags=flags)
     arguments = ["-c", "-Wall", "-Iinclude", "-DNAME=1", "-MD", "-MF", "a.d", "-o", "a.o", "a.c"]
 
-    report("compiler wrapper", by_turns([gcc, *arguments, *flags], [str(script), *arguments], tmp_path))
+    told("compiler wrapper", by_turns([gcc, *arguments, *flags], [str(script), *arguments], tmp_path))
 
     assert b".text.f" in subprocess.run(["objdump", "-h", tmp_path / "a.o"], check=True, capture_output=True).stdout
 
@@ -76,7 +70,7 @@ def test_cost_of_the_compiler_wrapper_by_itself(tmp_path: Path) -> None:
     script = compiler_script(tmp_path / "bin", real=true)
     arguments = [f"-I/usr/include/{n}" for n in range(40)] + ["-c", "a.c", "-o", "a.o"]
 
-    report("compiler wrapper around true", by_turns([true, *arguments], [str(script), *arguments], tmp_path))
+    told("compiler wrapper around true", by_turns([true, *arguments], [str(script), *arguments], tmp_path))
 
     assert script.exists()
 
@@ -93,6 +87,6 @@ def test_cost_of_the_linker_wrapper(tmp_path: Path) -> None:
         names.append(f"m{number}.o")
     arguments = ["-e", "f0", "-o", "prog", *names]
 
-    report("linker wrapper", by_turns([ld, *arguments], [str(script), *arguments], tmp_path / "src"), limit=None)
+    told("linker wrapper", by_turns([ld, *arguments], [str(script), *arguments], tmp_path / "src"), limit=None)
 
     assert len(list((tmp_path / "rec").iterdir())) == ROUNDS + 5
