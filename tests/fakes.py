@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,8 +70,11 @@ def make_binary(directory: Path, system: str, layout: LayoutName, content: str, 
     """An executable file with this content, as a binary of the cache."""
     path = directory / system / str(layout) / Path(artefact).name
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content, "utf-8")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    # Whole at any moment: another process may be executing what was made here before, and looks whether it is still that.
+    own = path.with_name(f".{path.name}.{os.getpid()}")
+    own.write_text(content, "utf-8")
+    own.chmod(own.stat().st_mode | stat.S_IXUSR)
+    own.replace(path)
     digest = hashlib.sha256(content.encode()).hexdigest()
     return Binary(
         system=system,
