@@ -3,6 +3,7 @@
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from layoutrand.errors import ToolNotFound
 from layoutrand.platform.disk import write_atomically
-from layoutrand.platform.executable_files import copy_file
+from layoutrand.platform.executable_files import copy_file, process_starts, writing_executable
 from layoutrand.platform.process import SubprocessRunner
 
 TRUE = shutil.which("true") or "/bin/true"
@@ -46,6 +47,51 @@ def slowly_entered(folder: Path) -> Path:
         link.symlink_to("a/../" * 750 + target.name if number else "a/../" * 750)
         target = link
     return target
+
+
+@pytest.mark.parametrize("doing", [process_starts, writing_executable])
+def test_what_is_of_one_kind_is_done_side_by_side(doing):
+    """Two files are written at once, or two processes started: each of the threads is inside when the other is."""
+    both = threading.Barrier(2, timeout=30)
+    met = []
+
+    def inside() -> None:
+        with doing(), doing():
+            both.wait()
+            met.append(threading.current_thread())
+
+    threads = [threading.Thread(target=inside) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(met) == 2
+
+
+@pytest.mark.parametrize(("first", "then"), [(process_starts, writing_executable), (writing_executable, process_starts)])
+def test_the_other_kind_waits_and_is_not_overtaken(first, then):
+    """Who comes after one that waits for its turn waits behind it, whatever is done at the moment."""
+    order: list[str] = []
+    waiting = [threading.Event(), threading.Event()]
+
+    def one(name: str, doing: Callable, at: int) -> None:
+        waiting[at].set()
+        with doing():
+            order.append(name)
+
+    with first():
+        threads = [
+            threading.Thread(target=one, args=("other", then, 0)),
+            threading.Thread(target=one, args=("same", first, 1)),
+        ]
+        for thread, begun in zip(threads, waiting, strict=True):
+            thread.start()
+            begun.wait()
+            time.sleep(0.05)  # and in the row
+        order.append("first")
+    for thread in threads:
+        thread.join()
+    assert order == ["first", "other", "same"]
 
 
 @pytest.mark.slow
