@@ -68,7 +68,9 @@ def test_what_is_of_one_kind_is_done_side_by_side(doing):
     assert len(met) == 2
 
 
-@pytest.mark.parametrize(("first", "then"), [(process_starts, writing_executable), (writing_executable, process_starts)])
+@pytest.mark.parametrize(
+    ("first", "then"), [(process_starts, writing_executable), (writing_executable, process_starts)]
+)
 def test_the_other_kind_waits_and_is_not_overtaken(first, then):
     """Who comes after one that waits for its turn waits behind it, whatever is done at the moment."""
     order: list[str] = []

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -36,7 +37,7 @@ from layoutrand.permute.learned import FORMAT, LearnedTable
 from layoutrand.permute.probes import PROBES, separating, telling
 from layoutrand.permute.rest import of_map
 from layoutrand.permute.write import written
-from layoutrand.platform.disk import cache_errors, sha256_bytes, write_atomically
+from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, write_atomically
 from layoutrand.platform.regular_file import PROGRAM, content_of_regular
 
 _LINKERS: Final = ("gnu", "lld")
@@ -61,7 +62,10 @@ LinkIt = Callable[[CapturedLink, Layout, Path], tuple[elf.Elf, float, Path]]
 
 @dataclass(frozen=True)
 class Made:
-    """One file that was written, and how long that took; ``again`` where the linker has to repeat it."""
+    """One file that was written, and how long that took; ``again`` where the linker has to repeat it.
+
+    The thread's next one is written over the ``data``.
+    """
 
     data: bytes
     seconds: float
@@ -80,6 +84,7 @@ class Permuting:
         """
         self._cache, self._capture, self._number, self._policy, self._ld = cache, capture, number, policy, ld
         self._lock = threading.Lock()
+        self._own = threading.local()
         self._table: LearnedTable | None = None
         self._known = False
         self._compared = False
@@ -104,12 +109,13 @@ class Permuting:
             again, self._compared = not self._compared, True
         begin = time.perf_counter()
         try:
-            data = written(self._table, layout.order, layout.gaps)
+            self._own.data = written(self._table, layout.order, layout.gaps, into=getattr(self._own, "data", None))
         except (NotPermuted, ToolNotFound) as error:
             self._refuse(error)
             return None
         assert isinstance(layout.name, int)
         again |= is_linked_again(layout.name, self.link.artefact)
+        data = cast(bytes, self._own.data)  # which is read as bytes are
         return Made(data, time.perf_counter() - begin, again)
 
     def compare(self, made: Made, linked: elf.Elf) -> None:
@@ -187,7 +193,13 @@ class Permuting:
         factors = ["function-order", DATA_ORDER] if data else ["function-order"]
         plain = self._policy.model_copy(update={"factors": factors, "held": [], "classes": "mix"})
         identity = self._policy.draw(link.sections, link.identity, IDENTITY)
-        first = self._linked(link_it, link, identity, scratch, mapped=data)
+        emitting = replace(link, argv=(*link.argv, "--emit-relocs"))
+        with ThreadPoolExecutor(1) as pool:
+            drawing = pool.submit(lambda: [plain.draw(link.sections, link.identity, seed).order for seed in _PROBES])
+            first, with_relocations = self._side_by_side(
+                link_it, [(link, identity, data), (emitting, identity, False)], scratch
+            )
+            drawn = drawing.result()
         size, align = ([getattr(section, name) for section in link.sections] for name in ("size", "align"))
         movable = [is_code(section.kind) and not section.pinned for section in link.sections]
         number, _address, home, _row = _marks(first.binary)
@@ -196,9 +208,6 @@ class Permuting:
         version = version_number(self._ld.version)
         homes = tuple(sorted({code, *section.tolist()}))
         build_id.kind_of(skeleton.of_file(first.binary, code, homes, link.linker), version)  # before more is linked
-        emitting = replace(link, argv=(*link.argv, "--emit-relocs"))
-        emitted = self._linked(link_it, emitting, identity, scratch).binary
-        drawn = [plain.draw(link.sections, link.identity, seed).order for seed in _PROBES]
         orders = [list(link.identity) for _ in range(PROBES)]
         for where in sorted(set(section.tolist())):
             slots = [slot for slot, piece in enumerate(link.identity) if section[piece] == where]
@@ -212,9 +221,8 @@ class Permuting:
             for order, part in zip(orders, chosen, strict=True):
                 for slot, piece in zip(slots, part, strict=True):
                     order[slot] = piece
-        probes = [
-            self._linked(link_it, link, replace(identity, order=tuple(order)), scratch, mapped=data) for order in orders
-        ]
+        drawn_links = [(link, replace(identity, order=tuple(order)), data) for order in orders]
+        probes = self._side_by_side(link_it, drawn_links, scratch)
         free = np.zeros(len(link.sections), bool)
         for each in drawn:
             free[np.array(each)[np.array(each) != np.array(link.identity)]] = True
@@ -228,10 +236,28 @@ class Permuting:
             version=version,
             code=code,
         )
-        return learn(program, first, emitted, probes)
+        return learn(program, first, with_relocations.binary, probes)
+
+    def _side_by_side(
+        self, link_it: LinkIt, wanted: Sequence[tuple[CapturedLink, Layout, bool]], scratch: Path
+    ) -> list[LearnedLink]:
+        """Links, each ``mapped`` or not; at once, as far as ``link_it`` does that: others wait for what is learned."""
+
+        def one(number: int) -> LearnedLink:
+            link, layout, mapped = wanted[number]
+            own = scratch / f"learning-{number}"
+            with cache_errors("make", own):
+                own.mkdir()
+            try:
+                return self._linked(link_it, link, layout, own, mapped=mapped)
+            finally:
+                remove_tree(own)
+
+        with ThreadPoolExecutor(len(wanted)) as pool:
+            return list(pool.map(one, range(len(wanted))))
 
     def _linked(
-        self, link_it: LinkIt, link: CapturedLink, layout: Layout, scratch: Path, *, mapped: bool = False
+        self, link_it: LinkIt, link: CapturedLink, layout: Layout, scratch: Path, *, mapped: bool
     ) -> LearnedLink:
         """One link; ``mapped`` with what else its sections of data have, by the linker's map."""
         path = scratch / "map"

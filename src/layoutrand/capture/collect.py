@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from layoutrand.cache.capture_record import CapturedLink
@@ -195,8 +195,8 @@ def read_named(record: LinkRecord, setup: IngestSetup) -> Named:
     return named
 
 
-def collect(record: LinkRecord, setup: IngestSetup, named: Named) -> Draft:
-    """Every file that the link reads."""
+def collect(record: LinkRecord, setup: IngestSetup, named: Named, *, mapped: bool = False) -> Draft:
+    """Every file that the link reads; ``mapped`` with the linker's map."""
     arguments: list[str] = []
     with cache_errors("write", named.scratch):
         # Beside the build and not in the cache, whose path may have a "%": lld cannot write to such a place.
@@ -209,7 +209,11 @@ def collect(record: LinkRecord, setup: IngestSetup, named: Named) -> Draft:
         if word.kind in ("input", "file"):
             instead = named.instead.get(record.absolute(word.text))
         arguments += word.argv(instead)
-    said, opened = _discover(record, setup, arguments, named.files, named.scratch)
+    placed = named.scratch / "map"
+    said, opened = _discover(
+        record, setup, [*([f"-Map={placed}"] if mapped else []), *arguments], named.files, named.scratch
+    )
+    text = placed.read_bytes().decode("utf-8", "surrogateescape") if placed.exists() else ""
     remove_tree(named.scratch)
     names, files = dict(named.names), dict(named.files)
     elsewhere = []
@@ -222,7 +226,8 @@ def collect(record: LinkRecord, setup: IngestSetup, named: Named) -> Draft:
             if path.startswith("/") and not name.startswith(objects.OURS):
                 elsewhere.append(path)
     setup.memory.learn_opened(named.line, elsewhere)
-    return drafted(record, setup, named, said, files, names, names)
+    draft = drafted(record, setup, named, said, files, names, names)
+    return replace(draft, map=text, called=lambda path: names.get(record.absolute(path)))
 
 
 def drafted(

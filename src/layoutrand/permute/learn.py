@@ -139,7 +139,7 @@ def _learned(
 
 def prove(table: LearnedTable, binary: elf.Elf, order: Sequence[int], gaps: Sequence[int] = ()) -> None:
     """Raise `NotPermuted` unless what is written for the order is what the linker made of it."""
-    made = written(table, order, gaps)
+    made = bytes(written(table, order, gaps))
     if made != binary.data:
         raise NotPermuted(f"what is written differs from what the linker writes {first_difference(made, binary)}")
 

@@ -46,7 +46,7 @@ class _OneKind:
                 self._enter(what)
             yield
         finally:
-            if not before and getattr(self._own, "doing", ""):
+            if not before and getattr(self._own, "doing", None) == what:
                 self._leave(what)
 
     def _enter(self, what: str) -> None:
