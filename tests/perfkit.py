@@ -13,6 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from bigprogram import write_program
+from debian_sources import source_tree, unavailable
+from larger_programs import LARGER
+
 JOBS = len(os.sched_getaffinity(0))
 PROGRAMS = {
     "lua5.4": (["make -C src -j{jobs} linux"], "src/lua", 5),
@@ -24,10 +28,52 @@ PROGRAMS = {
 }
 """Source package: its commands, its artefact, and how often it is built."""
 
+GENERATED = {"generated-42000": 50, "generated-400000": 490}
+"""Programs of `bigprogram`, by about how many sections they have: how many functions in each of 820 objects."""
+
+NAMES = os.environ.get("LAYOUTRAND_PERF_PROGRAMS", ",".join(PROGRAMS)).split(",")
+"""What is measured: those that take seconds, and others by request, of `LARGER` or generated."""
+
 _CODE = (
     "import resource, sys; from layoutrand.cli import run; status = run(sys.argv[1:]); "
     "own = resource.getrusage(resource.RUSAGE_SELF); print(own.ru_maxrss, file=sys.stderr); sys.exit(status)"
 )
+
+
+class Subject(NamedTuple):
+    """A program that is measured: its source, its commands, its artefacts, flags, and how often it is built."""
+
+    tree: Path
+    commands: list[str]
+    artefacts: Sequence[str]
+    cflags: str
+    repetitions: int
+
+    def project(self, folder: Path, toolchain: str) -> Path:
+        """A project of it with that toolchain, in a folder that is not there yet."""
+        folder.mkdir()
+        (folder / "layoutrand.toml").write_text(
+            f'[project]\nname = "perf"\n[build]\nsource = "{self.tree}"\ncommands = {json.dumps(self.commands)}\n'
+            f'artefacts = {json.dumps(self.artefacts)}\ntimeout_s = 3600\n[systems.A]\ntoolchain = "{toolchain}"\n'
+            + (f'cflags = "{self.cflags}"\n' if self.cflags else "")
+        )
+        return folder
+
+
+def subject(name: str, folder: Path) -> Subject:
+    """The program of that name, its source below the folder."""
+    if name in PROGRAMS:
+        commands, artefact, repetitions = PROGRAMS[name]
+        return Subject(source_tree(name, folder), commands, [artefact], "", repetitions)
+    if name in GENERATED:
+        write_program(folder / "big", objects=820, functions=GENERATED[name], steps=20)
+        return Subject(folder / "big", ["make -j{jobs} big"], ["big"], "", 1)
+    program = LARGER[name]
+    for tool, package in program.needs.items():
+        if shutil.which(tool) is None:
+            unavailable(f"{tool} is not installed (apt-get install {package})")
+    tree = source_tree(program.package, folder)
+    return Subject(tree, list(program.commands), program.artefacts, program.cflags, 1)
 
 
 class Cost(NamedTuple):

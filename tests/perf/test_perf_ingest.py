@@ -13,18 +13,14 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from debian_sources import source_tree, unavailable
-from larger_programs import LARGER
-from perfkit import PROGRAMS, cpu_of_children, plain_build, report
+from perfkit import NAMES, cpu_of_children, plain_build, report, subject
 
 pytestmark = pytest.mark.perf
 
-NAMES = os.environ.get("LAYOUTRAND_PERF_PROGRAMS", ",".join(PROGRAMS)).split(",")
 BUILD = """\
 import json, resource, sys, time
 from layoutrand.capture import instrumented_build as steps
@@ -58,21 +54,14 @@ sys.exit(status)
 @pytest.mark.parametrize("name", NAMES)
 def test_ingestion_beside_a_plain_build(tmp_path: Path, name: str, toolchain: str) -> None:
     """From the end of the user's commands to a capture in the cache, without the link of a layout."""
-    package, commands, artefacts, cflags, repetitions = _program(name)
-    tree = source_tree(package, tmp_path / "source")
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "layoutrand.toml").write_text(
-        f'[project]\nname = "perf"\n[build]\nsource = "{tree}"\ncommands = {json.dumps(commands)}\n'
-        f'artefacts = {json.dumps(artefacts)}\ntimeout_s = 3600\n[systems.A]\ntoolchain = "{toolchain}"\n'
-        + (f'cflags = "{cflags}"\n' if cflags else "")
-    )
+    program = subject(name, tmp_path / "source")
+    project = program.project(tmp_path / "project", toolchain)
     seconds: dict[str, list[float]] = {}
     cpu_s: dict[str, list[float]] = {}
-    for number in range(repetitions):
+    for number in range(program.repetitions):
         work = tmp_path / f"plain{number}"
         begin, used = time.perf_counter(), cpu_of_children()
-        plain_build(tree, work, commands)
+        plain_build(program.tree, work, program.commands)
         spent = {"plain build": (time.perf_counter() - begin, cpu_of_children() - used)}
         spent |= _steps(project, tmp_path / f"cache{number}", tmp_path / f"steps{number}.json")
         shutil.rmtree(work)
@@ -84,7 +73,7 @@ def test_ingestion_beside_a_plain_build(tmp_path: Path, name: str, toolchain: st
         "perf": "ingestion",
         "program": name,
         "toolchain": toolchain,
-        "repetitions": repetitions,
+        "repetitions": program.repetitions,
         "seconds": {step: round(value, 2) for step, value in wall.items()},
         "cpu_s": {step: round(value, 2) for step, value in cpu.items()},
         "capture / plain build": round(wall["capture"] / wall["plain build"], 3),
@@ -93,18 +82,6 @@ def test_ingestion_beside_a_plain_build(tmp_path: Path, name: str, toolchain: st
     }
     report(figure)
     assert figure["capture / plain build, CPU"] < 1
-
-
-def _program(name: str) -> tuple[str, list[str], Sequence[str], str, int]:
-    """Its source package, commands, artefacts, flags, and how often it is built."""
-    if name in PROGRAMS:
-        commands, artefact, repetitions = PROGRAMS[name]
-        return name, commands, [artefact], "", repetitions
-    program = LARGER[name]
-    for tool, package in program.needs.items():
-        if shutil.which(tool) is None:
-            unavailable(f"{tool} is not installed (apt-get install {package})")
-    return program.package, list(program.commands), program.artefacts, program.cflags, 1
 
 
 def _steps(project: Path, cache: Path, told: Path) -> dict[str, tuple[float, float]]:
