@@ -25,8 +25,9 @@ PROGRAMS = {
 """Source package: its commands, its artefact, and how often it is built."""
 
 _CODE = (
-    "import resource, sys; from layoutrand.cli import run; status = run(sys.argv[1:]); "
-    "own = resource.getrusage(resource.RUSAGE_SELF); print(own.ru_maxrss, file=sys.stderr); sys.exit(status)"
+    "import atexit, resource, sys; from layoutrand.__main__ import main; "
+    "most = lambda: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); "
+    "atexit.register(most); main()"
 )
 
 
