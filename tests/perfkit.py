@@ -35,8 +35,9 @@ NAMES = os.environ.get("LAYOUTRAND_PERF_PROGRAMS", ",".join(PROGRAMS)).split(","
 """What is measured: those that take seconds, and others by request, of `LARGER` or generated."""
 
 _CODE = (
-    "import resource, sys; from layoutrand.cli import run; status = run(sys.argv[1:]); "
-    "own = resource.getrusage(resource.RUSAGE_SELF); print(own.ru_maxrss, file=sys.stderr); sys.exit(status)"
+    "import atexit, resource, sys; from layoutrand.__main__ import main; "
+    "most = lambda: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); "
+    "atexit.register(most); main()"
 )
 
 

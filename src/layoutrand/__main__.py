@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import sys
 
 from layoutrand.platform import ending
@@ -27,18 +28,24 @@ STARTING_PROGRAMS = frozenset(
 )
 """Commands that start programs of others'; one that is not among them goes without the processes that end these."""
 
+_SELDOM = 50_000
+"""Objects made until some are looked through for cycles: results are millions of objects, and hardly any is in one."""
+
 
 def main() -> None:
     """Run the command line and exit with its status."""
     ending.end_at_once()  # before the imports, which take longer than many a command
     atexit.register(ending.ignore)  # what is registered first is called last
+    gc.set_threshold(_SELDOM, 20, 100)
     if STARTING_PROGRAMS.intersection(sys.argv[1:]):
         from layoutrand.platform.keeper import keep
 
         keep()
     from layoutrand.cli import run
 
-    sys.exit(run(sys.argv[1:]))
+    status = run(sys.argv[1:])
+    gc.freeze()  # what is left ends with the process: nothing of it need be looked through for cycles at the end
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -332,3 +332,18 @@ def test_a_schema_that_is_no_text_is_damage(path):
     for opened in (open_for_reading, open_for_writing, verify):
         with pytest.raises(ResultsError, match=r"(?s)described by what is no text.*The file is damaged"):
             opened(path)
+
+
+def test_what_is_no_text_comes_amid_rows_that_are_read_at_once(path):
+    """Rows before it, with it and behind it: many are fetched together, and the reading of all of them changes there."""
+    with open_for_writing(path) as store:
+        ids = store.begin(EXPERIMENT, CONTEXT)
+        for place in range(ROWS, 700):
+            store.record(ids, dataclasses.replace(executions()[0], repetition=place))
+    whole = everything(path)[0][1]
+    for damaged in (300, 301, 600):
+        change(path, "UPDATE executions SET reason = CAST(x'ff' AS TEXT) WHERE id = ?", damaged)
+    (_, kept, *_), rows = everything(path)
+    assert [row.key for row in rows] == ["id 300", "id 301", "id 600"]
+    assert kept == [each for place, each in enumerate(whole, 1) if place not in {300, 301, 600}]
+    assert len(kept) == 697

@@ -114,7 +114,7 @@ def _as_declared(
     mine = [
         e for e in executions if e.benchmark in benchmarks and declared(e.system) in systems and not is_second(e.system)
     ]
-    counting = that_count(mine, experiments.slot_key)
+    counting = that_count(mine, experiments.slot_values)
     return read_now([replace(e, system=declared(e.system)) for e in counting], question.config, host)
 
 

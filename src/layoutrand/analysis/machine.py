@@ -11,8 +11,9 @@ import math
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from statistics import fmean, median, pvariance
-from typing import Final
+from typing import Final, NamedTuple
 
 from layoutrand.analysis.machine_warnings import (
     CountsChanged,
@@ -136,8 +137,7 @@ class MachineFinding:
         return self.instead_of_layout or (self.one_binary is not None and self.one_binary <= GROUPS_LEVEL)
 
 
-@dataclass(frozen=True)
-class _Made:
+class _Made(NamedTuple):
     """One execution: which, when and where, its mean; ``group`` is what it is of, ``related`` its layout's seed."""
 
     key: _Key
@@ -167,7 +167,7 @@ def machine_state(samples: Sequence[Sample]) -> MachineState | None:
 
     None where the order is not known, as of imported results, and for fewer than 10 executions.
     """
-    made = sorted((each for sample in samples for each in _made(sample)), key=lambda e: (e.node, e.started))
+    made = sorted((each for sample in samples for each in _made(sample)), key=attrgetter("node", "started"))
     if len({each.started for each in made}) < FEWEST:
         return None
     values = [each.value for each in made]
@@ -223,7 +223,7 @@ def machine_finding(
 
 def in_time(samples: Sequence[Sample]) -> list[float]:
     """All executions of one metric of one benchmark in order of their start, each over the mean of what it is of."""
-    made = sorted((each for sample in samples for each in _made(sample)), key=lambda e: (e.node, e.started))
+    made = sorted((each for sample in samples for each in _made(sample)), key=attrgetter("node", "started"))
     own: dict[Hashable, list[float]] = {}
     for each in made:
         own.setdefault(each.group, []).append(each.value)
@@ -289,7 +289,8 @@ def _made(sample: Sample) -> list[_Made]:
                 group, related = (sample.system, "layouts", number), name
             key = (sample.system, name, number)
             node = nodes[number] if number < len(nodes) else ""
-            found.append(_Made(key, started[number], node, fmean(iterations), group, related, is_control))
+            value = iterations[0] if len(iterations) == 1 else fmean(iterations)
+            found.append(_Made(key, started[number], node, value, group, related, is_control))
     return found
 
 

@@ -13,7 +13,8 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
-from typing import Final, Literal
+from operator import attrgetter
+from typing import Final, Literal, NamedTuple
 
 from layoutrand.analysis.sample import ROUND, Executions, Sample
 from layoutrand.instruments.known import simulated
@@ -179,8 +180,7 @@ def control_sample(sample: Sample, name: LayoutName) -> Sample | None:
 _Keys = Mapping[BinaryName, Sequence[BinaryName]]
 
 
-@dataclass(frozen=True)
-class _Made:
+class _Made(NamedTuple):
     """One execution of one of the two samples."""
 
     node: str
@@ -229,7 +229,7 @@ def _in_order(samples: tuple[Sample, Sample], keys: tuple[_Keys, _Keys]) -> list
                 made += [_Made(node, time, side, key) for node, time in zip(nodes, times, strict=True)]
     if len({each.started for each in made}) < 2:
         return []
-    return sorted(made, key=lambda each: (each.node, each.started))
+    return sorted(made, key=attrgetter("node", "started"))
 
 
 def _counts(order: Sequence[_Made]) -> tuple[int, int]:
@@ -241,7 +241,7 @@ def _long_runs(order: Sequence[_Made], *, at_random: bool) -> list[_Made]:
     """Executions that were made while the other system was not executed."""
     half = math.ceil(max(_counts(order)) / 2)
     long = LONG if at_random else min(LONG, max(3, half))
-    runs = (list(run) for _, run in groupby(order, key=lambda each: (each.node, each.side)))
+    runs = (list(run) for _, run in groupby(order, key=attrgetter("node", "side")))
     return [each for run in runs if len(run) >= long for each in run]
 
 
@@ -269,4 +269,5 @@ def _distances(order: Sequence[_Made]) -> dict[BinaryName, float]:
 def _to_nearest(wanted: int, ascending: Sequence[int]) -> float:
     """The distance to the nearest of these numbers; infinite where there are none."""
     after = bisect_left(ascending, wanted)
-    return min((abs(wanted - each) for each in ascending[max(0, after - 1) : after + 1]), default=math.inf)
+    below = wanted - ascending[after - 1] if after else math.inf
+    return min(below, ascending[after] - wanted) if after < len(ascending) else below

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from statistics import fmean
 from typing import Final
 
@@ -104,10 +105,6 @@ def binary_mean(executions: Executions) -> float:
 _SampleKey = tuple[str, str, str, str]
 
 
-def _sample_key(execution: Execution, metric: str) -> _SampleKey:
-    return execution.system, execution.benchmark, execution.instrument, metric
-
-
 def samples_of(
     executions: list[Execution],
     primary: Mapping[str, tuple[str, str]],
@@ -122,19 +119,21 @@ def samples_of(
     table: dict[_SampleKey, dict[BinaryName, list[tuple[float, ...]]]] = {}
     made: dict[_SampleKey, dict[BinaryName, list[Execution]]] = {}
     units: dict[_SampleKey, str] = {}
-    for execution in sorted(executions, key=lambda e: (e.round, e.repetition)):
+    for execution in sorted(executions, key=attrgetter("round", "repetition")):
         values: dict[str, list[float]] = {}
+        of_metrics: dict[str, str] = {}
         for measurement in execution.measurements:
             if not measurement.warmup:
                 values.setdefault(measurement.metric, []).append(measurement.value)
-                units[_sample_key(execution, measurement.metric)] = measurement.unit
+                of_metrics[measurement.metric] = measurement.unit
+        name: BinaryName = execution.layout
+        if execution.system in fixed:
+            name = f"round {execution.round}" + (f", {execution.repetition}" if execution.repetition else "")
         for metric, iterations in values.items():
-            layouts = table.setdefault(_sample_key(execution, metric), {})
-            name: BinaryName = execution.layout
-            if execution.system in fixed:
-                name = f"round {execution.round}" + (f", {execution.repetition}" if execution.repetition else "")
-            layouts.setdefault(name, []).append(tuple(iterations))
-            made.setdefault(_sample_key(execution, metric), {}).setdefault(name, []).append(execution)
+            key = (execution.system, execution.benchmark, execution.instrument, metric)
+            units[key] = of_metrics[metric]
+            table.setdefault(key, {}).setdefault(name, []).append(tuple(iterations))
+            made.setdefault(key, {}).setdefault(name, []).append(execution)
 
     def place(key: _SampleKey) -> tuple[int, int, bool, str, str]:
         system, benchmark, instrument, metric = key

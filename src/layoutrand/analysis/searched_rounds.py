@@ -94,7 +94,7 @@ def _recorded(store: ResultsStore, question: Question, names: Sequence[str]) -> 
         for hostname, recorded in everything:
             about = (name, entry.name, instrument)
             mine = [e for e in recorded if (e.system, e.benchmark, e.instrument) == about]
-            counting = that_count(mine, experiments.slot_key)
+            counting = that_count(mine, experiments.slot_values)
             own = read_now([replace(e, system=declared(name)) for e in counting], config, hostname)
             found[name] += current_definitions(own, definitions, [])
     return found

@@ -167,7 +167,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
     prebuilt = [name for name in systems if config.systems[name].prebuilt is not None]
     recorded = Recorded(wanted, made, current, is_of_here=of_here, prebuilt=prebuilt)
     current = choose_captures(recorded, question.wanted, question.systems, warnings)
-    kept = _current_captures(that_count(wanted, experiments.slot_key), {**current, **question.captures}, warnings)
+    kept = _current_captures(that_count(wanted, experiments.slot_values), {**current, **question.captures}, warnings)
     kept = current_definitions(kept, definitions, warnings)
     kept = without_other_starts(current_binaries(kept, warnings), warnings)
     if not kept:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from layoutrand.analysis.analysis_warnings import LeftOutExecutions
 from layoutrand.warning import AnyWarning
@@ -16,7 +15,6 @@ def file_names(paths: Collection[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-@dataclass(frozen=True)
 class OtherStartFiles(LeftOutExecutions):
     """Of files other than those of most executions; ``files`` are the paths that changed."""
 
@@ -30,7 +28,6 @@ class OtherStartFiles(LeftOutExecutions):
         )
 
 
-@dataclass(frozen=True)
 class StartFilesWarning(AnyWarning):
     """Too many executions of each state of ``files`` to leave those of one out.
 
@@ -51,7 +48,6 @@ class StartFilesWarning(AnyWarning):
         return f"{self.benchmark}: the executions of {''.join(self.of)} were made with different {changed}"
 
 
-@dataclass(frozen=True)
 class UnlikeCode(StartFilesWarning):
     """The loader or the C library: other code, which takes its own time, under the program."""
 
@@ -63,7 +59,6 @@ class UnlikeCode(StartFilesWarning):
         )
 
 
-@dataclass(frozen=True)
 class UnlikeCache(StartFilesWarning):
     """The loader's cache, which changes how many instructions a start takes."""
 
@@ -74,7 +69,6 @@ class UnlikeCache(StartFilesWarning):
         )
 
 
-@dataclass(frozen=True)
 class StartFilesByNode(AnyWarning):
     """Nodes of which each has its own."""
 

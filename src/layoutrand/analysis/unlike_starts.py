@@ -110,7 +110,9 @@ def _unlike(members: Sequence[Execution], systems: tuple[str, ...], files: tuple
 
 def _state(execution: Execution) -> _State:
     """What of the recorded files matters to what was measured; nothing where none are known or read."""
-    files = execution.host_state.get("start_files") or {}
+    files = execution.host_state.get("start_files")
+    if not files:
+        return {}
     return files if counts(execution.instrument) else {path: files[path] for path in files if path != CACHE}
 
 

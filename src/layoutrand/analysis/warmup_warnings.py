@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from layoutrand.warning import AnyWarning
 
 
-@dataclass(frozen=True)
 class NotASpeed(AnyWarning):
     """Something that more is better of, with values that have no reciprocal."""
 
@@ -20,7 +17,6 @@ class NotASpeed(AnyWarning):
         )
 
 
-@dataclass(frozen=True)
 class TooShortForWarmup(AnyWarning):
     """Too few iterations per execution."""
 
@@ -34,7 +30,6 @@ class TooShortForWarmup(AnyWarning):
         )
 
 
-@dataclass(frozen=True)
 class NoSteadyState(AnyWarning):
     """A benchmark, of one system or (None) of all, for which nothing is written."""
 
@@ -46,7 +41,6 @@ class NoSteadyState(AnyWarning):
         return f"{_named(self.benchmark, self.system)}: nothing written, because {who} steady state"
 
 
-@dataclass(frozen=True)
 class OwnWarmup(AnyWarning):
     """A number with a setting of its own, ``key``, for which nothing is written."""
 
@@ -63,7 +57,6 @@ class OwnWarmup(AnyWarning):
         )
 
 
-@dataclass(frozen=True)
 class OverruledWarmup(AnyWarning):
     """A more specific entry than the one just written."""
 

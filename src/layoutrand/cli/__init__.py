@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import io
 import os
 import sys
@@ -82,9 +81,6 @@ _COMMANDS: Final = {
 }
 """All commands."""
 
-_SELDOM: Final = 50_000
-"""Objects made until some are looked through for cycles: results are millions of objects, and hardly any is in one."""
-
 _LISTS: Final = frozenset({"-h", "--help"})
 """Words of a command line that asks for the list of commands alone, as one without words does."""
 
@@ -117,7 +113,6 @@ def make_app(only: str | None = None, *, is_list: bool = False) -> typer.Typer:
 
 def run(arguments: Sequence[str]) -> int:
     """Execute one command line; the exit status."""
-    gc.set_threshold(_SELDOM, 20, 100)
     if isinstance(sys.stdout, io.TextIOWrapper):  # in a locale without "±" it is shown as "?": better than no results
         sys.stdout.reconfigure(errors="replace")
     interruption = None

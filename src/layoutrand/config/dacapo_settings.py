@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, mo
 
 from layoutrand.config.metric import Warmup
 from layoutrand.config.readings import LatencyKind
-from layoutrand.text.strict_table import NAME_PATTERN, Name, StrictTable
+from layoutrand.text.strict_table import NAME_PATTERN, Name, StrictTable, no_items
 
 ALL: Final = "all"
 
@@ -76,10 +76,10 @@ class DacapoSuite(StrictTable):
     warmup: Warmup | None = None
     converge: bool = False
     threads: Annotated[int, Field(ge=1)] | None = None
-    java_options: list[str] = Field(default_factory=list)
-    options: list[str] = Field(default_factory=list)
+    java_options: list[str] = Field(default_factory=no_items)
+    options: list[str] = Field(default_factory=no_items)
     nanoseconds: bool = False
-    latency: list[LatencyKind] = Field(default_factory=list)
+    latency: list[LatencyKind] = Field(default_factory=no_items)
     timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
 
     @field_validator("benchmarks")

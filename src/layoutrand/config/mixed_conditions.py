@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Final
 
 from layoutrand.config.conditions import PROCESS_GROUP
 from layoutrand.config.execution_warnings import (
@@ -19,6 +19,8 @@ from layoutrand.config.execution_warnings import (
 )
 from layoutrand.config.topology import format_cpus
 from layoutrand.model import Execution
+
+_NONE: Final = "none"
 
 
 def mixed_cpus(executions: Iterable[Execution]) -> list[MachineWarning]:
@@ -46,7 +48,8 @@ def launched_executions(executions: Iterable[Execution]) -> list[MachineWarning]
     emulators = Counter(_name(c["launcher"]) for c in launched if c.get("emulated") and c.get("launcher"))
     if emulators:
         found.append(EmulatedExecutions(tuple(emulators.most_common())))
-    counts = Counter(_which(c.get("launcher", ()), c.get("launcher_sha256", "")) for c in launched)
+    given = (c if "launcher" in c else None for c in launched)
+    counts = Counter(_NONE if c is None else _which(c["launcher"], c.get("launcher_sha256", "")) for c in given)
     return [*found, *_mixed(MixedLaunchers, counts)]
 
 
@@ -60,4 +63,4 @@ def _name(words: Sequence[Any]) -> str:
 
 def _which(words: Sequence[Any], digest: str) -> str:
     """A launcher by its path and its content."""
-    return f"{words[0]} ({digest[:8]})" if words else "none"
+    return f"{words[0]} ({digest[:8]})" if words else _NONE

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from layoutrand.text.strict_table import Name, StrictTable
+from layoutrand.text.strict_table import Name, StrictTable, no_items
 
 LatencyKind = Literal["simple", "metered"]
 """DaCapo's own words: how long each request took, or how long after it would have come by a steady clock."""
@@ -36,7 +36,7 @@ class DacapoReading(StrictTable):
     benchmark: str
     iterations: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     harness: str = ""
-    latency: list[LatencyKind] = Field(default_factory=list)
+    latency: list[LatencyKind] = Field(default_factory=no_items)
     nanoseconds: bool = False
 
     def numbers(self) -> dict[str, tuple[str, str]]:

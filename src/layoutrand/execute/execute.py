@@ -94,7 +94,7 @@ def execute(
         names = dict.fromkeys((slot.system, slot.layout) for slot in pending)
         setup.as_built.check(binary for name in names for binary in plan.binaries[name].values())
         recorded = list(before.executions)
-        live = Live(plan.benchmarks, that_count(recorded, experiments.slot_key), pending, plan.systems)
+        live = Live(plan.benchmarks, that_count(recorded, experiments.slot_values), pending, plan.systems)
         if pending:
             say(cost(live, len(pending), len(plan.slots) - len(pending)))
         if alone := executed_alone(plan.slots, pending):

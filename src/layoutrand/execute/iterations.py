@@ -67,9 +67,9 @@ class _Warmups:
 
 
 def _read(execution: Execution, warmups: Mapping[str, InForce]) -> Execution:
-    if not reads_output(execution.instrument):
+    if not warmups or not reads_output(execution.instrument):
         return execution
-    measurements = tuple(_flagged(measurement, warmups) for measurement in execution.measurements)
+    measurements = tuple([_flagged(measurement, warmups) for measurement in execution.measurements])
     return execution if measurements == execution.measurements else replace(execution, measurements=measurements)
 
 

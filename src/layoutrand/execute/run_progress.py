@@ -131,7 +131,7 @@ def summarised(  # noqa: PLR0913 - the parts of one record
     not_executed: Sequence[NotExecuted] = (),
 ) -> Summary:
     """What a call did that found ``before`` and left ``recorded``; of ``pending`` slots ``executed`` are done."""
-    counting = that_count(recorded, experiments.slot_key)
+    counting = that_count(recorded, experiments.slot_values)
     return Summary(
         total=len(plan.slots),
         already=len(plan.slots) - pending,

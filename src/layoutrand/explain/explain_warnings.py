@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from layoutrand.warning import AnyWarning
 
 
-@dataclass(frozen=True)
 class NothingDiffers(AnyWarning):
     """Why nothing can be found: no ``metric`` that differs, or (None) nothing in the places of hot functions."""
 
@@ -19,7 +16,6 @@ class NothingDiffers(AnyWarning):
         return "the hot functions lie alike in all layouts: nothing of what is looked at differs"
 
 
-@dataclass(frozen=True)
 class FewLayouts(AnyWarning):
     """Too few to find what is weak."""
 
@@ -32,7 +28,6 @@ class FewLayouts(AnyWarning):
         )
 
 
-@dataclass(frozen=True)
 class MeasuredWhileChanging(AnyWarning):
     """Where `analyse` cannot tell layouts from the machine."""
 
@@ -44,7 +39,6 @@ class MeasuredWhileChanging(AnyWarning):
         )
 
 
-@dataclass(frozen=True)
 class CauseNotLookedFor(AnyWarning):
     """A sweep's offsets differ, and it cannot be looked why."""
 
@@ -54,7 +48,6 @@ class CauseNotLookedFor(AnyWarning):
         return f"no cause is looked for: {self.reason}"
 
 
-@dataclass(frozen=True)
 class VariablesNotTraced(AnyWarning):
     """Variables that are placed and not looked at."""
 
@@ -64,7 +57,6 @@ class VariablesNotTraced(AnyWarning):
         return f"where variables lie is not looked at: {self.reason}"
 
 
-@dataclass(frozen=True)
 class NoCalls(AnyWarning):
     """A profile of samples."""
 
@@ -75,7 +67,6 @@ class NoCalls(AnyWarning):
         )
 
 
-@dataclass(frozen=True)
 class RoundsLeftOut(AnyWarning):
     """Rounds of a sweep in which an execution has no value, of ``total`` ones."""
 
@@ -90,7 +81,6 @@ class RoundsLeftOut(AnyWarning):
         )
 
 
-@dataclass(frozen=True)
 class CostOutside(AnyWarning):
     """A share of the cost in code of others."""
 

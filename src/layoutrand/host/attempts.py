@@ -9,10 +9,10 @@ damaged is followed by another as if it had not been made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Final, NamedTuple
 
-from layoutrand.model import Execution, SlotKey
+from layoutrand.model import Execution
 
 DAMAGED: Final = "damaged"
 """The status of an attempt of which the record is damaged: it was made, and what came of it is lost."""
@@ -54,12 +54,12 @@ def is_to_be_repeated(attempts: Attempts, *, repeat: int) -> bool:
     return 0 < attempts.disturbed <= repeat
 
 
-def that_count(executions: Iterable[Execution], key_of: Callable[[Execution], SlotKey]) -> list[Execution]:
-    """The attempt that counts of each slot: the last one."""
-    chosen: dict[SlotKey, Execution] = {}
+def that_count(executions: Iterable[Execution], key_of: Callable[[Execution], Hashable]) -> list[Execution]:
+    """The attempt that counts of each slot, which ``key_of`` tells from others: the last one."""
+    chosen: dict[Hashable, Execution] = {}
     for execution in executions:
         key = key_of(execution)
-        other = chosen.get(key)
-        if other is None or execution.attempt >= other.attempt:
+        other = chosen.setdefault(key, execution)
+        if other is not execution and execution.attempt >= other.attempt:
             chosen[key] = execution
     return list(chosen.values())

@@ -8,7 +8,6 @@ from typing import Final
 from layoutrand.errors import NoMeasurement
 from layoutrand.text.digits import MEASURABLE, is_measurable
 from layoutrand.text.foreign_fields import excerpt
-from layoutrand.text.telling_line import of_program
 
 _LONGEST: Final = 200
 _SAYS: Final = " says: "
@@ -71,6 +70,8 @@ def with_last_words(reason: str, messages: bytes, *, merged: bool) -> str:
     These are its standard error, or all its output if ``merged``.  The line is cut, and what is not printable in it is
     escaped.  One that the reason has already is not repeated.
     """
+    from layoutrand.text.telling_line import of_program  # here: its patterns take long to compile, and most go well
+
     line = _cut(of_program(messages.decode("utf-8", "backslashreplace")))
     if not line or line in reason:
         return reason

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from layoutrand.config import toolchain as toolchains
 from layoutrand.config.build_recipe import rust_toolchain
@@ -20,10 +21,12 @@ from layoutrand.config.problems import suggest
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import FeatureUnsupported, ToolNotFound, UsageError
 from layoutrand.linkers import known
-from layoutrand.linkers.rustc_link import RustcLink, rustc_link
 from layoutrand.platform.disk import sha256_file
 from layoutrand.platform.process import Runner, SubprocessRunner, find_tool
 from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
+
+if TYPE_CHECKING:
+    from layoutrand.linkers.rustc_link import RustcLink
 
 _ROLES = {
     "cc": "the C compiler",
@@ -161,6 +164,8 @@ def _resolved(toolchain: Toolchain, project: Path, link: RustcLink) -> Toolchain
 
 @lru_cache(maxsize=16)
 def _asked_once(place: Path, environment: tuple[tuple[str, str], ...], flags: str) -> RustcLink:
+    from layoutrand.linkers.rustc_link import rustc_link  # here: what builds no Rust does without
+
     return rustc_link(place, SubprocessRunner(), dict(environment), shlex.split(flags))
 
 

@@ -22,7 +22,8 @@ from layoutrand.platform.disk import make_folder, new_file, write_atomically
 from layoutrand.platform.file_lock import wait_for_lock
 from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 from layoutrand.results.experiments import ResultsStore
-from layoutrand.results.recorded_results import SQLITE_ERRORS, TEXT, trouble
+from layoutrand.results.recorded_results import SQLITE_ERRORS, trouble
+from layoutrand.results.recorded_rows import TEXT
 from layoutrand.results.rows import APPLICATION_ID, BUSY_S, READABLE, SCHEMA, SCHEMA_VERSION, UPDATES
 from layoutrand.results.seals import SEALED, seal_rows
 from layoutrand.results.whole_file import disorder

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
@@ -17,15 +17,12 @@ from layoutrand.host.attempts import DAMAGED, Attempts
 from layoutrand.model import BuildFailure, Context, Execution, Experiment, Node, SlotKey
 from layoutrand.results import row_values
 from layoutrand.results.damage import OTHER_CONTENT, DamagedRow
-from layoutrand.results.recorded_rows import RecordedRow, is_damage, recorded_rows, shortened
+from layoutrand.results.recorded_rows import TEXT, RecordedRow, is_damage, recorded_rows, shortened
 from layoutrand.results.row_values import CONTEXT_COLUMNS, StrangeValue
 from layoutrand.results.rows import EXECUTION_COLUMNS, SEALED_FROM, SLOT_COLUMNS
 from layoutrand.results.seals import KEYS, SEALED, seal_of
 
 _BUILT_FROM: Final = 4  # the version since which contexts have the column
-TEXT: Final = partial(str, encoding="utf-8", errors="surrogateescape")
-"""How text is read: bytes that are no UTF-8 are damage, too, and must not end the reading of all rows."""
-
 SQLITE_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises: the second where its message quotes a damaged schema, which is no UTF-8."""
 

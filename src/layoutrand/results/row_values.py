@@ -10,7 +10,9 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import fields
+from functools import lru_cache, partial
+from operator import itemgetter
 from typing import Any, Final
 
 from layoutrand.errors import ResultsError
@@ -21,7 +23,7 @@ _LARGEST_SEED: Final = 2**64 - 1
 _SEED_DIGITS: Final = 20
 _LARGEST_NUMBER: Final = 2**63
 _REMEMBERED: Final = 256
-"""So many values of columns in which rows have most of theirs in common are not looked at again."""
+"""So many texts of each column in which rows have most of theirs in common are not looked at again."""
 
 Check = Callable[[Any], bool]
 
@@ -82,9 +84,9 @@ def _json(check: Check) -> Callable[[str, Any], Any]:
     return read
 
 
-def _shared(read: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
-    """The same for columns in which neighbouring rows have equal values as a rule: read once, and there once."""
-    return lru_cache(_REMEMBERED)(read)
+def _items(check: Check) -> Callable[[str, Any], tuple[Any, ...]]:
+    read = _json(_list_of(check))
+    return lambda column, value: tuple(read(column, value))
 
 
 def _text(column: str, value: Any) -> str:
@@ -141,31 +143,28 @@ _EXECUTION: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "signal": _perhaps,
     "env_size": _perhaps,
     **dict.fromkeys(("started_at", "wall_s"), _real),
-    **dict.fromkeys(
-        ("system", "benchmark", "definition", "capture", "binary_sha256", "instrument", "status"), _shared(_name)
-    ),
+    **dict.fromkeys(("system", "benchmark", "definition", "capture", "binary_sha256", "instrument", "status"), _name),
     "rusage": _json(_table_of(_is_number)),
-    "argv": _shared(_json(_list_of(_is_text))),
-    "conditions": _shared(
-        _json(
-            _table_with(
-                cpus=_list_of(_is_number),
-                siblings=_list_of(_is_number),
-                program_file=_is_text,
-                launcher=_list_of(_is_text),
-                launcher_sha256=_is_text,
-            )
+    "argv": _items(_is_text),
+    "conditions": _json(
+        _table_with(
+            cpus=_list_of(_is_number),
+            siblings=_list_of(_is_number),
+            program_file=_is_text,
+            launcher=_list_of(_is_text),
+            launcher_sha256=_is_text,
         )
     ),
-    "host_state": _shared(
-        _json(
-            _table_with(
-                governor=_is_word, turbo=_is_word, start_files=lambda value: value is None or _table_of(_is_text)(value)
-            )
+    "host_state": _json(
+        _table_with(
+            governor=_is_word, turbo=_is_word, start_files=lambda value: value is None or _table_of(_is_text)(value)
         )
     ),
-    "disturbances": _shared(_json(_list_of(_is_text))),
+    "disturbances": _items(_is_text),
 }
+_EACH_ITS_OWN: Final = frozenset({"rusage"})
+"""Columns of text in which each row has another value; in the others neighbouring rows have equal ones as a rule."""
+_NUMBERS: Final = frozenset({_whole, _perhaps, _real})
 _CONTEXT: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "version": _text,
     "config": _json(_table_with(build=_table_with(commands=_list_of(_is_text)))),
@@ -188,17 +187,29 @@ _CONTEXT: Final[Mapping[str, Callable[[str, Any], Any]]] = {
 }
 _facts = _json(_table_with(memory_bytes=lambda value: value is None or _is_number(value)))
 CONTEXT_COLUMNS: Final = tuple(_CONTEXT)
-_OF_EXECUTIONS: Final[tuple[tuple[str, Callable[[str, Any], Any]], ...]] = tuple(
-    (column, _EXECUTION.get(column, _text)) for column in EXECUTION_COLUMNS
-)
+
+
+def _reader(column: str) -> Callable[[Any], Any]:
+    """What reads a column; where rows have equal texts, these are read once, and are there once."""
+    how = _EXECUTION.get(column, _text)
+    read = partial(how, column)
+    is_shared = how not in _NUMBERS and column not in _EACH_ITS_OWN  # numbers are equal to others of another kind
+    return lru_cache(_REMEMBERED)(read) if is_shared else read
+
+
+_READERS: Final = tuple(map(_reader, EXECUTION_COLUMNS))
+_NAMED_OTHERWISE: Final = {"order": "schedule_order"}
+"""Field of an execution -> its column, where that has another name."""
+
+_PLACES: Final = {name: place for place, name in enumerate((*EXECUTION_COLUMNS, "measurements"))}
+_IN_ORDER: Final = itemgetter(*(_PLACES[_NAMED_OTHERWISE.get(each.name, each.name)] for each in fields(Execution)))
+"""Values of columns, and measurements, as an execution has them one after the other: names would take longer."""
 
 
 def execution_of(row: Sequence[Any], measurements: tuple[Measurement, ...]) -> Execution:
     """The execution of a row with `EXECUTION_COLUMNS`; raises `StrangeValue`."""
-    value = {column: read(column, each) for (column, read), each in zip(_OF_EXECUTIONS, row, strict=True)}
-    value |= {"order": value.pop("schedule_order"), "measurements": measurements}
-    value |= {name: tuple(value[name]) for name in ("argv", "disturbances")}
-    return Execution(**value)
+    values = [read(each) for read, each in zip(_READERS, row, strict=True)]
+    return Execution(*_IN_ORDER([*values, measurements]))
 
 
 def slot_of(row: Sequence[Any]) -> SlotKey:
@@ -217,8 +228,8 @@ def measurement_of(row: Sequence[Any]) -> Measurement:
     metric, unit, iteration, value, warmup = row
     if type(metric) is not str or type(unit) is not str or type(warmup) is not int:
         raise StrangeValue("measurements: metric and unit are text, warmup is 0 or 1")
-    named = sys.intern(metric), sys.intern(unit)
-    return Measurement(*named, _whole("iteration", iteration), _real("value", value), bool(warmup))
+    iteration, value = _whole("iteration", iteration), _real("value", value)
+    return Measurement(sys.intern(metric), sys.intern(unit), iteration, value, bool(warmup))
 
 
 def context_of(row: Sequence[Any]) -> Context:

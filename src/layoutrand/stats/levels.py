@@ -225,6 +225,8 @@ _PLAIN: Final = frozenset({int, float})
 
 def _hides(data: object) -> bool:
     """Whether anything in it is masked, which an array would forget."""
+    if type(data) is np.ndarray:  # numpy.ma, which takes a while to import, is not needed to say so
+        return False
     if isinstance(data, np.ma.MaskedArray):
         return bool(np.ma.getmaskarray(data).any())
     if isinstance(data, list | tuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -192,20 +193,33 @@ class _Exchange:
         for first in range(0, rows, some):
             part = found[first : first + some]
             words = stream.words(part.size).reshape(part.shape)
-            part[:, self.places] = scores[self._orders(words)]
+            for row, shuffled in zip(part, scores.take(self._orders(words)), strict=True):
+                row[self.places] = shuffled
         return found
 
     def _orders(self, words: Words) -> IntArray:
         """For each row of random words the values by group, at random within; of equal words the first comes first."""
-        size = self.group.size
-        chance = (words[:, self.keys] >> np.uint64(24)) + (self.group.astype(np.uint64) << np.uint64(_CHANCE))
-        below = (size - 1).bit_length()
+        numbers = (words if self._is_each_its_own else words[:, self.keys]) >> np.uint64(24)
+        below = (self.group.size - 1).bit_length()
         if _CHANCE + int(self.group.max()).bit_length() + below > _WORD:
-            return np.argsort(chance, axis=1, kind="stable")
+            return np.argsort(numbers + (self.group.astype(np.uint64) << np.uint64(_CHANCE)), axis=1, kind="stable")
         # Numbers that say at their end which value they are of need not be sorted by way of their places.
-        numbers = (chance << np.uint64(below)) | np.arange(size, dtype=np.uint64)
+        numbers <<= np.uint64(below)
+        numbers |= self._groups_and_places
         numbers.sort(axis=1)
-        return (numbers & np.uint64((1 << below) - 1)).astype(np.int64)
+        numbers &= np.uint64((1 << below) - 1)
+        return numbers.view(np.int64)
+
+    @cached_property
+    def _is_each_its_own(self) -> bool:
+        return bool((self.keys == np.arange(self.keys.size)).all())
+
+    @cached_property
+    def _groups_and_places(self) -> Words:
+        """Of each value what a number of it begins and ends with."""
+        below = (self.group.size - 1).bit_length()
+        places = np.arange(self.group.size, dtype=np.uint64)
+        return np.asarray((self.group.astype(np.uint64) << np.uint64(_CHANCE + below)) | places)
 
 
 def _as_like(

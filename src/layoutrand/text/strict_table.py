@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,6 +13,11 @@ NAME_RULE: Final = "use letters, digits and . _ + - only, beginning with a lette
 """`NAME_PATTERN` in words."""
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+
+
+def no_items() -> list[Any]:
+    """An empty list, for fields: of `list` itself pydantic would ask the signature, a text that is tokenized for it."""
+    return []
 
 
 class StrictTable(BaseModel):

@@ -5,15 +5,19 @@ Results may name others, since they can be imported; what is not known is neithe
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Final
 
 from layoutrand.config.metric import Metric
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.instruments.instrument import Instrument, Starter
 from layoutrand.instruments.profile import Profiler
 from layoutrand.instruments.tracer import Tracer
+
+_NAMES: Final = 256
+"""So many names of instruments, which results may be full of, are not looked at again."""
 
 
 def starters() -> tuple[Starter, ...]:
@@ -65,22 +69,37 @@ def asked(metric: Metric) -> tuple[Instrument, ...]:
 
 def simulated() -> frozenset[str]:
     """The names of all that simulate the processor."""
-    return frozenset(each.name for each in starters() if each.simulated)
+    return _simulated(tuple(__path__))
 
 
 def reads_output(name: str) -> bool:
     """Whether an instrument reads the numbers that the program prints."""
-    return any(each.reads_output for each in instruments() if each.name == name)
+    return _reads_output(name, tuple(__path__))
 
 
 def counts(name: str) -> bool:
     """Whether an instrument's numbers come in steps of one; so it is supposed of one that is not known."""
-    return all(each.counts for each in instruments() if each.name == name)
+    return _counts(name, tuple(__path__))
 
 
 def is_elapsed(metric: str) -> bool:
     """Whether a metric is the time from start to end, which is what anybody means who says faster."""
     return any(each.elapsed == metric for each in instruments())
+
+
+@cache
+def _simulated(places: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(each.name for each in _found(places) if each.simulated)
+
+
+@lru_cache(_NAMES)
+def _reads_output(name: str, places: tuple[str, ...]) -> bool:
+    return any(each.reads_output for each in _measuring(places) if each.name == name)
+
+
+@lru_cache(_NAMES)
+def _counts(name: str, places: tuple[str, ...]) -> bool:
+    return all(each.counts for each in _measuring(places) if each.name == name)
 
 
 @cache
