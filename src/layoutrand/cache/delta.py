@@ -1,0 +1,97 @@
+"""A content as a delta against another one, the base: Zstandard with the base as a prefix of what is compressed.
+
+This is what ``zstd --patch-from`` does, and ``zstd -d --patch-from=BASE FILE.zst`` undoes it.  Layouts of one program
+have the same functions in other places, far from where the base has them, with other addresses in them: so matches
+begin at 16 bytes and reach as far as the two contents are long ("long distance matching").  More work than the least
+(level 1) makes deltas of large programs hardly smaller: `tests/perf/test_perf_delta.py` has the figures.
+
+The library is that of Python from 3.14 on, before that the same one as a package.  Others for Python hand a base over
+as a dictionary, in which Zstandard looks for no matches over long distances: deltas are four times as large then.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+from layoutrand.errors import ToolNotFound
+
+EXTENSION: Final = ".zst"
+"""What the name of a file with a delta ends with, beside that of the whole file."""
+
+_LEVEL: Final = 1
+_SHORTEST_MATCH: Final = 16
+_WINDOW: Final = range(10, 32)
+"""Logarithms of how far back Zstandard can look on machines of 64 bits."""
+_WORTH: Final = 0.9
+"""What is not smaller than this part of a whole content is no gain."""
+_GROWTH: Final = 4
+_SPARE: Final = 1 << 20
+"""A content is at most so many times as long as its base, and so many bytes: no delta takes memory without end."""
+
+
+def zstandard() -> Any:
+    """The module that compresses; raises `ToolNotFound` where it is not installed."""
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            return import_module(name)
+        except ImportError:
+            continue
+    raise ToolNotFound("layouts that are kept as deltas need Zstandard: pip install 'layoutrand[delta]'")
+
+
+class DeltaBase:
+    """A content that others are deltas against; any number of threads may use it."""
+
+    def __init__(self, content: bytes) -> None:
+        """Take in the content; raises `ToolNotFound` without the library."""
+        self._zstd = zstandard()
+        self.size = len(content)
+        # A content of fewer than eight bytes is no dictionary: nothing is a delta against that.
+        self._prefix = self._zstd.ZstdDict(content, is_raw=True).as_prefix if self.size >= 8 else None
+        self._longest = _GROWTH * self.size + _SPARE
+
+    def encode(self, content: bytes) -> bytes | None:
+        """The content as a delta; None where that gains nothing, or it is too long for one."""
+        window = self._window(len(content))
+        if self._prefix is None or len(content) > self._longest or window not in _WINDOW:
+            return None
+        parameter = self._zstd.CompressionParameter
+        options = {
+            parameter.compression_level: _LEVEL,
+            parameter.window_log: window,
+            parameter.enable_long_distance_matching: 1,
+            parameter.ldm_min_match: _SHORTEST_MATCH,
+            parameter.checksum_flag: 1,
+        }
+        delta: bytes = self._zstd.compress(content, options=options, zstd_dict=self._prefix)
+        return delta if len(delta) < _WORTH * len(content) else None
+
+    def decode(self, delta: bytes) -> bytes:
+        """The content that the delta is of; raises `ValueError` where it is damaged, or against another base.
+
+        A delta against another base of this length is noticed by its checksum, which is no proof: see that the
+        content is what it should be.
+        """
+        if self._prefix is None:
+            raise ValueError("nothing is a delta against a content of a few bytes")
+        try:
+            return self._decoded(delta)
+        except self._zstd.ZstdError as error:
+            raise ValueError(str(error)) from error
+
+    def _decoded(self, delta: bytes) -> bytes:
+        zstd = self._zstd
+        size = zstd.get_frame_info(delta).decompressed_size
+        if size is None or size > self._longest:
+            raise ValueError(f"its content is said to have {size} bytes, and the base has {self.size}")
+        window = min(self._window(size), _WINDOW[-1])
+        reader = zstd.ZstdDecompressor(self._prefix, {zstd.DecompressionParameter.window_log_max: window})
+        content: bytes = reader.decompress(delta, max_length=size + 1)
+        if not reader.eof or reader.unused_data or len(content) != size:
+            raise ValueError("it does not end where its content does")
+        return content
+
+    def _window(self, size: int) -> int:
+        """The logarithm of a window over the base and a content of so many bytes."""
+        return max(_WINDOW[0], (self.size + size).bit_length())
