@@ -10,7 +10,7 @@ import pytest
 from layoutrand.cache import delta, keys, packing
 from layoutrand.cache.contents import content_of, is_there, place
 from layoutrand.cache.linked_check import verify
-from layoutrand.cache.packing import pack, unpack
+from layoutrand.cache.packing import keep_as_deltas, keep_whole
 from layoutrand.cache.store import Cache
 from layoutrand.cache.upkeep import collect, entries
 from layoutrand.errors import ToolNotFound
@@ -93,6 +93,16 @@ def test_what_gains_nothing_as_a_delta_is_a_file(cache, tmp_path):
     assert put(cache, 1, tmp_path / "other").base is None
     assert names_in(cache, 1) == ["meta.json", "prog"]
     assert content_of(load(cache, 1).stored) == content(1)
+
+
+def test_a_record_that_came_from_another_cache_says_nothing_of_how_it_is_kept_here(kept, tmp_path):
+    """A node sends the record of a layout, and its whole content."""
+    other = Cache(tmp_path / "other")
+    with other.scratch("entry") as scratch:
+        (scratch / "prog").write_bytes(content(1))
+        other.commit_binary(scratch, key(1), load(kept, 1).meta)
+    assert load(other, 1).base is None
+    assert content_of(load(other, 1).stored) == content(1)
 
 
 def test_an_executions_own_file_is_as_if_it_had_been_copied(kept, tmp_path):
@@ -187,7 +197,7 @@ def test_without_the_library_a_delta_is_an_error_and_not_taken_for_damaged(kept,
     monkeypatch.setattr(delta, "import_module", missing)
     monkeypatch.setattr(contents, "_bases", type(contents._bases)())
     assert load(kept, "identity") is not None
-    for use in (lambda: load(kept, 1), lambda: verify(kept), lambda: pack(kept), lambda: unpack(kept)):
+    for use in (lambda: load(kept, 1), lambda: verify(kept), lambda: keep_as_deltas(kept), lambda: keep_whole(kept)):
         with pytest.raises(ToolNotFound, match="layoutrand.delta"):
             use()
     assert len(entries(kept)) == 3
@@ -254,11 +264,11 @@ def test_a_base_stays_while_another_process_uses_a_delta(kept):
         assert [entry.name for entry in done.evicted] == [key(2)]
         assert {entry.name for entry in done.in_use} == {key(1), key("identity")}
         put(kept, 4, used_at=1)
-        packed = pack(kept)
+        packed = keep_as_deltas(kept)
         assert (packed.changed, packed.in_use) == (1, 0)
-        assert unpack(kept).in_use == 1
+        assert keep_whole(kept).in_use == 1
         user.stdin.close()
-    assert unpack(kept).changed == 1
+    assert keep_whole(kept).changed == 1
 
 
 def test_files_become_deltas_and_files_again(cache):
@@ -267,7 +277,7 @@ def test_files_become_deltas_and_files_again(cache):
     (folder(cache, 3) / "prog").chmod(0o750)
     before = {layout: (folder(cache, layout) / "prog").stat() for layout in ("identity", 1, 2, 3)}
 
-    done = pack(cache)
+    done = keep_as_deltas(cache)
     assert (done.changed, done.in_use, done.others) == (3, 0, 1)
     assert done.after < 0.5 * done.before
     assert names_in(cache, "identity") == ["meta.json", "prog"]
@@ -275,28 +285,28 @@ def test_files_become_deltas_and_files_again(cache):
     assert {entry.used_at for entry in entries(cache)} == {1000}
     assert verify(cache) == []
     assert content_of(load(cache, 3).stored) == content(3)
-    assert pack(cache).changed == 0
+    assert keep_as_deltas(cache).changed == 0
 
-    assert unpack(cache).changed == 3
+    assert keep_whole(cache).changed == 3
     assert verify(cache) == []
     for layout, old in before.items():
         new = (folder(cache, layout) / "prog").stat()
         assert names_in(cache, layout) == ["meta.json", "prog"]
         assert (new.st_size, new.st_mtime_ns) == (old.st_size, old.st_mtime_ns)
         assert new.st_mode & 0o777 == old.st_mode & 0o555
-    assert unpack(cache).changed == 0
+    assert keep_whole(cache).changed == 0
 
 
 def test_without_identity_another_layout_is_the_base_and_what_is_one_stays_whole(cache):
     first = put(cache, 1).path
     put(cache, 2, first)
     put(cache, 3)
-    assert pack(cache).changed == 1
+    assert keep_as_deltas(cache).changed == 1
     assert names_in(cache, 1) == ["meta.json", "prog"]
     assert load(cache, 3).base == first
     put(cache, "identity")
     put(cache, 4)
-    assert pack(cache).changed == 1
+    assert keep_as_deltas(cache).changed == 1
     assert load(cache, 4).base == folder(cache, "identity") / "prog"
     assert load(cache, 2).base == first
     assert verify(cache) == []
@@ -309,12 +319,12 @@ def test_damaged_layouts_and_those_of_other_programs_are_left(cache):
     with cache.scratch("entry") as scratch:
         (scratch / "prog").write_bytes(content(2))
         cache.commit_binary(scratch, "stock", {"sha256": sha256_bytes(content(2)), "layout": "stock"})
-    assert pack(cache).changed == 0
+    assert keep_as_deltas(cache).changed == 0
     assert [entry.name for entry, _ in verify(cache)] == [key(1)]
     overwrite(folder(cache, "identity") / "prog", b"damaged, too")
     put(cache, 2)
     put(cache, 3)
-    assert pack(cache).changed == 1
+    assert keep_as_deltas(cache).changed == 1
     assert {load(cache, seed).base for seed in (2, 3)} == {None, folder(cache, min((2, 3), key=key)) / "prog"}
 
 
@@ -322,16 +332,16 @@ STEPS = ["write_own", "write_atomically", "_leave_one"]
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("change", [pack, unpack])
+@pytest.mark.parametrize("change", [keep_as_deltas, keep_whole])
 def test_killed_at_any_step_nothing_is_lost_and_the_next_call_tidies_up(kept, change, step, monkeypatch):
     """In a process that ends at once before the step, and after it."""
     put(kept, 3)
     for when in ("before", "after"):
-        (pack if change is unpack else unpack)(kept)
+        (keep_as_deltas if change is keep_whole else keep_whole)(kept)
         script = (
             "import os, sys\nfrom pathlib import Path\nfrom layoutrand.cache import delta_record, packing\n"
             "from layoutrand.cache.store import Cache\n"
-            f"owner = packing if hasattr(packing, {step!r}) and {change is unpack} or {step!r} != 'write_own' "
+            f"owner = packing if hasattr(packing, {step!r}) and {change is keep_whole} or {step!r} != 'write_own' "
             "else delta_record\n"
             f"real = getattr(owner, {step!r})\n"
             "def step(*args, **options):\n"
@@ -349,7 +359,7 @@ def test_killed_at_any_step_nothing_is_lost_and_the_next_call_tidies_up(kept, ch
         change(kept)
         assert verify(kept) == []
         for layout in (1, 2, 3):
-            assert names_in(kept, layout) == ["meta.json", "prog.zst" if change is pack else "prog"]
+            assert names_in(kept, layout) == ["meta.json", "prog.zst" if change is keep_as_deltas else "prog"]
 
 
 def test_half_a_file_that_a_killed_process_left_is_in_nobodys_way(kept):
@@ -361,7 +371,7 @@ def test_half_a_file_that_a_killed_process_left_is_in_nobodys_way(kept):
     assert content_of(load(kept, 3).stored) == content(3)
     for layout in (1, 3):
         os.utime(folder(kept, layout) / "meta.json", (1000, 1000))
-    assert pack(kept).changed == 1
+    assert keep_as_deltas(kept).changed == 1
     assert names_in(kept, 3) == names_in(kept, 1) == ["meta.json", "prog.zst"]
     assert content_of(load(kept, 3).stored) == content(3)
 
@@ -377,7 +387,7 @@ def test_an_entry_that_was_replaced_meanwhile_is_left(cache, monkeypatch):
         return made
 
     monkeypatch.setattr(packing, "_as_delta", replaced)
-    done = pack(cache)
+    done = keep_as_deltas(cache)
     assert (done.changed, done.in_use) == (0, 1)
     assert verify(cache) == []
     assert load(cache, 1).base is None

@@ -35,7 +35,7 @@ from layoutrand.platform.regular_file import RECORD, content_of_regular
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedLayouts:
     """How many layouts are kept in the other way now, how many were left because they may be in use, and bytes on disk.
 
     ``others`` were left since they are damaged, no smaller as deltas, or the only layout of their program.
@@ -90,7 +90,7 @@ class _Change:
     meta: Mapping[str, Any]
 
 
-def pack(cache: Cache) -> Packed:
+def keep_as_deltas(cache: Cache) -> PackedLayouts:
     """Make deltas of all layouts that are whole files, against identity's file, else that of another layout.
 
     Raises `ToolNotFound` where what makes deltas is not installed, `CacheError` where the cache cannot be written.
@@ -115,8 +115,8 @@ def pack(cache: Cache) -> Packed:
         return tally.packed()
 
 
-def unpack(cache: Cache) -> Packed:
-    """Make whole files of all layouts that are deltas; raises as `pack`."""
+def keep_whole(cache: Cache) -> PackedLayouts:
+    """Make whole files of all layouts that are deltas; raises as `keep_as_deltas`."""
     with cache.lock("pack"):
         tally = _Tally(cache)
         for layout in _layouts(cache):
@@ -183,8 +183,8 @@ class _Tally:
         self._locks = cache.locks()
         self._changed = self._in_use = self._others = self._before = self._after = 0
 
-    def packed(self) -> Packed:
-        return Packed(self._changed, self._in_use, self._others, self._before, self._after)
+    def packed(self) -> PackedLayouts:
+        return PackedLayouts(self._changed, self._in_use, self._others, self._before, self._after)
 
     def leave(self, layout: _Layout) -> None:
         """Leave it as it is, but for what a killed process left beside it."""

@@ -213,10 +213,6 @@ class Cache:
         """Forget a damaged capture."""
         remove_tree(self.capture_path(capture_id))
 
-    def binary_path(self, key: str, name: str) -> Path:
-        """Where the binary with this key is or will be."""
-        return self.root / "binaries" / key / name
-
     def load_binary(self, key: str, name: str) -> CachedBinary | None:
         """The binary, which counts as used, if it is here with the content that was verified; else None.
 
@@ -246,6 +242,7 @@ class Cache:
         folder = self.root / "binaries" / key
         with cache_errors("write", scratch):
             (path,) = scratch.iterdir()
+            meta = {name: value for name, value in meta.items() if name != DELTA}  # which is of the cache it came from
             if base is not None and (delta := write_delta(path, base)) is not None:
                 path.unlink()
                 path, meta = delta, {**meta, DELTA: about_delta(base)}

@@ -266,12 +266,12 @@ def cache_pack(
 
     They are the same layouts as before, and stay in the cache; what is in use is left as it is.
     """
-    from layoutrand.cache.packing import pack, unpack
+    from layoutrand.cache.packing import keep_as_deltas, keep_whole
     from layoutrand.cache.store import Cache, default_root
 
     terminal = options.terminal(json=json, quiet=False)
     cache = Cache(default_root())
-    done = unpack(cache) if whole else pack(cache)
+    done = keep_whole(cache) if whole else keep_as_deltas(cache)
     if json:
         terminal.document({"schema": "layoutrand/cache-pack/1", **vars(done)})
     kind = "whole files" if whole else "deltas"
