@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutrand.cache.delta import DeltaBase
 from layoutrand.errors import CacheError, ResultsError
 from layoutrand.execute.workplace import Workplace, end_leftovers
 from layoutrand.model import Stored
@@ -77,6 +78,40 @@ def test_the_binary_is_a_file_of_the_execution(tmp_path, binary):
     assert second.stat().st_mtime_ns == binary.stat().st_mtime_ns
     assert stat.S_IMODE(second.stat().st_mode) == 0o555
     assert place.manner() in {"copy", "reflink"}
+
+
+def test_what_is_kept_as_a_delta_is_a_copy_and_so_are_the_others_then(tmp_path, binary, monkeypatch):
+    """Also where the file system makes clones: a run's programs are all made in one manner."""
+    monkeypatch.setattr("layoutrand.platform.own_file._fill", lambda old, new: (new.write(old.read()), "reflink")[1])
+    place = Workplace(tmp_path / "work")
+    place.prepare({"prog": Stored(binary)}, [])
+    assert place.manner() == "reflink"
+
+    content = bytes(range(256)) * 20
+    binary.write_bytes(content)
+    delta = tmp_path / "cache" / "prog.zst"
+    delta.write_bytes(DeltaBase(content).encode(content[100:] + content[:100]))
+    delta.chmod(0o555)
+    place = Workplace(tmp_path / "work", clone=False)
+    room = place.prepare({"sub/prog": Stored(delta, binary), "lib": Stored(binary)}, [])
+    assert place.manner() == "copy"
+    assert (room.bin / "sub/prog").read_bytes() == content[100:] + content[:100]
+    assert stat.S_IMODE((room.bin / "sub/prog").stat().st_mode) == 0o555
+
+
+@pytest.mark.parametrize("lost", ["cache/prog.zst", "cache/prog"])
+def test_a_delta_that_is_gone_or_damaged_is_told(tmp_path, binary, lost):
+    content = bytes(range(256)) * 20
+    binary.write_bytes(content)
+    delta = tmp_path / "cache" / "prog.zst"
+    delta.write_bytes(DeltaBase(content).encode(content[100:] + content[:100]))
+    place, stored = Workplace(tmp_path / "work", clone=False), Stored(delta, binary)
+    (tmp_path / lost).write_bytes(b"x" * 3000)
+    with pytest.raises(CacheError, match=r"prog.zst: no delta against .*; `layoutrand build` mends it"):
+        place.prepare({"prog": stored}, [])
+    (tmp_path / lost).unlink()
+    with pytest.raises(CacheError, match=f"{lost} is gone from the cache; `layoutrand build` links it again"):
+        place.prepare({"prog": stored}, [])
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write to any file")

@@ -2,8 +2,8 @@
 
 This is what ``zstd --patch-from`` does, and ``zstd -d --patch-from=BASE FILE.zst`` undoes it.  Layouts of one program
 have the same functions in other places, far from where the base has them, with other addresses in them: so matches
-begin at 16 bytes and reach as far as the two contents are long ("long distance matching").  More work than the least
-(level 1) makes deltas of large programs hardly smaller: `tests/perf/test_perf_delta.py` has the figures.
+begin at 16 bytes and reach as far as the two contents are long ("long distance matching").  With more work (levels
+above 2) deltas are hardly smaller; with less (1) those of small programs are much larger, and made no sooner.
 
 The library is that of Python from 3.14 on, before that the same one as a package.  Others for Python hand a base over
 as a dictionary, in which Zstandard looks for no matches over long distances: deltas are four times as large then.
@@ -19,7 +19,7 @@ from layoutrand.errors import ToolNotFound
 EXTENSION: Final = ".zst"
 """What the name of a file with a delta ends with, beside that of the whole file."""
 
-_LEVEL: Final = 1
+_LEVEL: Final = 2
 _SHORTEST_MATCH: Final = 16
 _WINDOW: Final = range(10, 32)
 """Logarithms of how far back Zstandard can look on machines of 64 bits."""
