@@ -198,7 +198,7 @@ def test_without_the_library_a_delta_is_an_error_and_not_taken_for_damaged(kept,
     monkeypatch.setattr(contents, "_bases", type(contents._bases)())
     assert load(kept, "identity") is not None
     for use in (lambda: load(kept, 1), lambda: verify(kept), lambda: keep_as_deltas(kept), lambda: keep_whole(kept)):
-        with pytest.raises(ToolNotFound, match="layoutrand.delta"):
+        with pytest.raises(ToolNotFound, match="layouts that are kept as deltas need"):
             use()
     assert len(entries(kept)) == 3
     assert len(collect(kept, 0).evicted) == 3

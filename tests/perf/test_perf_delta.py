@@ -50,7 +50,10 @@ def test_thirty_layouts_on_the_disk(tmp_path: Path, program: str, toolchain: str
             disk[storage] = _blocks(cache / "binaries")
             if (number, storage) != (TIMES, "delta"):
                 subprocess.run(
-                    [sys.executable, "-m", "layoutrand", "cache", "gc", "--layouts"], env=_env(cache), check=True
+                    [sys.executable, "-m", "layoutrand", "cache", "gc", "--layouts"],
+                    env=_env(cache),
+                    check=True,
+                    capture_output=True,
                 )
     assert [row["sha256"] for row in rows["whole"]] == [row["sha256"] for row in rows["delta"]]
 

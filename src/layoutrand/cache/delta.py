@@ -11,6 +11,7 @@ as a dictionary, in which Zstandard looks for no matches over long distances: de
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any, Final
 
@@ -37,7 +38,9 @@ def zstandard() -> Any:
             return import_module(name)
         except ImportError:
             continue
-    raise ToolNotFound("layouts that are kept as deltas need Zstandard: pip install 'layoutrand[delta]'")
+    own = "compression.zstd, which this Python was built without"
+    missing = own if sys.version_info >= (3, 14) else "a library: pip install 'layoutrand[delta]'"
+    raise ToolNotFound(f"layouts that are kept as deltas need {missing}")
 
 
 class DeltaBase:

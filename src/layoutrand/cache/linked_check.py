@@ -9,6 +9,7 @@ link is not there it was evicted, which is no damage; but what a binary is a del
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -69,7 +70,7 @@ def _of_binary(entry: CacheEntry, captures: Mapping[str, Capture]) -> str:
     found = read_binary(entry.path, name) if name else None
     if found is None and entry.against is not None and name:
         base = entry.path.with_name(entry.against)
-        if not (base / name).is_file():
+        if not os.path.isfile(base / name):
             return f"it is a delta against {entry.against[:16]}, which is gone"
         if read_binary(base, name) is None:
             return f"it is a delta against {entry.against[:16]}, which is damaged"

@@ -134,9 +134,10 @@ def _layouts(cache: Cache) -> Iterator[_Layout]:
             record = content_of_regular(folder / RECORD_OF_BINARY, largest=RECORD)
             meta, name = unsealed(record), name_in(folder)
             base_key(meta)
-            if name is not None and meta["key"] == folder.name and {"capture", "artefact"} <= meta["facts"].keys():
+            program = meta["facts"]["capture"], meta["facts"]["artefact"]
+            if name is not None and meta["key"] == folder.name and all(isinstance(each, str) for each in program):
                 yield _Layout(folder, name, record)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError):
             continue
 
 
@@ -209,7 +210,7 @@ class _Tally:
     def _put(self, layout: _Layout, made: _Change) -> bool:
         record, base = layout.folder / RECORD_OF_BINARY, base_key(made.meta)
         with evicting(self._locks) as used_since, cache_errors("write", record):
-            is_kept = base is None or (layout.folder.with_name(base) / layout.name).is_file()
+            is_kept = base is None or os.path.isfile(layout.folder.with_name(base) / layout.name)
             is_there = made.file.is_file()  # and not in an entry that another one took the place of
             if not (is_kept and is_there and _is_free(layout, used_since)):
                 made.file.unlink(missing_ok=True)
