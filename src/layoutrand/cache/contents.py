@@ -7,15 +7,17 @@ the same program.  Whoever needs a file and not a content has one made in a plac
 from __future__ import annotations
 
 import errno
+import hashlib
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from layoutrand.cache.delta import DeltaBase
 from layoutrand.errors import UnusableFile
 from layoutrand.model import Stored
-from layoutrand.platform.disk import sha256_bytes, sha256_file
+from layoutrand.platform.disk import sha256_file
 from layoutrand.platform.own_file import FileState, Manner, make_own, write_own
 from layoutrand.platform.regular_file import PROGRAM, content_of_regular
 
@@ -28,19 +30,19 @@ def content_of(stored: Stored) -> bytes:
 
     Raises `ToolNotFound` where what reads deltas is not installed.
     """
-    data = content_of_regular(stored.path, largest=PROGRAM)
     if stored.base is None:
-        return data
-    try:
-        return base_at(stored.base).decode(data)
-    except ValueError as error:
-        raise UnusableFile(errno.EINVAL, f"no delta against {stored.base}: {error}", str(stored.path)) from error
+        return content_of_regular(stored.path, largest=PROGRAM)
+    return b"".join(_decoded(stored.path, stored.base))
 
 
 def sha256_of(stored: Stored) -> str:
     """Hexadecimal SHA-256 of the binary; raises as `content_of` does."""
-    whole = stored.base is None
-    return sha256_file(stored.path, largest=PROGRAM) if whole else sha256_bytes(content_of(stored))
+    if stored.base is None:
+        return sha256_file(stored.path, largest=PROGRAM)
+    digest = hashlib.sha256()
+    for piece in _decoded(stored.path, stored.base):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def place(stored: Stored, target: Path, *, clone: bool = True) -> Manner:
@@ -50,7 +52,15 @@ def place(stored: Stored, target: Path, *, clone: bool = True) -> Manner:
     """
     if stored.base is None:
         return make_own(stored.path, target, clone=clone)
-    return write_own(content_of(stored), stored.path, target)
+    return write_own(_decoded(stored.path, stored.base), stored.path, target)
+
+
+def _decoded(path: Path, base: Path) -> Iterator[bytes]:
+    """The content of the delta at the path, in pieces; raises as `content_of` does."""
+    try:
+        yield from base_at(base).decode(content_of_regular(path, largest=PROGRAM))
+    except ValueError as error:
+        raise UnusableFile(errno.EINVAL, f"no delta against {base}: {error}", str(path)) from error
 
 
 def is_there(stored: Stored) -> bool:

@@ -12,6 +12,7 @@ as a dictionary, in which Zstandard looks for no matches over long distances: de
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Final
 
@@ -24,6 +25,8 @@ _LEVEL: Final = 2
 _SHORTEST_MATCH: Final = 16
 _WINDOW: Final = range(10, 32)
 """Logarithms of how far back Zstandard can look on machines of 64 bits."""
+_PIECE: Final = 1 << 16
+"""Bytes decoded at once: for larger pieces the system is asked for new memory each time, which takes longer."""
 _WORTH: Final = 0.9
 """What is not smaller than this part of a whole content is no gain."""
 _GROWTH: Final = 4
@@ -70,30 +73,33 @@ class DeltaBase:
         delta: bytes = self._zstd.compress(content, options=options, zstd_dict=self._prefix)
         return delta if len(delta) < _WORTH * len(content) else None
 
-    def decode(self, delta: bytes) -> bytes:
-        """The content that the delta is of; raises `ValueError` where it is damaged, or against another base.
+    def decode(self, delta: bytes) -> Iterator[bytes]:
+        """The content that the delta is of, in pieces; raises `ValueError` for one that is damaged or of another base.
 
-        A delta against another base of this length is noticed by its checksum, which is no proof: see that the
-        content is what it should be.
+        That may be noticed as late as after the last piece, and a delta against another base of this length by its
+        checksum alone, which is no proof: see that the content is what it should be.
         """
         if self._prefix is None:
             raise ValueError("nothing is a delta against a content of a few bytes")
         try:
-            return self._decoded(delta)
+            yield from self._decoded(delta)
         except self._zstd.ZstdError as error:
             raise ValueError(str(error)) from error
 
-    def _decoded(self, delta: bytes) -> bytes:
+    def _decoded(self, delta: bytes) -> Iterator[bytes]:
         zstd = self._zstd
         size = zstd.get_frame_info(delta).decompressed_size
         if size is None or size > self._longest:
             raise ValueError(f"its content is said to have {size} bytes, and the base has {self.size}")
         window = min(self._window(size), _WINDOW[-1])
         reader = zstd.ZstdDecompressor(self._prefix, {zstd.DecompressionParameter.window_log_max: window})
-        content: bytes = reader.decompress(delta, max_length=size + 1)
-        if not reader.eof or reader.unused_data or len(content) != size:
+        left = size
+        while not reader.eof and (piece := reader.decompress(delta, max_length=_PIECE)):
+            delta = b""
+            left -= len(piece)
+            yield piece
+        if not reader.eof or reader.unused_data or left:
             raise ValueError("it does not end where its content does")
-        return content
 
     def _window(self, size: int) -> int:
         """The logarithm of a window over the base and a content of so many bytes."""

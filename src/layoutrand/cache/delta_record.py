@@ -82,5 +82,5 @@ def write_delta(path: Path, base: Path) -> Path | None:
     if delta is None:
         return None
     place = path.with_name(path.name + EXTENSION)
-    write_own(delta, path, place)
+    write_own([delta], path, place)
     return place

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from layoutrand.cache.contents import content_of, sha256_of
+from layoutrand.cache.contents import place, sha256_of
 from layoutrand.cache.delta import EXTENSION, zstandard
 from layoutrand.cache.delta_record import (
     DELTA,
@@ -30,7 +30,6 @@ from layoutrand.cache.sealed_records import sealed, unsealed
 from layoutrand.cache.store import Cache, read_binary
 from layoutrand.model import IDENTITY, Stored
 from layoutrand.platform.disk import cache_errors, write_atomically
-from layoutrand.platform.own_file import write_own
 from layoutrand.platform.regular_file import RECORD, content_of_regular
 
 
@@ -38,7 +37,8 @@ from layoutrand.platform.regular_file import RECORD, content_of_regular
 class PackedLayouts:
     """How many layouts are kept in the other way now, how many were left because they may be in use, and bytes on disk.
 
-    ``others`` were left since they are damaged, no smaller as deltas, or the only layout of their program.
+    ``others`` were left since they are damaged, no smaller as deltas, or the only layout of their program.  What the
+    deltas are against is none of these.
     """
 
     changed: int
@@ -109,7 +109,7 @@ def keep_as_deltas(cache: Cache) -> PackedLayouts:
             base = chosen.get(layout.program)
             is_base = layout == base or layout.folder.name in bases
             if layout.base is not None or base is None or is_base:
-                tally.leave(layout)
+                tally.leave(layout, counted=base is None and layout.base is None)
             else:
                 tally.change(layout, _as_delta(layout, base))
         return tally.packed()
@@ -121,7 +121,7 @@ def keep_whole(cache: Cache) -> PackedLayouts:
         tally = _Tally(cache)
         for layout in _layouts(cache):
             if layout.base is None:
-                tally.leave(layout)
+                tally.leave(layout, counted=False)
             else:
                 tally.change(layout, _as_whole(layout))
         return tally.packed()
@@ -173,7 +173,7 @@ def _as_whole(layout: _Layout) -> _Change | None:
         found = read_binary(layout.folder, layout.name)
         if found is None:
             return None
-        write_own(content_of(found.stored), found.path, layout.file)
+        place(found.stored, layout.file)
     return _Change(layout.file, {name: value for name, value in layout.meta.items() if name != DELTA})
 
 
@@ -187,13 +187,13 @@ class _Tally:
     def packed(self) -> PackedLayouts:
         return PackedLayouts(self._changed, self._in_use, self._others, self._before, self._after)
 
-    def leave(self, layout: _Layout) -> None:
+    def leave(self, layout: _Layout, *, counted: bool) -> None:
         """Leave it as it is, but for what a killed process left beside it."""
         self._before += _bytes(layout)
         with evicting(self._locks) as used_since:
             if _is_free(layout, used_since):
                 _leave_one(layout, is_delta=layout.base is not None)
-        self._others += layout.base is None
+        self._others += counted
         self._after += _bytes(layout)
 
     def change(self, layout: _Layout, made: _Change | None) -> None:

@@ -277,7 +277,7 @@ def cache_pack(
     kind = "whole files" if whole else "deltas"
     terminal.line(
         f"{done.changed} layouts are {kind} now: {in_mib(done.before)} before, {in_mib(done.after)} now"
-        + (f"; {done.others} others stay whole files" if done.others and not whole else "")
+        + (f"; {done.others} that are damaged or gain nothing stay as they are" if done.others else "")
     )
     if done.in_use:
         terminal.line(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from io import FileIO
 from pathlib import Path
@@ -63,17 +64,26 @@ def make_own(source: Path, target: Path, *, clone: bool = True) -> Manner:
     return manner
 
 
-def write_own(content: bytes, like: Path, target: Path) -> Manner:
-    """As `make_own`, of a content that is in memory: it is written as a copy is, and is as one in all that follows.
+def write_own(content: Iterable[bytes], like: Path, target: Path) -> Manner:
+    """As `make_own`, of a content that comes in pieces: it is written as a copy is, and is as one in all that follows.
 
     Permissions and times are those of the file ``like``.  Raises `OSError`.
     """
     with writing_executable(), target.open("xb", buffering=0) as new:
-        known, left = os.stat(like), memoryview(content)
-        while left:
-            left = left[new.write(left[:_CHUNK]) :]
+        known, waiting = os.stat(like), bytearray()
+        for piece in content:
+            waiting += piece
+            while len(waiting) >= _CHUNK:  # how much is written at once decides in how large parts memory is taken
+                _write(new, memoryview(waiting)[:_CHUNK])
+                waiting = waiting[_CHUNK:]
+        _write(new, memoryview(waiting))
         _make_like(new, known)
     return "copy"
+
+
+def _write(new: FileIO, data: memoryview) -> None:
+    while data:
+        data = data[new.write(data) :]
 
 
 def write_program(path: Path, data: bytes) -> None:
