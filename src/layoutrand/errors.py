@@ -193,7 +193,7 @@ class ResultsError(StoreError):
 
 
 class UnusableFile(StoreError, OSError):
-    """What is to be read is no ordinary file, or larger than any of its kind: ``strerror`` says which.
+    """What is to be read is no ordinary file, larger than any of its kind, or damaged: ``strerror`` says which.
 
     Also an `OSError`, since whoever reads a file says what cannot be read, and why.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 STOCK: Final = "stock"
 IDENTITY: Final = "identity"
@@ -107,9 +107,23 @@ class Verification:
     coincidence: Coincidence | None = None
 
 
+class Stored(NamedTuple):
+    """Where the content of a binary is: a whole file, or a delta against the whole file ``base``.
+
+    `layoutrand.cache.contents` reads both.
+    """
+
+    path: Path
+    base: Path | None = None
+
+
 @dataclass(frozen=True)
 class Binary:
-    """One linked artefact in the cache, verified."""
+    """One linked artefact in the cache, verified; its content is for `layoutrand.cache.contents` to read.
+
+    What is at ``path`` is the whole file, or, where there is a ``base``, a delta against the whole file there, which is
+    of the same program in another layout.
+    """
 
     system: str
     artefact: str
@@ -122,6 +136,12 @@ class Binary:
     verification: Verification | None  # None for stock: it is the user's own build, there is nothing to compare
     node: str = ""  # which node linked it; "" for this machine
     engine: str = "link"  # "permute" where layoutrand wrote it without the linker
+    base: Path | None = None
+
+    @property
+    def stored(self) -> Stored:
+        """Where its content is."""
+        return Stored(self.path, self.base)
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def test_what_another_process_has_found_stays_and_the_rest_goes(cache):
     with user(cache, "found") as process:
         done = collect(cache, 0)
         assert (names(done.evicted), names(done.in_use)) == (["other"], ["found"])
-        assert cache.binary_path("found", "prog").exists()
+        assert (cache.root / "binaries/found/prog").exists()
         process.stdin.close()
         assert process.wait() == 0
     assert names(collect(cache, 0).evicted) == ["found"]

@@ -79,12 +79,12 @@ def test_it_is_listed_while_files_come_and_go_in_it(cache):
 
 def test_a_binary_is_read_only_from_the_moment_it_is_there(cache):
     put(cache, "k")
-    assert not cache.binary_path("k", "prog").stat().st_mode & 0o222
+    assert not (cache.root / "binaries/k/prog").stat().st_mode & 0o222
 
 
 def test_a_binary_that_an_earlier_layoutrand_left_writable_is_not_once_it_is_used(cache):
     put(cache, "k")
-    cache.binary_path("k", "prog").chmod(0o755)
+    (cache.root / "binaries/k/prog").chmod(0o755)
     assert cache.load_binary("k", "prog").path.stat().st_mode & 0o777 == 0o555
 
 

@@ -20,6 +20,7 @@ from faultkit import WALL, Project
 from layoutrand.execute.isolated import isolated
 from layoutrand.execute.measure import Command, measure
 from layoutrand.execute.workplace import Workplace, end_leftovers
+from layoutrand.model import Stored
 from layoutrand.platform import orphans
 from layoutrand.results.file import results_path
 from workshop import require, require_control_groups
@@ -299,7 +300,7 @@ def test_what_a_killed_layoutrand_left_running_is_ended_whatever_it_is(tmp_path,
     if how == "valgrind":
         require("valgrind", "valgrind")
     place = Workplace(tmp_path / "work")
-    room = place.prepare({"sleep": Path("/bin/sleep")}, [])
+    room = place.prepare({"sleep": Stored(Path("/bin/sleep"))}, [])
     started = tmp_path / "started"
     wait = f"echo $$ > {started}.tmp; mv {started}.tmp {started}; exec"
     argv = {

@@ -9,10 +9,10 @@ import pytest
 from fakes import shell_binaries
 from faultkit import Project
 from layoutrand.build.as_built import BuiltContents
+from layoutrand.cache.contents import sha256_of
 from layoutrand.errors import CacheError
 from layoutrand.execute.measure import measure
 from layoutrand.execute.program_guard import ProgramGuard
-from layoutrand.platform.disk import sha256_file
 from layoutrand.platform.own_file import make_own
 
 
@@ -125,11 +125,11 @@ def test_a_content_is_read_again_when_the_file_is_another(tmp_path, binaries, mo
     """Hundreds of megabytes are not read before each execution."""
     reads = []
 
-    def counted(path):
-        reads.append(path)
-        return sha256_file(path)
+    def counted(stored):
+        reads.append(stored.path)
+        return sha256_of(stored)
 
-    monkeypatch.setattr("layoutrand.build.as_built.sha256_file", counted)
+    monkeypatch.setattr("layoutrand.build.as_built.sha256_of", counted)
     known = BuiltContents()
     for _ in range(3):
         known.check(binaries)

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from layoutrand.cache.delta import DeltaBase
 from layoutrand.errors import CacheError, ResultsError
 from layoutrand.execute.workplace import Workplace, end_leftovers
+from layoutrand.model import Stored
 from layoutrand.platform.disk import digest_of_input, sha256_file
 
 
@@ -28,12 +30,12 @@ def binary(tmp_path):
 def test_every_execution_finds_the_same_empty_places(tmp_path, binary):
     (tmp_path / "data").write_text("d")
     place = Workplace(tmp_path / "work")
-    first = place.prepare({"sub/prog": binary}, [tmp_path / "data"])
+    first = place.prepare({"sub/prog": Stored(binary)}, [tmp_path / "data"])
     (first.cwd / "data").write_text("changed")
     (first.cwd / "left over").write_text("x")
     (first.tmp / "t").mkdir()
     first.stdout.write_text("x")
-    second = place.prepare({"sub/prog": binary}, [tmp_path / "data"])
+    second = place.prepare({"sub/prog": Stored(binary)}, [tmp_path / "data"])
     assert first == second
     assert sorted(os.listdir(second.cwd)) == ["data"]
     assert (second.cwd / "data").read_text() == "d"
@@ -51,13 +53,13 @@ def test_what_a_program_put_in_place_of_a_directory_is_removed_and_nothing_behin
     for each in names:
         (elsewhere / each).write_text("mine")
     place = Workplace(tmp_path / "work")
-    room = place.prepare({"prog": binary}, [tmp_path / "data"])
+    room = place.prepare({"prog": Stored(binary)}, [tmp_path / "data"])
     room.stdout.write_text("")
     room.stderr.write_text("")
     (room.bin.parent / name).rename(room.bin.parent / "away")
     (room.bin.parent / name).symlink_to(elsewhere)
 
-    again = place.prepare({"prog": binary}, [tmp_path / "data"])
+    again = place.prepare({"prog": Stored(binary)}, [tmp_path / "data"])
 
     assert sorted(os.listdir(elsewhere)) == names
     assert sorted(os.listdir(again.bin.parent)) == ["bin", "cwd", "output", "tmp"]
@@ -67,9 +69,9 @@ def test_what_a_program_put_in_place_of_a_directory_is_removed_and_nothing_behin
 def test_the_binary_is_a_file_of_the_execution(tmp_path, binary):
     """A new one for each execution, that only root may write to, with the content and the times of the cache's."""
     place = Workplace(tmp_path / "work")
-    first = place.prepare({"sub/prog": binary}, []).bin / "sub/prog"
+    first = place.prepare({"sub/prog": Stored(binary)}, []).bin / "sub/prog"
     with first.open("rb") as kept:  # so that its number is not given to the next
-        second = place.prepare({"sub/prog": binary}, []).bin / "sub/prog"
+        second = place.prepare({"sub/prog": Stored(binary)}, []).bin / "sub/prog"
         inodes = {os.fstat(kept.fileno()).st_ino, second.stat().st_ino, binary.stat().st_ino}
     assert len(inodes) == 3
     assert second.read_bytes() == binary.read_bytes()
@@ -78,9 +80,43 @@ def test_the_binary_is_a_file_of_the_execution(tmp_path, binary):
     assert place.manner() in {"copy", "reflink"}
 
 
+def test_what_is_kept_as_a_delta_is_a_copy_and_so_are_the_others_then(tmp_path, binary, monkeypatch):
+    """Also where the file system makes clones: a run's programs are all made in one manner."""
+    monkeypatch.setattr("layoutrand.platform.own_file._fill", lambda old, new: (new.write(old.read()), "reflink")[1])
+    place = Workplace(tmp_path / "work")
+    place.prepare({"prog": Stored(binary)}, [])
+    assert place.manner() == "reflink"
+
+    content = bytes(range(256)) * 20
+    binary.write_bytes(content)
+    delta = tmp_path / "cache" / "prog.zst"
+    delta.write_bytes(DeltaBase(content).encode(content[100:] + content[:100]))
+    delta.chmod(0o555)
+    place = Workplace(tmp_path / "work", clone=False)
+    room = place.prepare({"sub/prog": Stored(delta, binary), "lib": Stored(binary)}, [])
+    assert place.manner() == "copy"
+    assert (room.bin / "sub/prog").read_bytes() == content[100:] + content[:100]
+    assert stat.S_IMODE((room.bin / "sub/prog").stat().st_mode) == 0o555
+
+
+@pytest.mark.parametrize("lost", ["cache/prog.zst", "cache/prog"])
+def test_a_delta_that_is_gone_or_damaged_is_told(tmp_path, binary, lost):
+    content = bytes(range(256)) * 20
+    binary.write_bytes(content)
+    delta = tmp_path / "cache" / "prog.zst"
+    delta.write_bytes(DeltaBase(content).encode(content[100:] + content[:100]))
+    place, stored = Workplace(tmp_path / "work", clone=False), Stored(delta, binary)
+    (tmp_path / lost).write_bytes(b"x" * 3000)
+    with pytest.raises(CacheError, match=r"prog.zst: no delta against .*; `layoutrand build` mends it"):
+        place.prepare({"prog": stored}, [])
+    (tmp_path / lost).unlink()
+    with pytest.raises(CacheError, match=f"{lost} is gone from the cache; `layoutrand build` links it again"):
+        place.prepare({"prog": stored}, [])
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write to any file")
 def test_nobody_may_write_to_a_binary(tmp_path, binary):
-    placed = Workplace(tmp_path / "work").prepare({"prog": binary}, []).bin / "prog"
+    placed = Workplace(tmp_path / "work").prepare({"prog": Stored(binary)}, []).bin / "prog"
     with pytest.raises(PermissionError):
         placed.open("ab")
 
@@ -89,7 +125,7 @@ def test_directories_are_copied_with_what_is_in_them(tmp_path, binary):
     (tmp_path / "data/inner").mkdir(parents=True)
     (tmp_path / "data/inner/f").write_text("f")
     (tmp_path / "data/link").symlink_to("inner/f")
-    room = Workplace(tmp_path / "work").prepare({"prog": binary}, [tmp_path / "data"])
+    room = Workplace(tmp_path / "work").prepare({"prog": Stored(binary)}, [tmp_path / "data"])
     assert (room.cwd / "data/inner/f").read_text() == "f"
     assert (room.cwd / "data/link").is_symlink()
 
@@ -97,7 +133,7 @@ def test_directories_are_copied_with_what_is_in_them(tmp_path, binary):
 def test_unreadable_leftovers_are_removed_and_the_cache_keeps_its_mode(tmp_path, binary):
     binary.chmod(0o555)
     place = Workplace(tmp_path / "work")
-    room = place.prepare({"prog": binary}, [])
+    room = place.prepare({"prog": Stored(binary)}, [])
     (room.cwd / "a/b").mkdir(parents=True)
     (room.cwd / "a/b/c").write_text("x")
     (room.cwd / "a/b").chmod(0)
@@ -134,7 +170,7 @@ place.clear()
 def test_output_is_kept_by_moving_it(tmp_path, binary):
     place = Workplace(tmp_path / "work")
     for content in ("one", "two"):
-        place.prepare({"prog": binary}, []).stdout.write_text(content)
+        place.prepare({"prog": Stored(binary)}, []).stdout.write_text(content)
         place.keep_output(tmp_path / "logs/a")
         assert (tmp_path / "logs/a/stdout").read_text() == content
     assert place.written("stdout") is None
@@ -143,7 +179,7 @@ def test_output_is_kept_by_moving_it(tmp_path, binary):
 
 def test_a_binary_that_is_gone(tmp_path):
     with pytest.raises(CacheError, match="layoutrand build"):
-        Workplace(tmp_path / "work").prepare({"prog": tmp_path / "absent"}, [])
+        Workplace(tmp_path / "work").prepare({"prog": Stored(tmp_path / "absent")}, [])
 
 
 def test_no_place_for_a_directory_is_a_clear_error(tmp_path):
@@ -160,7 +196,7 @@ def test_an_input_that_vanished_is_a_clear_error(tmp_path):
 @pytest.mark.parametrize("how", ["program", "tmpdir"])
 def test_processes_left_by_a_killed_layoutrand_are_ended_and_no_others(tmp_path, how):
     place = Workplace(tmp_path / "work")
-    room = place.prepare({"sleep": Path("/bin/sleep")}, [])
+    room = place.prepare({"sleep": Stored(Path("/bin/sleep"))}, [])
     bystander = subprocess.Popen(["/bin/sleep", "600"], cwd=room.cwd, env={"TMPDIR": "/elsewhere"})
     if how == "program":
         leftover = subprocess.Popen([room.bin / "sleep", "600"], env={})

@@ -15,7 +15,7 @@ from layoutrand.explain.remedy_words import how_to_use
 from layoutrand.explain.treated import Treatment, Tried, TriedSystem
 from layoutrand.linkers.known import linker, names
 from layoutrand.linkers.linker import OrderedFunction
-from layoutrand.model import IDENTITY, Binary, LayoutName
+from layoutrand.model import IDENTITY, Binary, LayoutName, Stored
 from workshop import require, symbols
 
 SOURCE = "\n".join(
@@ -60,7 +60,7 @@ def linked(folder: Path, text: str, told: list[str], name: str, *more: str) -> P
 
 def binary(path: Path, layout: LayoutName = IDENTITY) -> Binary:
     """What a build says of it, as far as it matters here."""
-    return cast("Binary", type("", (), {"path": path, "layout": layout})())
+    return cast("Binary", type("", (), {"path": path, "stored": Stored(path), "layout": layout})())
 
 
 @pytest.mark.parametrize(

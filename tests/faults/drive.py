@@ -16,7 +16,7 @@ from faults.disturbing import FAULTS
 from faults.table import CASES
 
 DEAR = ("kill -9", "signal")
-KILLED = ("run", "build", "run", "build more", "exec", "bundle import", "cache gc", "bundle export")
+KILLED = ("run", "build", "run", "build more", "exec", "bundle import", "cache gc", "bundle export", "cache pack")
 """What is killed and interrupted most: commands that write, in turn with all others."""
 
 

@@ -112,6 +112,7 @@ CASES = {
     "cache ls": Case(("cache", "ls"), "built", _nothing),
     "cache verify": Case(("cache", "verify"), "built", _printed),
     "cache gc": Case(("cache", "gc", "--max-size", "1G"), "built", _nothing),
+    "cache pack": Case(("cache", "pack"), "built", _nothing),
     "bundle export": Case(("bundle", "export", "O1", "bundle"), "built", _nothing),
     "bundle import": Case(("bundle", "import", "bundle"), "built", _nothing),
     "staging ls": Case(("staging", "ls", "--shared", "bundle"), "built", _nothing),

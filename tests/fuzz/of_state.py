@@ -26,8 +26,10 @@ from fuzz.target import Target
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.selection import Question, select
 from layoutrand.build.coincidence import recorded_coincidence
-from layoutrand.cache import capture_record, keys
+from layoutrand.cache import capture_record, keys, packing
 from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.cache.contents import content_of
+from layoutrand.cache.delta import DeltaBase, zstandard
 from layoutrand.cache.kept_builds import KeptBuild, kept_tree, load_build, unpack_build
 from layoutrand.cache.linked_check import verify
 from layoutrand.cache.packed_tree import PackedPath, PackedTree, pack
@@ -44,7 +46,7 @@ from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.cluster.unneeded import inventory
 from layoutrand.execute.experiment import slot_key
 from layoutrand.jvm.home_image import check_seal
-from layoutrand.model import BuildFailure, BuiltFrom, Node, Section
+from layoutrand.model import BuildFailure, BuiltFrom, Node, Section, Stored
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.results.file import open_for_reading, open_for_writing, project_id, results_path
 from overwrite import overwrite
@@ -143,6 +145,63 @@ CACHED = {
         "link_s": 0.1,
         "text_sha256": DIGEST,
     },
+}
+
+
+BASE = b"".join(sha256_bytes(b"%d" % number).encode() for number in range(60))
+MOVED = BASE[1000:] + BASE[:1000]
+
+
+@cache
+def delta(*, checked: bool = True) -> bytes:
+    """The second content as a delta against the first; also as an enemy would make it, with nothing that checks it."""
+    base = DeltaBase(BASE)
+    if checked:
+        return base.encode(MOVED) or b""
+    return bytes(zstandard().compress(MOVED, level=1, zstd_dict=zstandard().ZstdDict(BASE, is_raw=True).as_prefix))
+
+
+def _delta(data: bytes, place: Path) -> None:
+    """The data as what is kept of a binary in the cache."""
+    overwrite(place / "base", BASE)
+    overwrite(place / "delta", data)
+    content = content_of(Stored(place / "delta", place / "base"))
+    assert len(content) <= 4 * len(BASE) + (1 << 20)
+
+
+def _against(data: bytes, place: Path) -> None:
+    """The data as the file that a delta is against."""
+    overwrite(place / "base", data)
+    overwrite(place / "delta", delta())
+    assert content_of(Stored(place / "delta", place / "base")) == MOVED  # or an error
+
+
+def _kept_as_delta(data: bytes, place: Path) -> None:
+    """The data as the record of a binary that is kept as a delta, with a seal that fits."""
+    if not isinstance(tree := _tree(data), dict):
+        return
+    store = Cache(place / "cache")
+    for key, files in {"b": {"prog": BASE}, "d": {"prog.zst": delta(), "meta.json": sealed(tree)}}.items():
+        folder = store.root / "binaries" / (key * 64)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            overwrite(folder / name, content)
+    if (found := store.load_binary("d" * 64, "prog")) is not None:
+        assert sha256_bytes(content_of(found.stored)) == found.meta["sha256"]
+    entries(store)
+    verify(store)
+    packing.keep_as_deltas(store)
+    packing.keep_whole(store)
+
+
+DELTA_RECORD = {
+    "key": "d" * 64,
+    "sha256": sha256_bytes(MOVED),
+    "system": "a",
+    "artefact": "prog",
+    "layout": 3,
+    "facts": {"capture": "c", "artefact": "prog", "layout": 3},
+    "delta": {"base": "b" * 64},
 }
 
 
@@ -442,6 +501,9 @@ TARGETS = (
         )  # type: ignore[misc]
         for name, make in CACHED.items()
     ),
+    Target("delta", _delta, lambda: (delta(), delta(checked=False)), "bytes"),
+    Target("base of a delta", _against, lambda: (BASE,), "bytes"),
+    Target("binary kept as a delta", _kept_as_delta, lambda: (_json(DELTA_RECORD),), "json", cost=10),
     Target("results file", _results_file, lambda: (results(),), "bytes", cost=20),
     Target("results rows", _results_rows, lambda: (rows(),), "json", cost=20),
     Target(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import threading
 import zlib
@@ -21,6 +22,7 @@ from layoutrand.build.build import SystemBuild, all_layouts, build
 from layoutrand.build.build_document import build_document
 from layoutrand.build.build_setup import BuildProgress, BuildSetup
 from layoutrand.build.linking import Linking
+from layoutrand.cache.packing import keep_as_deltas
 from layoutrand.cache.store import Cache
 from layoutrand.cluster import linking_node as nodes
 from layoutrand.cluster.linking_node import LinkingAnswer, LinkingTask, link_task
@@ -149,6 +151,23 @@ def test_the_document_names_the_node_of_each_binary(submitter: Submitter, monkey
         assert {row["seed"]: row["node"] for row in rows} == {
             layout: None if layout in {STOCK, IDENTITY} else "rack3-n7" for layout in LAYOUTS
         }
+
+
+def test_what_nodes_link_is_kept_as_deltas_here(submitter: Submitter, tmp_path: Path) -> None:
+    """Whatever is kept where they link it: the same layouts, against the identity that was linked here."""
+    result = submitter.build(Nodes(honest), layout={"storage": "delta"})
+    by_layout = whole(result).by_layout
+    assert digests(result) == without_nodes(submitter, tmp_path)
+    assert {layout: binary.base for layout, binary in by_layout.items()} == {
+        layout: None if layout in {STOCK, IDENTITY} else by_layout[IDENTITY].path for layout in LAYOUTS
+    }
+    assert not list(submitter.node.glob("binaries/*/prog.zst"))
+    assert len({binary.node for binary in result.binaries}) == 2
+    # A node that has made deltas of what is in its cache sends what they stand for.
+    shutil.rmtree(submitter.shop.cache / "binaries")
+    keep_as_deltas(Cache(submitter.node))
+    assert digests(submitter.build(Nodes(honest))) == digests(result)
+    assert not list(submitter.shop.cache.glob("binaries/*/prog.zst"))
 
 
 def test_a_second_build_asks_no_node(submitter: Submitter) -> None:

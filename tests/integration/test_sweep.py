@@ -122,6 +122,17 @@ def test_a_page_of_offsets_and_what_is_kept_in_the_cache(program: Workshop) -> N
     assert again.binaries[0].sha256 == made.binaries[1].sha256
 
 
+@pytest.mark.parametrize("base", [IDENTITY, 3])
+def test_what_is_swept_is_kept_as_deltas_too(program: Workshop, base: LayoutName) -> None:
+    """Against identity, also where another layout, which is a delta itself, is the one that is swept."""
+    deltas, _ = swept(program, "u1_5", base=base, layout={"storage": "delta"})
+    assert {binary.base is None for binary in deltas.binaries} == {False}
+    shutil.rmtree(program.cache / "binaries")
+    files, _ = swept(program, "u1_5", base=base)
+    assert {binary.base for binary in files.binaries} == {None}
+    assert [binary.sha256 for binary in deltas.binaries] == [binary.sha256 for binary in files.binaries]
+
+
 def test_more_than_the_function_elsewhere_is_refused(program: Workshop) -> None:
     """A binary of another function's sweep, of another layout, and one without the function."""
     made, own = swept(program, "u1_5")

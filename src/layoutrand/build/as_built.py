@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
+from layoutrand.cache.contents import sha256_of, state_of
 from layoutrand.errors import CacheError
-from layoutrand.model import Binary
-from layoutrand.platform.disk import sha256_file
+from layoutrand.model import Binary, Stored
 from layoutrand.platform.own_file import FileState
 
 
@@ -19,13 +18,13 @@ class BuiltContents:
 
     def __init__(self) -> None:
         """Nothing is known yet."""
-        self._known: dict[Path, tuple[FileState, str]] = {}
+        self._known: dict[Stored, tuple[tuple[FileState, ...], str]] = {}
 
     def check(self, binaries: Iterable[Binary]) -> None:
         """Raise `CacheError` that names the first binary that is gone or was changed."""
         for binary in binaries:
             try:
-                actual = self._content(binary.path)
+                actual = self._content(binary.stored)
             except OSError as error:
                 raise CacheError(
                     f"{_called(binary)}: cannot read {binary.path}: {error.strerror}; `layoutrand build` links it again"
@@ -39,16 +38,16 @@ class BuiltContents:
     def holds(self, binary: Binary) -> bool:
         """Whether the binary is there and what was built."""
         try:
-            return self._content(binary.path) == binary.sha256
+            return self._content(binary.stored) == binary.sha256
         except OSError:
             return False
 
-    def _content(self, path: Path) -> str:
-        """SHA-256 of the file; raises `OSError`."""
-        state = FileState.of(path)
-        known = self._known.get(path)
+    def _content(self, stored: Stored) -> str:
+        """SHA-256 of the content; raises `OSError`."""
+        state = state_of(stored)
+        known = self._known.get(stored)
         if known is None or known[0] != state:
-            known = self._known[path] = (state, sha256_file(path))
+            known = self._known[stored] = (state, sha256_of(stored))
         return known[1]
 
 

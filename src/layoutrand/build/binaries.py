@@ -14,7 +14,7 @@ from layoutrand.config.build_recipe import binary_facts
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.link.linked import Linked
-from layoutrand.model import STOCK, Binary, BuildFailure, Coincidence, LayoutName, Verification
+from layoutrand.model import STOCK, Binary, BuildFailure, Coincidence, LayoutName, Stored, Verification
 from layoutrand.platform.disk import cache_errors, sha256_bytes
 from layoutrand.platform.own_file import write_program
 
@@ -27,12 +27,12 @@ def binary_key(capture_id: str, artefact: str, policy: LayoutPolicy, layout: Lay
 def cached_binary(cache: Cache, system: str, artefact: str, layout: LayoutName, key: str) -> Binary | None:
     """The binary under the key, if its content is what was verified; else None."""
     found = cache.load_binary(key, os.path.basename(artefact))
-    return None if found is None else binary_of(found.path, found.meta, system, artefact, layout, cached=True)
+    return None if found is None else binary_of(found.stored, found.meta, system, artefact, layout, cached=True)
 
 
 def kept_addresses(cache: Cache, binary: Binary) -> list[int] | None:
     """Addresses of its sections in capture order, of a binary whose link was verified inside a build; else None."""
-    found = cache.load_binary(binary.path.parent.name, binary.path.name)
+    found = cache.load_binary(binary.path.parent.name, os.path.basename(binary.artefact))
     return found.meta.get("addresses") if found else None
 
 
@@ -44,16 +44,17 @@ def store_linked(
     system: str,
     facts: Mapping[str, Any],
     beside: Mapping[str, Any] | None = None,
+    base: Path | None = None,
 ) -> Binary:
     """Put the verified file in the directory ``entry`` into the cache, ``beside`` in its record.
 
-    Its key is a digest of the ``facts``, which are as `layoutrand.config.build_recipe.binary_facts` has them.
+    Its key is a digest of the ``facts``, which are as `layoutrand.config.build_recipe.binary_facts` has them.  With a
+    ``base``, the whole file of another layout, it is kept as a delta against that.
     """
     key, artefact, layout = keys.binary_key(facts), facts["artefact"], facts["layout"]
     meta = {**linked_record(linked, system=system, facts=facts), **(beside or {})}
-    cache.commit_binary(entry, key, meta)
-    path = cache.binary_path(key, os.path.basename(artefact))
-    return binary_of(path, meta, system, artefact, layout, cached=False)
+    stored = cache.commit_binary(entry, key, meta, base=base)
+    return binary_of(stored, meta, system, artefact, layout, cached=False)
 
 
 def linked_record(linked: Linked, *, system: str, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,18 +102,18 @@ def store_file(
         with cache_errors("write", entry):
             entry.mkdir()
             write_program(entry / name, data)
-        cache.commit_binary(entry, key, meta)
-    return binary_of(cache.binary_path(key, name), meta, system, artefact, layout, cached=False)
+        stored = cache.commit_binary(entry, key, meta)
+    return binary_of(stored, meta, system, artefact, layout, cached=False)
 
 
-def binary_of(path: Path, meta: Any, system: str, artefact: str, layout: LayoutName, *, cached: bool) -> Binary:
+def binary_of(stored: Stored, meta: Any, system: str, artefact: str, layout: LayoutName, *, cached: bool) -> Binary:
     """The binary that a record of the cache describes."""
     proof = meta["verification"]
     return Binary(
         system=system,
         artefact=artefact,
         layout=layout,
-        path=path,
+        path=stored.path,
         sha256=meta["sha256"],
         text_sha256=meta["text_sha256"],
         cached=cached,
@@ -120,6 +121,7 @@ def binary_of(path: Path, meta: Any, system: str, artefact: str, layout: LayoutN
         verification=_proof_of(proof) if proof else None,
         node=meta.get("node", ""),
         engine=meta.get("engine", "link"),
+        base=stored.base,
     )
 
 

@@ -33,6 +33,7 @@ from layoutrand.build.two_builds import (
     stock_binaries,
 )
 from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.delta import zstandard
 from layoutrand.capture.workspace import end_abandoned_builds
 from layoutrand.config.jdk import JvmFacts
 from layoutrand.errors import BuildFailed
@@ -76,12 +77,15 @@ def build(setup: BuildSetup, systems: Sequence[str], layouts: Sequence[LayoutNam
     In rebuild mode each layout is a build of its own.
     Prebuilt systems have their stock binaries, whatever the ``layouts``, and these with factors of a JDK.
     Where there are ``setup.nodes`` they link the layouts. Systems with reconciled layouts need the captures of all.
+    Raises `ToolNotFound` where layouts are to be deltas and what makes these is not installed.
     """
     config = setup.config
     everything = list(systems)
     systems = [name for name in everything if config.systems[name].prebuilt is None]
     coupled = coupled_names(config) if systems else []
     require_captures(config)
+    if config.layout.storage == "delta":
+        zstandard()  # before anything is built
     if coupled:  # layouts that depend on several captures are linked where all of these are
         setup = replace(setup, nodes=None)
     if ended := end_abandoned_builds(setup.cache):

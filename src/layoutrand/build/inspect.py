@@ -11,6 +11,7 @@ import numpy as np
 
 from layoutrand.build.claims import AS_LINKED
 from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.cache.contents import content_of
 from layoutrand.config.config import Config
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.distance import adjacent_kept, kendall_tau, relative_order
@@ -55,7 +56,8 @@ class Inspection:
 
     ``order`` has the numbers of the sections ``placed`` in the capture.  ``wrong_slots`` counts slots that hold another
     section than asked for (0 if verified); ``post_processed`` is how much of what was linked is in the file, and
-    ``coincidence`` what lies where other systems have it, as in `Verification`; ``engine`` who made it, as in `Binary`.
+    ``coincidence`` what lies where other systems have it, as in `Verification`; ``engine`` who made it, as in `Binary`,
+    as ``path`` and ``base`` are.
     """
 
     system: str
@@ -72,6 +74,7 @@ class Inspection:
     distances: tuple[Distance, ...]
     coincidence: Coincidence | None = None
     engine: str = "link"
+    base: Path | None = None
 
     @property
     def n_movable(self) -> int:
@@ -92,11 +95,11 @@ def inspect(
     proof = binary.verification
     post_processed = proof.post_processed if proof else AS_LINKED
     if linker(link.linker).own_objects:
-        file = elf.read(binary.path.read_bytes(), name=str(binary.path))
+        file = elf.read(content_of(binary.stored), name=str(binary.path))
         number = np.arange(len(link.sections))
         address = addresses_by_name(file, [section.name for section in link.sections])
     elif post_processed == AS_LINKED or kept is None:
-        file = elf.read(binary.path.read_bytes(), name=str(binary.path))
+        file = elf.read(content_of(binary.stored), name=str(binary.path))
         number, address, _section = codecheck.of_capture(codecheck.placed_addresses(file), len(link.sections))
     else:
         number, address = np.arange(len(kept)), np.array(kept, np.int64)
@@ -127,6 +130,7 @@ def inspect(
         artefact=binary.artefact,
         layout=binary.layout,
         path=binary.path,
+        base=binary.base,
         sha256=binary.sha256,
         factors=factors,
         classes=classes,
@@ -161,6 +165,8 @@ def inspect_document(result: Inspection) -> dict[str, Any]:
         "artefact": result.artefact,
         "seed": result.layout,
         "path": str(result.path),
+        "storage": "whole" if result.base is None else "delta",
+        "base": None if result.base is None else str(result.base),
         "sha256": result.sha256,
         "factors": list(result.factors),
         "classes": result.classes,

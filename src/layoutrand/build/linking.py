@@ -45,7 +45,8 @@ class Reference:
 class Linking:
     """One artefact of a capture, the ``number``-th, and what linking it takes; ``jobs`` links happen at once.
 
-    ``coupled`` is given where its layouts are reconciled with those of other systems.
+    ``coupled`` is given where its layouts are reconciled with those of other systems, ``against`` where they are kept
+    as deltas against the whole file there.
     """
 
     cache: Cache
@@ -57,6 +58,7 @@ class Linking:
     number: int
     coupled: CoupledArtefact | None = None
     permuting: Permuting | None = None
+    against: Path | None = None
 
     @property
     def link(self) -> CapturedLink:
@@ -92,6 +94,7 @@ class Linking:
                     linked,
                     system=self.capture.system,
                     facts=self.facts(layout),
+                    base=self.against,
                 )
         except LayoutrandError as error:
             return self.failure(layout, error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from layoutrand.build.artefact_layouts import ArtefactTask
@@ -10,7 +11,7 @@ from layoutrand.build.build_setup import BuildSetup, LinkingNodes, threads
 from layoutrand.build.build_warnings import LearnedAgain, LinkedAllTheSame
 from layoutrand.build.linking import Linking, Reference
 from layoutrand.build.permuting import PAYS_FROM, Permuting
-from layoutrand.model import Binary, BuildFailure, LayoutName
+from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.platform.process import InTurn
 from layoutrand.warning import AnyWarning
 
@@ -29,13 +30,44 @@ def make_layouts(
         coupled=task.coupled,
         permuting=_permuting(task, sum(isinstance(layout, int) for layout in missing)),
     )
+    made: dict[LayoutName, Binary | BuildFailure] = {}
     with setup.cache.thread_scratch("link") as own_scratch, threads(setup, jobs + (jobs > 1)) as pool:
+        if policy.storage == "delta":
+            made, base = _made_for_base(task, linking, missing, found, own_scratch)
+            linking = replace(linking, against=base)
+        left = [layout for layout in missing if layout not in made]
         if setup.nodes is not None:
-            made = _on_nodes(setup, linking, setup.nodes, missing, found, own_scratch)
+            known = {**found, **{layout: each for layout, each in made.items() if isinstance(each, Binary)}}
+            made |= _on_nodes(setup, linking, setup.nodes, left, known, own_scratch)
         else:
-            each = pool.map(lambda layout: _make(setup, linking, layout, own_scratch), missing)
-            made = dict(zip(missing, each, strict=True))
+            each = pool.map(lambda layout: _make(setup, linking, layout, own_scratch), left)
+            made |= dict(zip(left, each, strict=True))
+    made = {layout: made[layout] for layout in missing}
     return made, _remarks_on_writing(setup, linking, list(made.values()))
+
+
+def _made_for_base(
+    task: ArtefactTask,
+    linking: Linking,
+    missing: Sequence[LayoutName],
+    found: Mapping[LayoutName, Binary],
+    own_scratch: Callable[[], Path],
+) -> tuple[dict[LayoutName, Binary | BuildFailure], Path | None]:
+    """What had to be made to have a whole file for the others to be deltas against, and that file.
+
+    That is identity's, or, where identity is neither in the cache nor asked for, that of any layout: one that is there,
+    or else the first that can be made.
+    """
+    identity = found if IDENTITY in found else task.cached([IDENTITY])[0]
+    present = [*(each for each in identity.values() if each.layout == IDENTITY), *found.values()]
+    if IDENTITY not in missing and (whole := next((each for each in present if each.base is None), None)):
+        return {}, whole.path
+    made: dict[LayoutName, Binary | BuildFailure] = {}
+    for layout in sorted(missing, key=lambda layout: layout != IDENTITY):
+        made[layout] = result = _make(task.setup, linking, layout, own_scratch)
+        if isinstance(result, Binary):
+            return made, result.path
+    return made, None
 
 
 def _make(

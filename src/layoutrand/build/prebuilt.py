@@ -10,6 +10,7 @@ from typing import Final
 from layoutrand.build.binaries import as_failure, cached_binary, store_stock
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.cache import keys
+from layoutrand.cache.contents import content_of
 from layoutrand.config.command import SYSTEM_PATH
 from layoutrand.config.config import Config
 from layoutrand.errors import BuildError, LayoutrandError
@@ -77,8 +78,8 @@ def origin_of(
     """
     origin = keys.coupled_with(capture, coupled) if coupled and capture else capture
     if config.systems[system].prebuilt is not None:
-        files = {b.artefact: b.path for b in binaries if b.layout == STOCK}
-        told = told_beside(config, project, system, lambda name: content_of_regular(files[name], largest=PROGRAM))
+        files = {b.artefact: b.stored for b in binaries if b.layout == STOCK}
+        told = told_beside(config, project, system, lambda name: content_of(files[name]))
         origin = _id(config, system, {(b.artefact, b.sha256) for b in binaries if b.layout == STOCK} | told)
     return keys.in_image(origin, image) if image else origin
 

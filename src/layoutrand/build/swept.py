@@ -13,6 +13,7 @@ from layoutrand.build.build_setup import BuildSetup, threads
 from layoutrand.build.linking import Linking
 from layoutrand.cache import keys
 from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.cache.contents import content_of
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.groups import identity_bytes
 from layoutrand.link.one_moved import (
@@ -102,7 +103,7 @@ def swept_hole(setup: BuildSetup, swept: SweptSection, *, name: str) -> Hole:
     """The hole that the section is to lie in; ``name`` is for people.  Raises as `swept_binaries`."""
     linking, layout = _linking(setup, swept, name)
     require_exact(swept.link, layout)
-    return make_hole(_read(swept.base.path), swept.link, linking.code(), swept.section, swept.period)
+    return make_hole(_read(swept.base), swept.link, linking.code(), swept.section, swept.period)
 
 
 def swept_binaries(setup: BuildSetup, swept: SweptSection, offsets: Sequence[int], *, name: str) -> SweptBinaries:
@@ -115,7 +116,8 @@ def swept_binaries(setup: BuildSetup, swept: SweptSection, offsets: Sequence[int
     linking, layout = _linking(setup, swept, name)
     require_exact(link, layout)
     code = linking.code()
-    base = _read(swept.base.path)
+    base = _read(swept.base)
+    kept_against = (swept.base.base or swept.base.path) if setup.config.layout.storage == "delta" else None
     hole = make_hole(base, link, code, swept.section, swept.period)
 
     def facts(offset: int) -> dict[str, Any]:
@@ -139,13 +141,15 @@ def swept_binaries(setup: BuildSetup, swept: SweptSection, offsets: Sequence[int
             )
             linking.keep(output, scratch)
             linked = verify_moved(binary, link, move, code, seconds, ld_version=linking.ld.version)
-            made = store_linked(cache, scratch / "entry", linked, system=swept.build.system, facts=facts(offset))
+            made = store_linked(
+                cache, scratch / "entry", linked, system=swept.build.system, facts=facts(offset), base=kept_against
+            )
         setup.progress.advance()
         return made
 
     with cache.thread_scratch("sweep") as own_scratch, threads(setup, setup.jobs) as pool:
         made = list(pool.map(lambda offset: make(offset, own_scratch), offsets))
-    stillness = proof(base, [_read(binary.path) for binary in made], link, hole)
+    stillness = proof(base, [_read(binary) for binary in made], link, hole)
     return SweptBinaries(tuple(made), hole, stillness)
 
 
@@ -171,5 +175,5 @@ def with_others(swept: Sequence[Binary], built: SystemBuild, base: LayoutName) -
     return replace(built, binaries=(*swept, *copies), failures=())
 
 
-def _read(path: Path) -> elf.Elf:
-    return elf.read(path.read_bytes(), name=str(path))
+def _read(binary: Binary) -> elf.Elf:
+    return elf.read(content_of(binary.stored), name=str(binary.path))

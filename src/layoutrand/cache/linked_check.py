@@ -4,17 +4,19 @@ Each object has its own digest, which says that it is whole, and nothing of wher
 from one to the next: the record of a build is of its key, and of what that key is a digest of; it names a capture,
 which must be of that build; that has its id, its files and its log; and a binary names what its key is a digest of,
 and in it a capture that has its artefact.  A kept build is of its key, too, and has its contents.  Where an end of a
-link is not there it was evicted, which is no damage.
+link is not there it was evicted, which is no damage; but what a binary is a delta against is evicted after it alone.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from layoutrand.cache import keys
 from layoutrand.cache.capture_record import Capture, identity_facts
+from layoutrand.cache.delta_record import name_in
 from layoutrand.cache.kept_builds import RECORD_OF_BUILD, is_anothers, is_undamaged, read_build
 from layoutrand.cache.sealed_records import KeyRecord, key_record
 from layoutrand.cache.store import LOGGED, Cache, read_binary, read_capture
@@ -64,8 +66,14 @@ def _of_log(cache: Cache, entry: CacheEntry) -> list[Problem]:
 
 def _of_binary(entry: CacheEntry, captures: Mapping[str, Capture]) -> str:
     """What is wrong with a binary, "" for nothing."""
-    files = [path for path in entry.path.iterdir() if path.name != "meta.json"]
-    found = read_binary(entry.path, files[0].name) if len(files) == 1 else None
+    name = name_in(entry.path)
+    found = read_binary(entry.path, name) if name else None
+    if found is None and entry.against is not None and name:
+        base = entry.path.with_name(entry.against)
+        if not os.path.isfile(base / name):
+            return f"it is a delta against {entry.against[:16]}, which is gone"
+        if read_binary(base, name) is None:
+            return f"it is a delta against {entry.against[:16]}, which is damaged"
     if found is None:
         return "content differs from the record"
     facts = found.meta.get("facts")

@@ -10,7 +10,7 @@
     nodes/<node>/<inputs>/           inputs of projects whose executions are made here for a cluster
     builds/<key>/                    a finished build, to capture other links of it (`kept_builds`)
     captures/<capture id>/           capture.json, build.log, log.json with its digest, one directory per artefact
-    binaries/<binary key>/           the linked file and meta.json
+    binaries/<binary key>/           the linked file, or a delta (`delta`) that stands for it, and meta.json
     work/, logs/, locks/
 
 An entry is written in ``work`` and renamed into place, so that it is there whole or not at all.  Contents are checked
@@ -34,9 +34,12 @@ from platformdirs import user_cache_path
 
 from layoutrand.cache import capture_record as captures
 from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.contents import sha256_of
+from layoutrand.cache.delta_record import DELTA, about_delta, stored_as, write_delta
 from layoutrand.cache.in_use import finding
 from layoutrand.cache.sealed_records import KeyRecord, RecordState, key_record, sealed, unsealed
 from layoutrand.errors import CacheError
+from layoutrand.model import Stored
 from layoutrand.platform.disk import CACHE_TAG, cache_errors, remove_tree, sha256_file, write_atomically
 from layoutrand.platform.own_file import take_write_permission
 from layoutrand.platform.regular_file import PROGRAM, RECORD, content_of_regular
@@ -49,10 +52,19 @@ LOGGED: Final = "log.json"
 
 @dataclass(frozen=True)
 class CachedBinary:
-    """A binary found whole in the cache, with the record kept beside it."""
+    """A binary found intact in the cache, with the record kept beside it.
+
+    What is at ``path`` is the whole file, or, where there is a ``base``, a delta against the whole file there.
+    """
 
     path: Path
     meta: Mapping[str, Any]
+    base: Path | None = None
+
+    @property
+    def stored(self) -> Stored:
+        """Where its content is."""
+        return Stored(self.path, self.base)
 
 
 def default_root() -> Path:
@@ -201,14 +213,11 @@ class Cache:
         """Forget a damaged capture."""
         remove_tree(self.capture_path(capture_id))
 
-    def binary_path(self, key: str, name: str) -> Path:
-        """Where the binary with this key is or will be."""
-        return self.root / "binaries" / key / name
-
     def load_binary(self, key: str, name: str) -> CachedBinary | None:
         """The binary, which counts as used, if it is here with the content that was verified; else None.
 
-        One that an earlier layoutrand left writable is not any more.
+        What it is a delta against counts as used with it.  One that an earlier layoutrand left writable is not any
+        more.  Raises `ToolNotFound` for a delta, where what reads these is not installed.
         """
         folder = self.root / "binaries" / key
         with finding(self.locks()):
@@ -217,19 +226,32 @@ class Cache:
                 with suppress(OSError):  # somebody else's: it is what it is all the same
                     take_write_permission(found.path)
                     os.utime(folder / "meta.json")
+                    if found.base is not None:  # after it, so that it is evicted after it
+                        os.utime(found.base.with_name("meta.json"))
         return found
 
     def has_entry(self, key: str) -> bool:
         """Whether there is anything under the key, whole or damaged."""
         return (self.root / "binaries" / key).exists()
 
-    def commit_binary(self, scratch: Path, key: str, meta: Mapping[str, Any]) -> None:
-        """Put a directory holding one verified binary in place, read-only from now on, replacing a damaged entry."""
+    def commit_binary(self, scratch: Path, key: str, meta: Mapping[str, Any], *, base: Path | None = None) -> Stored:
+        """Put a directory holding one verified binary in place, read-only from now on, replacing a damaged entry.
+
+        Where it is: with a ``base``, the whole file of another layout in this cache, as a delta where that is smaller.
+        """
+        folder = self.root / "binaries" / key
         with cache_errors("write", scratch):
-            for path in scratch.iterdir():
-                take_write_permission(path)
+            (path,) = scratch.iterdir()
+            meta = {name: value for name, value in meta.items() if name != DELTA}  # which is of the cache it came from
+            if base is not None and (delta := write_delta(path, base)) is not None:
+                path.unlink()
+                path, meta = delta, {**meta, DELTA: about_delta(base)}
+            else:
+                base = None
+            take_write_permission(path)
             (scratch / "meta.json").write_bytes(sealed({"key": key, **meta}))
-        self._commit(scratch, self.root / "binaries" / key, "meta.json", replace=True)
+        self._commit(scratch, folder, "meta.json", replace=True)
+        return Stored(folder / path.name, base)
 
     def commit_kept_build(self, scratch: Path, key: str, record: str) -> None:
         """Put a kept build in place, instead of an earlier one of that key."""
@@ -270,14 +292,18 @@ def read_capture(path: Path) -> Capture | None:
 
 
 def read_binary(folder: Path, name: str) -> CachedBinary | None:
-    """The binary in an entry of the cache, with the content that its record says; else None."""
+    """The binary in an entry of the cache, with the content that its record says; else None.
+
+    Raises `ToolNotFound` for a delta, where what reads these is not installed.
+    """
     try:
         meta = unsealed(content_of_regular(folder / "meta.json", largest=RECORD))
-        if meta["key"] != folder.name or sha256_file(folder / name, largest=PROGRAM) != meta["sha256"]:
+        stored = stored_as(folder, name, meta)
+        if meta["key"] != folder.name or sha256_of(stored) != meta["sha256"]:
             return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return CachedBinary(folder / name, meta)
+    return CachedBinary(stored.path, meta, stored.base)
 
 
 def captured_contents(cache: Cache) -> Iterator[tuple[str, Path]]:

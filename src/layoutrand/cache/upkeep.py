@@ -6,12 +6,13 @@ import fcntl
 import os
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from layoutrand.cache.delta_record import base_key
 from layoutrand.cache.in_use import evicting
 from layoutrand.cache.kept_builds import RECORD_OF_BUILD, is_anothers
 from layoutrand.cache.node_inputs import is_used, replicas
@@ -31,7 +32,8 @@ _LABEL: Final = ("system", "artefact", "layout", "variant")
 class CacheEntry:
     """One thing in the cache: its kind, its bytes, and when it was last used.
 
-    It is a "capture", "binary", "build" (a finished one that is kept), "repository" or "inputs".
+    It is a "capture", "binary", "build" (a finished one that is kept), "repository" or "inputs".  A binary that others
+    are deltas against counts as used when they were; ``against`` is its name, of a binary that is one of these.
     """
 
     kind: str
@@ -40,6 +42,7 @@ class CacheEntry:
     size: int
     used_at: float
     label: str
+    against: str | None = None
 
 
 def entries(cache: Cache) -> list[CacheEntry]:
@@ -56,14 +59,32 @@ def _recorded(cache: Cache, kind: str) -> list[CacheEntry]:
     """What there is of a kind that has records, least recently used first."""
     found, record = [], _RECORDS[kind]
     for path in sorted(path for path in (cache.root / _FOLDERS[kind]).iterdir() if path.is_dir()):
+        against = None
         try:
             used_at = (path / record).stat().st_mtime
             table = unsealed(content_of_regular(path / record, largest=RECORD))
             label = " ".join(str(table[name]) for name in _LABEL if name in table)
-        except (OSError, ValueError):
+            against = base_key(table)
+        except (OSError, ValueError, KeyError, TypeError):
             used_at, label = 0.0, "another user's" if kind == "build" and is_anothers(path) else "damaged"
-        found.append(CacheEntry(kind, path.name, path, _size(path), used_at, label))
-    return sorted(found, key=lambda entry: entry.used_at)
+        found.append(CacheEntry(kind, path.name, path, _size(path), used_at, label, against))
+    return sorted(_with_bases(found), key=lambda entry: (entry.used_at, entry.against is None))
+
+
+def _with_bases(found: Sequence[CacheEntry]) -> Iterator[CacheEntry]:
+    """Each with the time at which it was used, of what others are deltas against; deltas of what is gone are no use."""
+    whole = {entry.name for entry in found if entry.against is None}
+    needed: dict[str, float] = {}
+    for entry in found:
+        if entry.against is not None:
+            needed[entry.against] = max(entry.used_at, needed.get(entry.against, 0.0))
+    for entry in found:
+        if entry.against is None:
+            yield replace(entry, used_at=max(entry.used_at, needed.get(entry.name, 0.0)))
+        elif entry.against in whole:
+            yield replace(entry, label=f"{entry.label} (delta)")
+        else:
+            yield replace(entry, used_at=0.0, label=f"{entry.label} (delta against what is gone)")
 
 
 def record_entries(cache: Cache) -> list[CacheEntry]:
@@ -100,8 +121,8 @@ class Collected:
 def collect(cache: Cache, max_size: int) -> Collected:
     """Evict least recently used entries until at most ``max_size`` bytes remain, but nothing that may be in use.
 
-    Kept builds go before all else: what was captured of them stays.  Unfinished work of processes that are gone is
-    cleared first; it is not counted as an entry.
+    Kept builds go before all else: what was captured of them stays.  What binaries are deltas against goes after all of
+    these.  Unfinished work of processes that are gone is cleared first; it is not counted as an entry.
     """
     _clear_abandoned(cache)
     _clear_listings(cache)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from layoutrand.cache.contents import content_of
 from layoutrand.model import Binary, BuildFailure
 
 
@@ -16,5 +17,5 @@ def companions(rows: Mapping[str, Sequence[Binary | BuildFailure]]) -> dict[str,
     parts = {}
     for artefact, row in rows.items():
         binary = next((result for result in row if isinstance(result, Binary)), None)
-        parts[artefact] = dynamic.Dynamic() if binary is None else dynamic.read(binary.path.read_bytes())
+        parts[artefact] = dynamic.Dynamic() if binary is None else dynamic.read(content_of(binary.stored))
     return dynamic.companions(parts)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.cache.contents import content_of
 from layoutrand.capture.capture_warnings import UnlistedLibrary
 from layoutrand.model import Binary
 from layoutrand.objects import dynamic, elf
@@ -42,6 +43,6 @@ def search_path(binaries: Iterable[Mapping[str, Binary]]) -> tuple[str, ...]:
     found: set[str] = set()
     for artefacts in binaries:
         if len(artefacts) > 1:
-            parts = {path: dynamic.read(binary.path.read_bytes()) for path, binary in artefacts.items()}
+            parts = {path: dynamic.read(content_of(binary.stored)) for path, binary in artefacts.items()}
             found.update(dynamic.library_directories(parts))
     return tuple(sorted(found))

@@ -9,6 +9,7 @@ from typing import Final
 
 from layoutrand.build.build import SystemBuild
 from layoutrand.build.build_setup import refuse_twins
+from layoutrand.cache.contents import content_of
 from layoutrand.capture.function_changes import FunctionChanges, function_changes
 from layoutrand.capture.identity import NOT_LOADED_CODE
 from layoutrand.check.question import CheckQuestion, CheckTools
@@ -144,4 +145,4 @@ def _together(mine: SystemBuild, more: SystemBuild) -> SystemBuild:
 
 
 def _loaded(binary: Binary) -> list[tuple[str, int, int, bytes]]:
-    return elf.loaded_content(elf.read(binary.path.read_bytes(), name=binary.artefact), skip=_NO_PROGRAM)
+    return elf.loaded_content(elf.read(content_of(binary.stored), name=binary.artefact), skip=_NO_PROGRAM)

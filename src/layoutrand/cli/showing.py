@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import building, options
-from layoutrand.errors import BuildFailed, UsageError
+from layoutrand.errors import BuildFailed, CacheError, UnusableFile, UsageError
 from layoutrand.text.sizes import in_mib, size_of
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from layoutrand.cache.capture_record import CapturedLink
     from layoutrand.cache.upkeep import CacheEntry
     from layoutrand.cli.terminal import Terminal
+    from layoutrand.model import Binary
 
 _LONGEST_NAME: Final = 34
 _LONGEST_OBJECT: Final = 16
@@ -34,6 +35,9 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     artefact: Annotated[str | None, typer.Option(help="Which artefact; default: the first.")] = None,
     mode: options.Mode = None,
     limit: Annotated[int, typer.Option(min=0, help="Sections to list; 0 for all.")] = 20,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Also write the layout's binary to this file.")
+    ] = None,
     directory: options.Directory = Path(),
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -64,6 +68,8 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     kept = kept_addresses(Cache(default_root()), binary)
     link = result.capture.link(name)
     found = inspect_binary(config, link, binary, others, kept)
+    if output is not None:
+        _write(binary, output)
     if json:
         terminal.document(inspect_document(found))
         return 0
@@ -72,7 +78,22 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     terminal.line()
     _show_order(found, link, terminal, limit)
     terminal.line(f"{found.path}\nsha256 {found.sha256}")
+    if found.base is not None:
+        terminal.line("It is a delta: -o FILE writes the binary itself")
     return 0
+
+
+def _write(binary: Binary, output: Path) -> None:
+    """Write the binary, whole, to a file that may be executed."""
+    from layoutrand.cache.contents import content_of
+    from layoutrand.platform.disk import write_atomically
+
+    try:
+        write_atomically(output, content_of(binary.stored), executable=True)
+    except UnusableFile as error:  # of the cache
+        raise CacheError(str(error)) from error
+    except OSError as error:
+        raise UsageError(f"cannot write {output}: {error.strerror}") from error
 
 
 def _inspected(found: Inspection, link: CapturedLink, coinciding: Sequence[CoincidingSystems]) -> Iterator[str]:
@@ -230,6 +251,38 @@ def cache_gc(
         terminal.line(
             f"{len(done.in_use)} entries of {in_mib(kept)} stay, since another layoutrand may be using them: give the "
             "command again once it has ended"
+        )
+    return 0
+
+
+@cache_app.command("pack")
+def cache_pack(
+    whole: Annotated[
+        bool, typer.Option("--whole", help="The other way: make files of layouts that are deltas.")
+    ] = False,
+    json: options.Json = False,
+) -> int:
+    """Keep layouts that are in the cache as deltas, as layout.storage = "delta" has those that are made from then on.
+
+    They are the same layouts as before, and stay in the cache; what is in use is left as it is.
+    """
+    from layoutrand.cache.packing import keep_as_deltas, keep_whole
+    from layoutrand.cache.store import Cache, default_root
+
+    terminal = options.terminal(json=json, quiet=False)
+    cache = Cache(default_root())
+    done = keep_whole(cache) if whole else keep_as_deltas(cache)
+    if json:
+        terminal.document({"schema": "layoutrand/cache-pack/1", **vars(done)})
+    kind = "whole files" if whole else "deltas"
+    terminal.line(
+        f"{done.changed} layouts are {kind} now: {in_mib(done.before)} before, {in_mib(done.after)} now"
+        + (f"; {done.others} that are damaged or gain nothing stay as they are" if done.others else "")
+    )
+    if done.in_use:
+        terminal.line(
+            f"{done.in_use} layouts stay as they are, since another layoutrand may be using them: give the command "
+            "again once it has ended"
         )
     return 0
 

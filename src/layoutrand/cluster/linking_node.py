@@ -19,6 +19,7 @@ import layoutrand
 from layoutrand.build.binaries import cached_binary
 from layoutrand.build.linking import Linking, Reference
 from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.contents import content_of
 from layoutrand.cache.store import Cache, default_root
 from layoutrand.cluster.bundle import import_capture
 from layoutrand.cluster.shared_directory import SharedDirectory
@@ -150,11 +151,11 @@ def _link(task: LinkingTask, node: str) -> LinkingAnswer:
                 log = "" if result.log is None else tail(result.log, _LOG_LINES)
                 failed.append(FailedLayout(layout, without_log(result.error, result.log), log))
             else:
-                found = linking.cache.load_binary(linking.key(layout), result.path.name)
+                found = linking.cache.load_binary(linking.key(layout), os.path.basename(result.artefact))
                 if found is None:
                     raise ClusterError(f"the binary of layout {layout} vanished from {linking.cache.root}")
                 meta = {**found.meta, "node": node}
-                made.append(MadeLayout(layout, shared.put_result(linking.key(layout), meta, found.path.read_bytes())))
+                made.append(MadeLayout(layout, shared.put_result(linking.key(layout), meta, content_of(found.stored))))
     return LinkingAnswer(node, tuple(made), tuple(failed), read, "")
 
 

@@ -240,9 +240,9 @@ def collect_linked(linking: Linking, shared: SharedDirectory, layout: LayoutName
             entry.mkdir()
             write_program(entry / name, data)
         meta = {**meta, "system": system, "facts": linking.facts(layout)}
-        linking.cache.commit_binary(entry, key, meta)
+        stored = linking.cache.commit_binary(entry, key, meta, base=linking.against)
     shared.drop_result(key)
-    return binary_of(linking.cache.binary_path(key, name), meta, system, artefact, layout, cached=False)
+    return binary_of(stored, meta, system, artefact, layout, cached=False)
 
 
 def _proved(

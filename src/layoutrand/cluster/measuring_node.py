@@ -178,7 +178,7 @@ def _carried(task: MeasuringTask, shared: SharedDirectory, project: Path) -> lis
             with cache_errors("write", path):
                 write_atomically(path, data, executable=True)
                 take_write_permission(path)
-        found.append(replace(binary, path=path))
+        found.append(replace(binary, path=path, base=None))
     return found
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.build.as_built import check_as_built
+from layoutrand.cache.contents import content_of
 from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Say
 from layoutrand.cluster.bundle import export_capture
@@ -163,7 +164,7 @@ def _send_binaries(
             if _travels(binary, bundled) and binary.sha256 not in sizes:
                 check_as_built([binary])
                 with cache_errors("read", binary.path):
-                    data = binary.path.read_bytes()
+                    data = content_of(binary.stored)
                 sizes[binary.sha256] = len(data)
                 stored += shared.put(binary.sha256, data)
     return sizes, stored

@@ -22,6 +22,7 @@ def across(table: Mapping[str, Any]) -> Iterator[str]:
     yield from _incomplete(table)
     yield from _coupled(table)
     yield from _engine(table)
+    yield from _storage(table)
     yield from _of_a_jdk(table)
     yield from _launched(table)
     yield from _on_huge_pages(table)
@@ -74,6 +75,15 @@ def _engine(table: Mapping[str, Any]) -> Iterator[str]:
         yield f'layout.engine: "permute" writes what a linker would, and {asked[0]} takes no linker: leave it out'
     elif systems and all(isinstance(system, dict) and "prebuilt" in system for system in systems):
         yield 'layout.engine: "permute" needs captures, and prebuilt systems have none: leave it out'
+
+
+def _storage(table: Mapping[str, Any]) -> Iterator[str]:
+    """Layouts are deltas as soon as they are linked where one capture gives them all."""
+    if table_at(table, "layout").get("storage") == "delta" and table_at(table, "build").get("mode") == "rebuild":
+        yield (
+            'layout.storage: "delta" needs captures, so it cannot go with build.mode = "rebuild"; `layoutrand cache '
+            "pack` makes deltas of what a rebuild left in the cache"
+        )
 
 
 def _labels(table: Mapping[str, Any]) -> Iterator[str]:

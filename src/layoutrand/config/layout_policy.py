@@ -30,6 +30,7 @@ Classes = Literal["keep", "mix"]
 Archives = Literal["built", "all"]
 Couple = Literal["order", "address"]
 Engine = Literal["auto", "link", "permute"]
+Storage = Literal["whole", "delta"]
 Ordered = Literal["move", "keep"]
 _ALONE = {
     "link-order": "leaves the order to the linker",
@@ -49,6 +50,7 @@ class LayoutPolicy(BaseModel):
     archives: Archives = "built"
     couple: Couple = "order"
     engine: Engine = "auto"
+    storage: Storage = "whole"
     held: list[Factor] = []
 
     @field_validator("factors")

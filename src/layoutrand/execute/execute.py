@@ -76,7 +76,8 @@ def execute(
     plan = make_plan(request)
     with exclusive_use(store.path, wait_s=request.choices.wait_s, on_wait=say):
         # No process of an earlier, killed layoutrand disturbs this one.
-        workplace = Workplace(request.folder / ".layoutrand" / "work")
+        are_whole = all(binary.base is None for binary in request.built.binaries)
+        workplace = Workplace(request.folder / ".layoutrand" / "work", clone=are_whole)
         if ended := end_leftovers(workplace.root):
             say(f"ended {ended} process(es) that an interrupted run had left behind")
         # Experiment, context and failed builds are recorded, so the results file is known to be writable.

@@ -102,7 +102,7 @@ def make_sandbox(plan: RunPlan, slot: Slot, setup: ExecutionSetup) -> Sandbox:
     setup.as_built.check(plan.files(slot).values())
     files = [plan.request.project / name for name in benchmark.files]
     while True:
-        sandbox = setup.workplace.prepare({name: binary.path for name, binary in plan.files(slot).items()}, files)
+        sandbox = setup.workplace.prepare({name: binary.stored for name, binary in plan.files(slot).items()}, files)
         if written := benchmark.written_anew():
             write_files(sandbox.cwd, written)
         if plan.request.config.build.image is None and not plan.jdk_factors(slot):

@@ -65,7 +65,7 @@ class Images:
             self._make(self._image, folder, binary, sandbox, workplace, environment)
             return True
         images.check_seal(folder)
-        workplace.furnish(folder, self._image.path, binary.path)
+        workplace.furnish(folder, self._image.path, binary.stored)
         if (system, binary.layout) in self._proved:
             return False
         self._prove(self._image, binary, sandbox, environment)
@@ -98,7 +98,7 @@ class Images:
         self._say(f"copying {image.template} for the images of system {binary.system}")
         images.copy_template(self._project / image.template, (*image.exclude, image.path), folder)
         if image.setup:
-            workplace.furnish(folder, image.path, binary.path)
+            workplace.furnish(folder, image.path, binary.stored)
             done = loaded_files(
                 filled_in(image.setup, sandbox.home),
                 environment,

@@ -85,7 +85,8 @@ def checked_launching(
         if not begins_with_program(benchmark.command) and launcher is None:
             continue  # whatever the artefact is to that program, it is for that to know
         for binary in {binary.system: binary for binary in binaries if binary.artefact == name}.values():
-            header = beginning(binary.path, HEADER)  # of a file that is not there is told elsewhere
+            # Of a file that is not there is told elsewhere; what a delta is against is of the same program.
+            header = beginning(binary.base or binary.path, HEADER)
             if (processor := foreign(header)) is None:
                 continue
             others[binary.system, name] = processor

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.contents import is_there
 from layoutrand.capture.libraries import search_path
 from layoutrand.config.config import Benchmark, Config, choose
 from layoutrand.config.jdk import OWN_FILE, JvmFacts, factors_of_a_jdk, options
@@ -225,7 +226,8 @@ def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
     launching = Launching()
     if here:
         launching = checked_launching(request.config, benchmarks.values(), request.built.binaries, request.folder)
-        artefacts = {binary.artefact: binary.path for binary in request.built.binaries}
+        # For what all layouts of a program have in common, a file that is whole does.
+        artefacts = {binary.artefact: binary.base or binary.path for binary in request.built.binaries}
         check_memory(request.config, benchmarks.values(), artefacts, request.folder)
         check_text_pages(request.config, benchmarks.values(), request.built.binaries)
         check_stacks(
@@ -273,7 +275,7 @@ def _one_layout_each(
     chosen: dict[str, Mapping[str, Binary]] = {}
     for slot in slots:
         artefacts = binaries[slot.system, slot.layout]
-        if slot.system not in chosen and all(binary.path.exists() for binary in artefacts.values()):
+        if slot.system not in chosen and all(is_there(binary.stored) for binary in artefacts.values()):
             chosen[slot.system] = artefacts
     return chosen.values()
 

@@ -13,13 +13,15 @@ import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import BinaryIO, Final
 
+from layoutrand.cache.contents import content_of, is_there
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.errors import FeatureUnsupported, NoMeasurement
 from layoutrand.host.huge_pages import huge_page_bytes, no_huge_pages
-from layoutrand.model import Binary
+from layoutrand.model import Binary, Stored
 from layoutrand.platform.regular_file import ANY, open_regular
 from layoutrand.text.foreign_fields import plain
 
@@ -73,15 +75,19 @@ class Segments:
 def read_segments(path: Path, page: int = os.sysconf("SC_PAGESIZE")) -> Segments | None:
     """What a program or library of 64 bits is mapped as; None for anything else, and where its tables are damaged."""
     with open_regular(path, largest=ANY) as file:
-        header = file.read(_HEADER.size)
-        if len(header) < _HEADER.size or not header.startswith(_ELF64):
-            return None
-        _, kind, at, size, count = _HEADER.unpack(header)
-        ends = os.fstat(file.fileno()).st_size
-        if size != _SEGMENT.size or count > _MOST_SEGMENTS or at + size * count > ends:
-            return None
-        file.seek(at)
-        table = file.read(size * count)
+        return _segments(file, os.fstat(file.fileno()).st_size, page)
+
+
+def _segments(file: BinaryIO, ends: int, page: int = os.sysconf("SC_PAGESIZE")) -> Segments | None:
+    """The same of an open file that has so many bytes."""
+    header = file.read(_HEADER.size)
+    if len(header) < _HEADER.size or not header.startswith(_ELF64):
+        return None
+    _, kind, at, size, count = _HEADER.unpack(header)
+    if size != _SEGMENT.size or count > _MOST_SEGMENTS or at + size * count > ends:
+        return None
+    file.seek(at)
+    table = file.read(size * count)
     if len(table) < size * count:  # somebody cut it off meanwhile
         return None
     rows = list(_SEGMENT.iter_unpack(table))
@@ -119,7 +125,7 @@ def check_text_pages(config: Config, benchmarks: Iterable[Benchmark], binaries: 
         started = benchmark.artefact or next(iter(config.build.artefacts), "")
         for name in dict.fromkeys([started, *benchmark.needs(config.build)]):
             for binary in by_artefact.get(name, []):
-                found = _segments_if_there(binary.path)
+                found = _segments_if_there(binary.stored)
                 if found is None or (name != started and not found.library):
                     continue
                 if problem := found.obstacle(page):
@@ -130,8 +136,13 @@ def check_text_pages(config: Config, benchmarks: Iterable[Benchmark], binaries: 
                     )
 
 
-def _segments_if_there(path: Path) -> Segments | None:
-    return read_segments(path) if path.exists() else None  # one that is not is told elsewhere
+def _segments_if_there(stored: Stored) -> Segments | None:
+    if not is_there(stored):  # which is told elsewhere
+        return None
+    if stored.base is None:
+        return read_segments(stored.path)
+    data = content_of(stored)
+    return _segments(BytesIO(data), len(data))
 
 
 @dataclass(frozen=True)

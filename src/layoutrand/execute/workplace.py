@@ -19,13 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from layoutrand.cache.contents import place
 from layoutrand.errors import BundleError, CacheError, ResultsError, UnusableFile
 from layoutrand.instruments.instrument import InstrumentFiles
 from layoutrand.jvm.home_image import link_tree
+from layoutrand.model import Stored
 from layoutrand.platform.disk import make_folder, remove_tree, write_atomically
 from layoutrand.platform.masked_files import mask_files
 from layoutrand.platform.orphans import end_processes, was_given
-from layoutrand.platform.own_file import Manner, make_own
+from layoutrand.platform.own_file import Manner
 from layoutrand.platform.regular_file import ANY, PROGRAM, RECORD, content_of_regular, open_regular, text_of_regular
 
 _SANDBOX: Final = "x"
@@ -49,9 +51,13 @@ class Sandbox:
 class Workplace:
     """The directory in which a project's executions happen, one at a time."""
 
-    def __init__(self, root: Path) -> None:
-        """Use ``root`` (absolute); `prepare` creates what is needed."""
-        self.root = root
+    def __init__(self, root: Path, *, clone: bool = True) -> None:
+        """Use ``root`` (absolute); `prepare` creates what is needed.
+
+        Without ``clone`` binaries are copies where the file system could clone them, too: so that those that are kept
+        whole are made in the manner of those that are not.
+        """
+        self.root, self._clone = root, clone
         sandbox = root / _SANDBOX
         output = sandbox / "output"
         self.sandbox = Sandbox(
@@ -68,7 +74,7 @@ class Workplace:
         self._folders = [os.fspath(each) for each in (sandbox, *made)]
         self._placed: list[Path] = []
 
-    def prepare(self, binaries: Mapping[str, Path], files: Sequence[Path]) -> Sandbox:
+    def prepare(self, binaries: Mapping[str, Stored], files: Sequence[Path]) -> Sandbox:
         """Make everything new: ``binaries`` by their path below ``bin``, copies of ``files`` in the working directory.
 
         Raises `ResultsError` where the file system does not let it.
@@ -94,7 +100,7 @@ class Workplace:
                     shutil.copy2(file, self.sandbox.cwd / file.name)
         return self.sandbox
 
-    def furnish(self, template: Path, path: str, binary: Path) -> None:
+    def furnish(self, template: Path, path: str, binary: Stored) -> None:
         """Make the sandbox's ``home`` of links to the files of ``template``, with the binary at ``path`` of it."""
         with _explained(self.root):
             _remove(self.sandbox.home)
@@ -102,7 +108,10 @@ class Workplace:
             self._place(binary, self.sandbox.home / path)
 
     def manner(self) -> str:
-        """How the last execution's binaries came into their places: "copy", "reflink", or both."""
+        """How the last execution's binaries came into their places: "copy", "reflink", or both.
+
+        What was kept as a delta is a copy: a file with blocks of its own, written in the same pieces.
+        """
         return " and ".join(sorted(self._manners))
 
     def stdout(self) -> bytes:
@@ -171,15 +180,18 @@ class Workplace:
             pass
         _remove(self.root / _SANDBOX)
 
-    def _place(self, binary: Path, target: Path) -> None:
+    def _place(self, binary: Stored, target: Path) -> None:
         if target.parent == self.sandbox.bin:
             self._placed.append(target)
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            self._manners.add(make_own(binary, target))
+            self._manners.add(place(binary, target, clone=self._clone))
         except FileNotFoundError as error:
-            raise CacheError(f"{binary} is gone from the cache; `layoutrand build` links it again") from error
+            gone = next((path for path in binary if path is not None and not path.exists()), binary.path)
+            raise CacheError(f"{gone} is gone from the cache; `layoutrand build` links it again") from error
+        except UnusableFile as error:
+            raise CacheError(f"{error}; `layoutrand build` mends it") from error
 
 
 def _text(path: Path) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from layoutrand.cache.contents import content_of
 from layoutrand.config.command import SYSTEM_PATH
 from layoutrand.config.readings import HarnessReading
 from layoutrand.config.schedule import Slot
@@ -140,7 +141,7 @@ def _said(words: Sequence[str], sandbox: Sandbox, profiling: ProfilingSetup) -> 
 
 
 def _segments(binary: Binary) -> Sequence[Segment]:
-    return segments(elf.read(binary.path.read_bytes(), name=str(binary.path)))
+    return segments(elf.read(content_of(binary.stored), name=str(binary.path)))
 
 
 def _as_json(profile: Profile) -> dict[str, Any]:

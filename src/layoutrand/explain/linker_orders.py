@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.cache.contents import content_of
 from layoutrand.cache.store import Cache
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import FeatureUnsupported
@@ -96,7 +97,7 @@ class _Symbol:
 
 
 def _symbols(binary: Binary) -> list[_Symbol]:
-    file = elf.read(binary.path.read_bytes(), name=str(binary.path))
+    file = elf.read(content_of(binary.stored), name=str(binary.path))
     table = file.symbols
     which = np.flatnonzero(((table["info"] & 0xF) == elf.STT_FUNC) & (file.symbol_sections > 0))
     rows = table[which]

@@ -14,6 +14,7 @@ from typing import Final
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.build.build import SystemBuild
+from layoutrand.cache.contents import content_of
 from layoutrand.config.config import Config
 from layoutrand.errors import BuildFailed, FeatureUnsupported
 from layoutrand.execute.run_progress import RunProgress
@@ -200,7 +201,7 @@ def _text_size(explanation: Explanation, built: SystemBuild) -> int | None:
     identity = _identity(explanation, built)
     if identity is None:
         return None
-    file = elf.read(identity.path.read_bytes(), name=str(identity.path))
+    file = elf.read(content_of(identity.stored), name=str(identity.path))
     return int(file.sections["size"][(file.sections["flags"] & elf.SHF_EXECINSTR) != 0].sum())
 
 

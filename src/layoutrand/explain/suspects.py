@@ -22,6 +22,7 @@ from layoutrand.analysis.sample import Sample
 from layoutrand.build.binaries import kept_addresses
 from layoutrand.build.claims import AS_LINKED
 from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.cache.contents import content_of
 from layoutrand.cache.store import Cache
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError, FeatureUnsupported
@@ -161,7 +162,7 @@ def explain(
     response = np.log(means) * sign  # large is bad
     address = addresses(cache, subject.identity, subject.link)
     hotness = hot_functions(profile, subject.link.sections, address, most=most_functions)
-    file = elf.read(subject.identity.path.read_bytes(), name=str(subject.identity.path))
+    file = elf.read(content_of(subject.identity.stored), name=str(subject.identity.path))
     hotness = replace(with_branches(hotness, file, address), caches=subject.caches)
     names = _names(subject.link, [function.section for function in hotness.functions], readable)
     hotness = renamed(hotness, [names[function.section] for function in hotness.functions])
@@ -265,7 +266,7 @@ def addresses(cache: Cache, binary: Binary, link: CapturedLink) -> NDArray[np.in
     if kept is not None:
         where[: len(kept)] = kept
         return where
-    file = elf.read(binary.path.read_bytes(), name=str(binary.path))
+    file = elf.read(content_of(binary.stored), name=str(binary.path))
     if linker(link.linker).own_objects:
         return addresses_by_name(file, [section.name for section in link.sections])
     number, address, _ = codecheck.placed_addresses(file)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from layoutrand.analysis.sample import Sample
 from layoutrand.build.swept import SweptBinaries, SweptSection, swept_binaries, swept_hole, swept_section
 from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.cache.contents import content_of
 from layoutrand.config.config import Config
 from layoutrand.errors import (
     AnalysisError,
@@ -284,7 +285,7 @@ def _code(
     address = addresses(cache, identity, link)
     begin, size = int(address[swept.section]), link.sections[swept.section].size
     executed = [(at - begin, cost) for at, cost in profile.cost.items() if begin <= at < begin + size]
-    file = elf.read(identity.path.read_bytes(), name=str(identity.path))
+    file = elf.read(content_of(identity.stored), name=str(identity.path))
     hotness = with_branches(hot_functions(profile, link.sections, address, most=HOTTEST), file, address)
     places = addresses(cache, swept.base, link)
     lines: set[int] = set()
@@ -317,7 +318,7 @@ def _swept(order: SweepOrder, setup: SweepSetup) -> tuple[SweptSection, str]:
             number, name = setup.find(link, order.function)
         except NotPlaced as error:
             base = next(b for b in built.binaries if (b.artefact, b.layout) == (artefact, order.base))
-            raise in_no_section(elf.read(base.path.read_bytes(), name=artefact), order.function) or error from error
+            raise in_no_section(elf.read(content_of(base.stored), name=artefact), order.function) or error from error
         names.append(name)
         return number
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.cache.contents import content_of
 from layoutrand.errors import AnalysisError, NoMeasurement
 from layoutrand.execute.measure import Executor, Outcome
 from layoutrand.execute.run_plan import RunRequest
@@ -64,7 +65,7 @@ def data_use(
     known = _load(kept, variables.address)
     if known is not None:
         return known
-    file = elf.read(run.binary.path.read_bytes(), name=str(run.binary.path))
+    file = elf.read(content_of(run.binary.stored), name=str(run.binary.path))
     counter = DataCounter(
         [each.index for each in variables.sections if not is_code(each.kind)],
         variables.address,

@@ -10,7 +10,9 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, Final, Literal
 
@@ -47,20 +49,41 @@ class FileState:
         return tuple(each.name for each in fields(self) if getattr(self, each.name) != getattr(other, each.name))
 
 
-def make_own(source: Path, target: Path) -> Manner:
+def make_own(source: Path, target: Path, *, clone: bool = True) -> Manner:
     """Make ``target``, which is not there, a file of its own with the content and the times of ``source``.
 
     It may be read and executed by whom the source may, and written to by nobody; all its pages are in the page cache.
-    It may be executed at once.  Raises `OSError`.
+    It may be executed at once.  Without ``clone`` it is a copy everywhere.  Raises `OSError`.
     """
     with writing_executable(), source.open("rb") as old, target.open("xb") as new:
         known = os.fstat(old.fileno())
-        manner = _fill(old, new)
-        os.utime(new.fileno(), ns=(known.st_atime_ns, known.st_mtime_ns))
-        os.fchmod(new.fileno(), known.st_mode & 0o777 & ~_WRITERS)
+        manner = _fill(old, new) if clone else _copy(old, new)
+        _make_like(new, known)
     if manner == "reflink":
         _read_through(target)
     return manner
+
+
+def write_own(content: Iterable[bytes], like: Path, target: Path) -> Manner:
+    """As `make_own`, of a content that comes in pieces: it is written as a copy is, and is as one in all that follows.
+
+    Permissions and times are those of the file ``like``.  Raises `OSError`.
+    """
+    with writing_executable(), target.open("xb", buffering=0) as new:
+        known, waiting = os.stat(like), bytearray()
+        for piece in content:
+            waiting += piece
+            while len(waiting) >= _CHUNK:  # how much is written at once decides in how large parts memory is taken
+                _write(new, memoryview(waiting)[:_CHUNK])
+                waiting = waiting[_CHUNK:]
+        _write(new, memoryview(waiting))
+        _make_like(new, known)
+    return "copy"
+
+
+def _write(new: FileIO, data: memoryview) -> None:
+    while data:
+        data = data[new.write(data) :]
 
 
 def write_program(path: Path, data: bytes) -> None:
@@ -80,10 +103,19 @@ def _fill(old: BinaryIO, new: BinaryIO) -> Manner:
     try:
         fcntl.ioctl(new.fileno(), _FICLONE, old.fileno())
     except OSError:  # no file system that can, or two of them; whatever else it was, writing meets it, too
-        shutil.copyfileobj(old, new, min(_CHUNK, os.fstat(old.fileno()).st_size + 1))  # memory for what there is alone
-        new.flush()
-        return "copy"
+        return _copy(old, new)
     return "reflink"
+
+
+def _copy(old: BinaryIO, new: BinaryIO) -> Manner:
+    shutil.copyfileobj(old, new, min(_CHUNK, os.fstat(old.fileno()).st_size + 1))  # memory for what there is alone
+    new.flush()
+    return "copy"
+
+
+def _make_like(new: BinaryIO | FileIO, known: os.stat_result) -> None:
+    os.utime(new.fileno(), ns=(known.st_atime_ns, known.st_mtime_ns))
+    os.fchmod(new.fileno(), known.st_mode & 0o777 & ~_WRITERS)
 
 
 def _read_through(path: Path) -> None:
