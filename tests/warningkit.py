@@ -5,7 +5,7 @@ import inspect
 import pkgutil
 from dataclasses import dataclass
 
-from layoutrand.warning import AnyWarning, complete
+from layoutrand.warning import AnyWarning
 from sourcekit import SOURCE
 
 
@@ -35,5 +35,4 @@ def kinds():
             left.append(kind)
             if kind.__module__.startswith("layoutrand.") and not inspect.isabstract(kind):
                 found.add(kind)
-                complete(kind)
     return sorted(found, key=lambda kind: (kind.__module__, kind.__qualname__))

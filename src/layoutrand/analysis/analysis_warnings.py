@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.config.seeds import format_seeds
@@ -18,6 +19,7 @@ APART: Final = (
 # What a selection leaves out, and what the executions in it are like.
 
 
+@dataclass(frozen=True)
 class LeftOutExecutions(AnyWarning):
     """Executions that were recorded but are not in the samples."""
 
@@ -42,6 +44,7 @@ class LeftOutExecutions(AnyWarning):
         return self.briefly()
 
 
+@dataclass(frozen=True)
 class OtherCaptures(LeftOutExecutions):
     """Of captures other than the one that is analysed."""
 
@@ -57,6 +60,7 @@ class OtherCaptures(LeftOutExecutions):
         )
 
 
+@dataclass(frozen=True)
 class EarlierDefinition(LeftOutExecutions):
     """Of a benchmark that was defined otherwise then."""
 
@@ -67,6 +71,7 @@ class EarlierDefinition(LeftOutExecutions):
         return f"{self.benchmark}: ", "an earlier definition (command, inputs or metric)"
 
 
+@dataclass(frozen=True)
 class ExecutedAgain(LeftOutExecutions):
     """Of a system that `run --twice` executed a second time, as another one."""
 
@@ -77,6 +82,7 @@ class ExecutedAgain(LeftOutExecutions):
         return f"{self.system}: ", f"its second time (`run --twice`), which `compare {self.system} {self.system}` is of"
 
 
+@dataclass(frozen=True)
 class RebuiltBinaries(LeftOutExecutions):
     """Of binaries that are not those of now."""
 
@@ -85,6 +91,7 @@ class RebuiltBinaries(LeftOutExecutions):
         return "", "binaries that were since built anew and differ"
 
 
+@dataclass(frozen=True)
 class SystemLeftOut(LeftOutExecutions):
     """All of a system, since none are of the present configuration and source; and what there is instead."""
 
@@ -103,6 +110,7 @@ class SystemLeftOut(LeftOutExecutions):
         return f"{self.system}: {self.count} executions of what is not configured, or not the source, any more"
 
 
+@dataclass(frozen=True)
 class NewFiles(AnyWarning):
     """Files by which the source is another one, of kinds that no build is thought to read."""
 
@@ -121,6 +129,7 @@ class NewFiles(AnyWarning):
         return f"{self.names[0]}{more} in the source changed since these results were built"
 
 
+@dataclass(frozen=True)
 class NotCompared(AnyWarning):
     """Results that could not be compared with all of the present, and why."""
 
@@ -135,6 +144,7 @@ class NotCompared(AnyWarning):
         return f"not seen whole whether these results are of the present source: {self.reasons[0]}{more}"
 
 
+@dataclass(frozen=True)
 class ShownThoughOld(AnyWarning):
     """Results of another source or configuration, which the user asked for."""
 
@@ -151,6 +161,7 @@ class ShownThoughOld(AnyWarning):
         return f"{self.system}: these results are not of what is configured now"
 
 
+@dataclass(frozen=True)
 class PrebuiltSystems(AnyWarning):
     """What the intervals of prebuilt systems do not cover."""
 
@@ -163,6 +174,7 @@ class PrebuiltSystems(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class ExecutedInSequence(AnyWarning):
     """Systems that were executed one after the other."""
 
@@ -177,6 +189,7 @@ class ExecutedInSequence(AnyWarning):
         return "executed system after system, so that a drift looks like a difference"
 
 
+@dataclass(frozen=True)
 class NothingExecuted(AnyWarning):
     """A benchmark of a system that has no sample."""
 
@@ -194,6 +207,7 @@ class NothingExecuted(AnyWarning):
         return f"{self.system}, {self.benchmark}: no seed was executed successfully"
 
 
+@dataclass(frozen=True)
 class FailedExecutions(AnyWarning):
     """Executions that a sample lacks, ``seeds`` of which there are none, and whether they can be executed again."""
 
@@ -213,6 +227,7 @@ class FailedExecutions(AnyWarning):
         return f"{self.count:,} execution{'s' * (self.count > 1)} failed"
 
 
+@dataclass(frozen=True)
 class FailedBuilds(AnyWarning):
     """Layouts that a sample lacks."""
 
@@ -230,6 +245,7 @@ class FailedBuilds(AnyWarning):
 # What cannot be told of one sample.
 
 
+@dataclass(frozen=True)
 class FewOfControl(AnyWarning):
     """Too few executions of a control, or binaries, for an interval."""
 
@@ -244,6 +260,7 @@ class FewOfControl(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class ControlSpread(AnyWarning):
     """A control that hardly any node executed twice."""
 
@@ -256,6 +273,7 @@ class ControlSpread(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class NoShift(AnyWarning):
     """No ratio of the layouts to a control, and why."""
 
@@ -266,6 +284,7 @@ class NoShift(AnyWarning):
         return f"no shift against {self.control}: {self.reason}"
 
 
+@dataclass(frozen=True)
 class UnboundedShift(AnyWarning):
     """A ratio of the layouts to a control without bounds."""
 
@@ -278,6 +297,7 @@ class UnboundedShift(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class NoNoise(AnyWarning):
     """Nothing shows what executions of one binary differ by."""
 
@@ -292,6 +312,7 @@ class NoNoise(AnyWarning):
         return "each binary was executed once and nothing shows the noise of executions"
 
 
+@dataclass(frozen=True)
 class NoisyStock(AnyWarning):
     """Less variation between layouts than between executions of one."""
 
@@ -306,6 +327,7 @@ class NoisyStock(AnyWarning):
         return "executions of stock and identity vary more than the layouts do"
 
 
+@dataclass(frozen=True)
 class UntestedLayout(AnyWarning):
     """Statistics had a reason to refuse the test."""
 
@@ -315,6 +337,7 @@ class UntestedLayout(AnyWarning):
         return f"whether layout matters cannot be tested: {self.reason}"
 
 
+@dataclass(frozen=True)
 class CountsExecutions(AnyWarning):
     """The plan of a prebuilt system."""
 
@@ -322,6 +345,7 @@ class CountsExecutions(AnyWarning):
         return "it is prebuilt, in one layout: what is counted are its executions, one for each seed of a run"
 
 
+@dataclass(frozen=True)
 class NoiseOfStock(AnyWarning):
     """A plan from binaries that were executed once."""
 
@@ -332,6 +356,7 @@ class NoiseOfStock(AnyWarning):
 # What cannot be told of two systems.
 
 
+@dataclass(frozen=True)
 class NoRatio(AnyWarning):
     """Why there is none: of one benchmark, or of the suite."""
 
@@ -342,6 +367,7 @@ class NoRatio(AnyWarning):
         return f"no ratio{' for the suite' if self.is_of_suite else ''}: {self.reason}"
 
 
+@dataclass(frozen=True)
 class PairedWithout(AnyWarning):
     """Seeds that the two systems have from different nodes."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.config.seeds import format_seeds
@@ -19,6 +20,7 @@ def _listed(names: tuple[BinaryName, ...]) -> str:
     return format_seeds(seeds) if 1 < len(seeds) == len(names) else ", ".join(map(str, names))
 
 
+@dataclass(frozen=True)
 class DesignError(AnyWarning):
     """Two systems that were executed so that a drift of the machine can look like a difference between them.
 
@@ -52,6 +54,7 @@ class DesignError(AnyWarning):
         return f"executions while the other system was not executed: {', '.join(parts)}"
 
 
+@dataclass(frozen=True)
 class ExecutedApart(DesignError):
     """No two rounds in which both systems were executed."""
 
@@ -66,6 +69,7 @@ class ExecutedApart(DesignError):
         return "the two systems were not executed at the same time"
 
 
+@dataclass(frozen=True)
 class AddedAlone(DesignError):
     """Rounds of one system alone, which are left out."""
 
@@ -82,6 +86,7 @@ class AddedAlone(DesignError):
         return f"rounds were added to one system alone; compared by the {self.n_rounds} rounds that both have"
 
 
+@dataclass(frozen=True)
 class RoundsApart(AnyWarning):
     """Rounds that were not executed at one time, as after ``--retry-failed``."""
 
@@ -91,6 +96,7 @@ class RoundsApart(AnyWarning):
         return f"compared without {_listed(self.names)}, of which the two systems were executed at different times"
 
 
+@dataclass(frozen=True)
 class IncompleteRounds(AnyWarning):
     """Binaries that have no counterpart: how many of baseline and candidate."""
 
@@ -109,6 +115,7 @@ class IncompleteRounds(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class FewCompleteRounds(AnyWarning):
     """A comparison that does not go by round, since hardly any rounds are complete."""
 
@@ -123,6 +130,7 @@ class FewCompleteRounds(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class NotByRound(AnyWarning):
     """A comparison that does not go by round, since a ratio of rounds is not defined."""
 
@@ -136,6 +144,7 @@ def _whose(side: str) -> str:
     return f"binaries of the {side}" if side else "rounds"
 
 
+@dataclass(frozen=True)
 class OddValues(AnyWarning):
     """Ratios of rounds, or means of the binaries of a ``side``, whose mean says little of most of them."""
 
@@ -147,6 +156,7 @@ class OddValues(AnyWarning):
         """``some rounds lie far from the others``."""
 
 
+@dataclass(frozen=True)
 class FarValues(OddValues):
     """Rounds whose ratio, or binaries whose mean, lies far from the others."""
 
@@ -161,6 +171,7 @@ class FarValues(OddValues):
         return f"some {_whose(self.side)} lie far from the others"
 
 
+@dataclass(frozen=True)
 class TailOfValues(OddValues):
     """Ratios of rounds, or means of binaries, that reach further to one side than chance makes normal ones."""
 
@@ -177,6 +188,7 @@ class TailOfValues(OddValues):
         return f"{what} have a long tail of {'large' if self.skewness > 0 else 'small'} values"
 
 
+@dataclass(frozen=True)
 class GroupsOfValues(OddValues):
     """Ratios of rounds, or means of binaries, with more than one peak."""
 
@@ -191,6 +203,7 @@ class GroupsOfValues(OddValues):
         return f"{f'the means of the {self.side}' if self.side else 'the ratios of the rounds'} fall into groups"
 
 
+@dataclass(frozen=True)
 class RatiosDrifted(AnyWarning):
     """Ratios that are like those of the rounds before them."""
 
@@ -208,6 +221,7 @@ class RatiosDrifted(AnyWarning):
         return "something changed for one system meanwhile and not for the other"
 
 
+@dataclass(frozen=True)
 class QuotientDiffers(AnyWarning):
     """A ratio by round, and the quotient of the two means, which are not the same number."""
 

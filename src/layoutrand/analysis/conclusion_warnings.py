@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.warning import AnyWarning
@@ -11,6 +12,7 @@ _MOST: Final = 6
 """Benchmarks that are named."""
 
 
+@dataclass(frozen=True)
 class WideInterval(AnyWarning):
     """An interval of a ratio that decides nothing at this threshold."""
 
@@ -25,6 +27,7 @@ class WideInterval(AnyWarning):
         return f"the interval of the ratio, {self.low:.4g} to {self.high:.4g}, lies on both sides of {edge}"
 
 
+@dataclass(frozen=True)
 class NotBesideOthers(AnyWarning):
     """A verdict that is given beside so many others that it may be one of those that chance makes."""
 
@@ -34,6 +37,7 @@ class NotBesideOthers(AnyWarning):
         return f"not sure beside the {self.n_judged} verdicts given at once (Holm)"
 
 
+@dataclass(frozen=True)
 class MedianOpposes(AnyWarning):
     """Means and medians that say the opposite of each other, each surely; of both the interval of the ratio."""
 
@@ -51,6 +55,7 @@ class MedianOpposes(AnyWarning):
         return "means and medians say the opposite of each other"
 
 
+@dataclass(frozen=True)
 class MedianDiffers(AnyWarning):
     """Means and medians of which one finds a difference that matters and the other none."""
 
@@ -68,6 +73,7 @@ class MedianDiffers(AnyWarning):
         return "by the median the verdict would be another one"
 
 
+@dataclass(frozen=True)
 class OneProgram(AnyWarning):
     """Two systems that are one program, and how that is known."""
 
@@ -77,6 +83,7 @@ class OneProgram(AnyWarning):
         return f"{self.known_by}: whatever differs here is noise (an A/A test)"
 
 
+@dataclass(frozen=True)
 class AgainstItself(AnyWarning):
     """A system that is compared with itself, as was asked for."""
 
@@ -84,6 +91,7 @@ class AgainstItself(AnyWarning):
         return "both sides are the same system: whatever differs here is noise (an A/A test)"
 
 
+@dataclass(frozen=True)
 class PartlyOneProgram(AnyWarning):
     """Of a suite: benchmarks in which both systems are one program, and how many there are in all."""
 
@@ -99,6 +107,7 @@ class PartlyOneProgram(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class FalseAlarm(AnyWarning):
     """An interval that finds a difference between a program and itself."""
 

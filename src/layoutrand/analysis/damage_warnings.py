@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.results.damage import DamagedRow
@@ -11,6 +12,7 @@ from layoutrand.warning import AnyWarning
 _FEW: Final = 3  # rows in the warning
 
 
+@dataclass(frozen=True)
 class DamagedResults(AnyWarning):
     """Rows of a results file that are damaged, and so left out."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutrand.warning import AnyWarning
 
 
@@ -9,6 +11,7 @@ def _executions(count: int) -> str:
     return f"{count:,} execution{'' if count == 1 else 's'}"
 
 
+@dataclass(frozen=True)
 class ElsewhereLeftOut(AnyWarning):
     """Executions of other machines, or under other settings of [layout] and [run]."""
 
@@ -21,6 +24,7 @@ class ElsewhereLeftOut(AnyWarning):
         return f"left out {_executions(self.count)} on other machines ({', '.join(self.hosts)}); --host names one"
 
 
+@dataclass(frozen=True)
 class OtherToolsLeftOut(AnyWarning):
     """Captures made with other flags, commands or tools than the last: a step would be theirs, not a commit's."""
 
@@ -32,6 +36,7 @@ class OtherToolsLeftOut(AnyWarning):
         return f"{self.system}: left out {_executions(self.count)} built or started otherwise ({self.difference})"
 
 
+@dataclass(frozen=True)
 class WithoutCommit(AnyWarning):
     """Captures of which no commit is recorded: of no repository, prebuilt, or of a layoutrand before this one."""
 
@@ -42,6 +47,7 @@ class WithoutCommit(AnyWarning):
         return f"{self.system}: left out {_executions(self.count)} of which no commit is recorded"
 
 
+@dataclass(frozen=True)
 class ChangedTrees(AnyWarning):
     """Captures of work trees that differed from their commit."""
 
@@ -52,6 +58,7 @@ class ChangedTrees(AnyWarning):
         return f"{self.system}: left out {_executions(self.count)} of work trees with changes, which are no commits"
 
 
+@dataclass(frozen=True)
 class OtherBranches(AnyWarning):
     """Measured commits that are not among those asked for."""
 
@@ -64,6 +71,7 @@ class OtherBranches(AnyWarning):
         return f"{self.system}: left out {what} that {'is' if self.count == 1 else 'are'} not in {self.of}"
 
 
+@dataclass(frozen=True)
 class FewRounds(AnyWarning):
     """Commits that were measured in so few of the others' layouts that no steps are looked for in them."""
 
@@ -79,6 +87,7 @@ class FewRounds(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class TooShortHistory(AnyWarning):
     """A series in which no step could be found, whatever its size."""
 
@@ -93,6 +102,7 @@ class TooShortHistory(AnyWarning):
         return f"{self.benchmark}, {self.system}: {what}{why} cannot show a step, whatever its size"
 
 
+@dataclass(frozen=True)
 class UnknownOrder(AnyWarning):
     """The repository is not there, so commits stand in the order of their dates."""
 
@@ -102,6 +112,7 @@ class UnknownOrder(AnyWarning):
         return f"commits are in the order of their dates: {self.why}"
 
 
+@dataclass(frozen=True)
 class NotAboveZero(AnyWarning):
     """A metric with values of 0 or below, of which there are no ratios."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from layoutrand.model import LayoutName
 from layoutrand.text.quantities import change, number, quantity
@@ -14,6 +15,7 @@ def _listed(levels: Sequence[float], unit: str) -> str:
     return f"{', '.join(said[:-1])} and {said[-1]}"
 
 
+@dataclass(frozen=True)
 class MachineSwitched(AnyWarning):
     """Levels that the machine alternated between: of one binary, in ``unit``, with its executions at each.
 
@@ -54,6 +56,7 @@ class MachineSwitched(AnyWarning):
         return f"the machine switched between {_listed(self.levels, self.unit)}{where}"
 
 
+@dataclass(frozen=True)
 class MachineDrifted(AnyWarning):
     """Executions are like those before them; ``cancels`` where layouts were compared with controls of their rounds."""
 
@@ -81,6 +84,7 @@ class MachineDrifted(AnyWarning):
         return "the machine drifted: executions made one after the other measured alike"
 
 
+@dataclass(frozen=True)
 class MachineChanged(AnyWarning):
     """The machine was at several ``levels`` (none: it drifted) while systems were executed that are compared.
 
@@ -114,6 +118,7 @@ class MachineChanged(AnyWarning):
         return "the machine drifted while it measured"
 
 
+@dataclass(frozen=True)
 class GroupsInOneBinary(AnyWarning):
     """The executions of one binary fall into groups by themselves."""
 
@@ -133,6 +138,7 @@ class GroupsInOneBinary(AnyWarning):
         return f"executions of {self.control}, which is one binary, fall into groups by themselves"
 
 
+@dataclass(frozen=True)
 class CountsFollowTime(AnyWarning):
     """Simulated counts are like those before them."""
 
@@ -147,6 +153,7 @@ class CountsFollowTime(AnyWarning):
         return "simulated counts follow the order of execution: something that the program reads changed meanwhile"
 
 
+@dataclass(frozen=True)
 class CountsChanged(AnyWarning):
     """A simulator counted one binary unlike."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from layoutrand.model import BinaryName, LayoutName
 from layoutrand.warning import AnyWarning
@@ -11,6 +12,7 @@ Groups = tuple[tuple[str, tuple[str, ...]], ...]
 """(Value, the nodes that have it)."""
 
 
+@dataclass(frozen=True)
 class InseparableNodes(AnyWarning):
     """Nodes and layouts that always changed together."""
 
@@ -26,6 +28,7 @@ class InseparableNodes(AnyWarning):
         return "nodes cannot be told from layouts"
 
 
+@dataclass(frozen=True)
 class AloneOnNode(AnyWarning):
     """(Binary, its node) of binaries that were the only ones on theirs."""
 
@@ -36,6 +39,7 @@ class AloneOnNode(AnyWarning):
         return f"alone on a node, so that nothing tells layout from node there: {listed}; only their mean counts"
 
 
+@dataclass(frozen=True)
 class OneRoundEach(AnyWarning):
     """Nodes that cannot be told from what happened to them once."""
 
@@ -50,6 +54,7 @@ class OneRoundEach(AnyWarning):
         return "hardly any node executed more than one round"
 
 
+@dataclass(frozen=True)
 class UnlikeProcessors(AnyWarning):
     """Processors that are analysed together because the user wants it."""
 
@@ -63,6 +68,7 @@ class UnlikeProcessors(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class UnlikeNodes(AnyWarning):
     """A setting in which nodes with like processors differ."""
 
@@ -80,6 +86,7 @@ class UnlikeNodes(AnyWarning):
         return f"nodes differ in {self.setting}"
 
 
+@dataclass(frozen=True)
 class ChangedNodes(AnyWarning):
     """(Node, the settings that changed on it) while the experiment ran."""
 
@@ -94,6 +101,7 @@ class ChangedNodes(AnyWarning):
         return f"{len(self.changed)} node{'s' * (len(self.changed) > 1)} changed while the experiment ran"
 
 
+@dataclass(frozen=True)
 class UnlikePaths(AnyWarning):
     """Directories of executions whose paths differ in length, in bytes."""
 
@@ -114,6 +122,7 @@ def _listed(groups: Sequence[tuple[str, Sequence[str]]]) -> str:
     )
 
 
+@dataclass(frozen=True)
 class ControlElsewhere(AnyWarning):
     """A control that was executed on other nodes than layouts."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from layoutrand.analysis.analysis_warnings import LeftOutExecutions
 from layoutrand.warning import AnyWarning
@@ -15,6 +16,7 @@ def file_names(paths: Collection[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+@dataclass(frozen=True)
 class OtherStartFiles(LeftOutExecutions):
     """Of files other than those of most executions; ``files`` are the paths that changed."""
 
@@ -28,6 +30,7 @@ class OtherStartFiles(LeftOutExecutions):
         )
 
 
+@dataclass(frozen=True)
 class StartFilesWarning(AnyWarning):
     """Too many executions of each state of ``files`` to leave those of one out.
 
@@ -48,6 +51,7 @@ class StartFilesWarning(AnyWarning):
         return f"{self.benchmark}: the executions of {''.join(self.of)} were made with different {changed}"
 
 
+@dataclass(frozen=True)
 class UnlikeCode(StartFilesWarning):
     """The loader or the C library: other code, which takes its own time, under the program."""
 
@@ -59,6 +63,7 @@ class UnlikeCode(StartFilesWarning):
         )
 
 
+@dataclass(frozen=True)
 class UnlikeCache(StartFilesWarning):
     """The loader's cache, which changes how many instructions a start takes."""
 
@@ -69,6 +74,7 @@ class UnlikeCache(StartFilesWarning):
         )
 
 
+@dataclass(frozen=True)
 class StartFilesByNode(AnyWarning):
     """Nodes of which each has its own."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.stats.stats_warning import plural
@@ -11,6 +12,7 @@ FEWEST_FOR_SUITE: Final = 10
 """With fewer binaries the suite's bootstrap interval has no bounds too often, or covers less than it says."""
 
 
+@dataclass(frozen=True)
 class NoSuiteBootstrap(AnyWarning):
     """No interval by resampling: ``count`` is that of the system with the fewest binaries, None where a mean is 0."""
 
@@ -22,6 +24,7 @@ class NoSuiteBootstrap(AnyWarning):
         return f"no bootstrap interval of {plural(self.count)}: fewer than {FEWEST_FOR_SUITE} are too few to resample"
 
 
+@dataclass(frozen=True)
 class MixedMetrics(AnyWarning):
     """A suite without a common metric."""
 
@@ -34,6 +37,7 @@ class MixedMetrics(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class MixedDirections(AnyWarning):
     """A suite whose metric is better when more of it is there, and when less is."""
 
@@ -43,6 +47,7 @@ class MixedDirections(AnyWarning):
         return f"no ratio for the suite: of {self.metric} less is better in some of its benchmarks, more in others"
 
 
+@dataclass(frozen=True)
 class BenchmarksTakenForIndependent(AnyWarning):
     """A suite without common seeds."""
 
@@ -53,6 +58,7 @@ class BenchmarksTakenForIndependent(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class SuiteNotPaired(AnyWarning):
     """Systems that have few seeds in common, among many."""
 

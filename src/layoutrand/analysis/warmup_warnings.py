@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutrand.warning import AnyWarning
 
 
+@dataclass(frozen=True)
 class NotASpeed(AnyWarning):
     """Something that more is better of, with values that have no reciprocal."""
 
@@ -17,6 +20,7 @@ class NotASpeed(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class TooShortForWarmup(AnyWarning):
     """Too few iterations per execution."""
 
@@ -30,6 +34,7 @@ class TooShortForWarmup(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class NoSteadyState(AnyWarning):
     """A benchmark, of one system or (None) of all, for which nothing is written."""
 
@@ -41,6 +46,7 @@ class NoSteadyState(AnyWarning):
         return f"{_named(self.benchmark, self.system)}: nothing written, because {who} steady state"
 
 
+@dataclass(frozen=True)
 class OwnWarmup(AnyWarning):
     """A number with a setting of its own, ``key``, for which nothing is written."""
 
@@ -57,6 +63,7 @@ class OwnWarmup(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class OverruledWarmup(AnyWarning):
     """A more specific entry than the one just written."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from layoutrand.build.claims import CODE, LOADED, NOT_COMPARABLE
@@ -24,6 +25,7 @@ CHANGED_CLAIMS: Final = tuple(_PROVED)
 """The claims of `layoutrand.build.descent` about a file that is not as the linker left it."""
 
 
+@dataclass(frozen=True)
 class SharedCapture(AnyWarning):
     """Two systems that are one program."""
 
@@ -34,6 +36,7 @@ class SharedCapture(AnyWarning):
         return f"{self.system}: the same program as {self.other}, so they share a capture and its binaries"
 
 
+@dataclass(frozen=True)
 class LinkedAllTheSame(AnyWarning):
     """An artefact whose layouts were to be written without the linker, and ``linked`` were linked."""
 
@@ -47,6 +50,7 @@ class LinkedAllTheSame(AnyWarning):
         return f"{self.system}: {self.linked} {layouts} linked, and not written without the linker: {self.reason}"
 
 
+@dataclass(frozen=True)
 class LearnedAgain(AnyWarning):
     """An artefact of which it was known how its layouts are written without the linker, damaged in the cache."""
 
@@ -60,6 +64,7 @@ class LearnedAgain(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class NotBuilt(AnyWarning):
     """Systems that were not built, as one that only flags tell from them failed for what they have in common."""
 
@@ -75,6 +80,7 @@ class NotBuilt(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class CaptureBuiltAgain(AnyWarning):
     """A capture that was in the cache; ``damaged`` is a file of it, None where nothing of it could be read.
 
@@ -96,6 +102,7 @@ def _from(is_built: bool) -> str:
     return "" if is_built else " from the build that is kept"
 
 
+@dataclass(frozen=True)
 class StockBuiltAgain(AnyWarning):
     """A stock binary that was in the cache; ``is_built`` is false where the build that made it was kept."""
 
@@ -107,6 +114,7 @@ class StockBuiltAgain(AnyWarning):
         return f"{self.system}: its cached stock binary was damaged, so it is {made}{_from(self.is_built)}"
 
 
+@dataclass(frozen=True)
 class ReferenceBuiltAgain(AnyWarning):
     """The build of identity in rebuild mode; ``record`` is what there was under the key of the build."""
 
@@ -118,6 +126,7 @@ class ReferenceBuiltAgain(AnyWarning):
         return f"{self.system}: {why}; it is built again"
 
 
+@dataclass(frozen=True)
 class BinaryMadeAgain(AnyWarning):
     """A binary that was in the cache, ``made`` anew: by a link, without one, or by a build in rebuild mode."""
 
@@ -132,6 +141,7 @@ class BinaryMadeAgain(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class RecordedWarning(AnyWarning):
     """What the record of a capture says of an artefact's link."""
 
@@ -148,6 +158,7 @@ class RecordedWarning(AnyWarning):
         return type(self), self.recorded
 
 
+@dataclass(frozen=True)
 class ChangedAfterLink(AnyWarning):
     """An artefact that is not the linker's own file, in so many layouts; ``claim`` (of `descent`) is what is proved."""
 

@@ -5,6 +5,7 @@ A record of a capture keeps those about its links as sentences, since it may be 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.warning import AnyWarning
@@ -12,6 +13,7 @@ from layoutrand.warning import AnyWarning
 _FEW: Final = 5  # names of files in one warning
 
 
+@dataclass(frozen=True)
 class NotCommitted(AnyWarning):
     """Changes in a repository of which a commit is built."""
 
@@ -26,6 +28,7 @@ class NotCommitted(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class UnknownState(AnyWarning):
     """A source whose state git does not tell, and what it says instead."""
 
@@ -36,6 +39,7 @@ class UnknownState(AnyWarning):
         return f"source: git does not tell the state of {self.folder}: {self.error}"
 
 
+@dataclass(frozen=True)
 class ChangedSource(AnyWarning):
     """A source that is not what was committed; ``changed`` are names of ``n_changed`` files, perhaps not of all."""
 
@@ -53,6 +57,7 @@ class ChangedSource(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class LfsPointers(AnyWarning):
     """Files of a source that are pointers of git LFS, by name, where the build expects what they stand for."""
 
@@ -68,6 +73,7 @@ class LfsPointers(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class WholeObjects(AnyWarning):
     """Objects without sections of their own for functions."""
 
@@ -81,6 +87,7 @@ class WholeObjects(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class CodeThatStays(AnyWarning):
     """Code of archives that keeps its place in every layout: ``stays`` of ``total`` bytes, most of it in ``files``."""
 
@@ -96,6 +103,7 @@ class CodeThatStays(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class UnlistedLibrary(AnyWarning):
     """A library of the build that an artefact needs and that is none itself; ``path`` is where the build has it."""
 

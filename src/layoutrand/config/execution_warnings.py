@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
 from layoutrand.config.disturbance import Disturbed, whereabouts
@@ -17,10 +17,12 @@ Counts = tuple[tuple[str, int], ...]
 """(What it was, in how many executions), the most frequent first."""
 
 
+@dataclass(frozen=True)
 class MachineWarning(AnyWarning):
     """About the machine while it measured: nothing that a simulated processor takes notice of."""
 
 
+@dataclass(frozen=True)
 class DisturbedExecutions(MachineWarning):
     """Executions of one benchmark that were disturbed, executed again where ``is_repeated``."""
 
@@ -63,6 +65,7 @@ def _named(warning: AnyWarning, alike: Mapping[tuple[object, ...], Sequence[str]
     return replace(warning, row=replace(warning.row, benchmark=", ".join(names[:2]) + further, examples={}))
 
 
+@dataclass(frozen=True)
 class MixedSettings(MachineWarning):
     """A setting of the machine that was not the same in all executions."""
 
@@ -81,6 +84,7 @@ class MixedSettings(MachineWarning):
         return f"the {self.setting} was not the same in all executions"
 
 
+@dataclass(frozen=True)
 class MixedConditions(MachineWarning):
     """Executions that were not all made alike, and what to do about it."""
 
@@ -141,6 +145,7 @@ class MixedLaunchers(MixedConditions):
     why = "as when it was upgraded; where launchers differ"
 
 
+@dataclass(frozen=True)
 class EmulatedExecutions(MachineWarning):
     """Executions of which an emulator was the processor."""
 
@@ -158,6 +163,7 @@ class EmulatedExecutions(MachineWarning):
         return "an emulator executed the programs: times are those of its translation"
 
 
+@dataclass(frozen=True)
 class NothingButWarmup(AnyWarning):
     """Executions, ``most`` iterations long at most, that a ``setting`` leaves nothing of."""
 
@@ -180,6 +186,7 @@ TOO_SHORT_S: Final = 0.020
 middle half 0.9 to 4.7 ms: at least 4 % of 20 ms is not the program's work.  Where the line is drawn is a choice."""
 
 
+@dataclass(frozen=True)
 class TooShort(AnyWarning):
     """Times of processes of which the start is no small part; ``seconds`` is their lower quartile."""
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutrand.warning import AnyWarning
 
 
+@dataclass(frozen=True)
 class NotExecuted(AnyWarning):
     """Executions that were left out, as the first of their system and benchmark all failed for one cause."""
 
@@ -23,6 +26,7 @@ class NotExecuted(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class CasesFailed(AnyWarning):
     """Cases of a harness that have no numbers in some executions of one entry, which has those of others."""
 

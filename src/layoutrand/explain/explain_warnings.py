@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutrand.warning import AnyWarning
 
 
+@dataclass(frozen=True)
 class NothingDiffers(AnyWarning):
     """Why nothing can be found: no ``metric`` that differs, or (None) nothing in the places of hot functions."""
 
@@ -16,6 +19,7 @@ class NothingDiffers(AnyWarning):
         return "the hot functions lie alike in all layouts: nothing of what is looked at differs"
 
 
+@dataclass(frozen=True)
 class FewLayouts(AnyWarning):
     """Too few to find what is weak."""
 
@@ -28,6 +32,7 @@ class FewLayouts(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class MeasuredWhileChanging(AnyWarning):
     """Where `analyse` cannot tell layouts from the machine."""
 
@@ -39,6 +44,7 @@ class MeasuredWhileChanging(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class CauseNotLookedFor(AnyWarning):
     """A sweep's offsets differ, and it cannot be looked why."""
 
@@ -48,6 +54,7 @@ class CauseNotLookedFor(AnyWarning):
         return f"no cause is looked for: {self.reason}"
 
 
+@dataclass(frozen=True)
 class VariablesNotTraced(AnyWarning):
     """Variables that are placed and not looked at."""
 
@@ -57,6 +64,7 @@ class VariablesNotTraced(AnyWarning):
         return f"where variables lie is not looked at: {self.reason}"
 
 
+@dataclass(frozen=True)
 class NoCalls(AnyWarning):
     """A profile of samples."""
 
@@ -67,6 +75,7 @@ class NoCalls(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class RoundsLeftOut(AnyWarning):
     """Rounds of a sweep in which an execution has no value, of ``total`` ones."""
 
@@ -81,6 +90,7 @@ class RoundsLeftOut(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class CostOutside(AnyWarning):
     """A share of the cost in code of others."""
 

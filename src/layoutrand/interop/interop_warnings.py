@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutrand.warning import AnyWarning
 
 
+@dataclass(frozen=True)
 class FileRemark(AnyWarning):
     """What has to be known about one file."""
 
@@ -15,6 +18,7 @@ class FileRemark(AnyWarning):
         return f"{self.file}: {self.remark}"
 
 
+@dataclass(frozen=True)
 class SharedJvm(AnyWarning):
     """A benchmark of JMH without forks."""
 
@@ -24,6 +28,7 @@ class SharedJvm(AnyWarning):
         return f"{self.benchmark}: forks = 0, so it ran in one JVM with whatever ran before it"
 
 
+@dataclass(frozen=True)
 class NanMetric(AnyWarning):
     """A secondary metric that is left out."""
 
@@ -34,6 +39,7 @@ class NanMetric(AnyWarning):
         return f"{self.benchmark}: its secondary metric {self.metric} holds NaN and is left out"
 
 
+@dataclass(frozen=True)
 class UnmarkedWarmup(AnyWarning):
     """A format without a place for it."""
 
@@ -41,6 +47,7 @@ class UnmarkedWarmup(AnyWarning):
         return "nothing in the file marks warm-up, so every iteration counts; --warmup leaves out the first ones"
 
 
+@dataclass(frozen=True)
 class AbnormalTermination(AnyWarning):
     """A JVM that ended before its last benchmark."""
 
@@ -50,6 +57,7 @@ class AbnormalTermination(AnyWarning):
         return f"the JVM's termination was {self.how!r}: benchmarks that were to follow are not in the file"
 
 
+@dataclass(frozen=True)
 class CopiedPeak(AnyWarning):
     """Benchmarks of SPEC CPU that were measured once for both of its metrics."""
 
@@ -59,6 +67,7 @@ class CopiedPeak(AnyWarning):
         return f"peak is a copy of base for {', '.join(self.benchmarks)} and was left out there"
 
 
+@dataclass(frozen=True)
 class RoundedTimes(AnyWarning):
     """A report of SPEC CPU, whose times are for people."""
 
@@ -69,6 +78,7 @@ class RoundedTimes(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class SameNumbers(AnyWarning):
     """Two files that may be one."""
 
@@ -82,6 +92,7 @@ class SameNumbers(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class OtherThreads(AnyWarning):
     """Benchmarks whose program ran with other numbers of threads; ``threads``: (system, its numbers of threads)."""
 
@@ -96,6 +107,7 @@ class OtherThreads(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class OnlyWarmup(AnyWarning):
     """Imported executions of which nothing is left."""
 
@@ -110,6 +122,7 @@ class OnlyWarmup(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class SingleBinaries(AnyWarning):
     """Systems that have one binary in some benchmarks, or in all."""
 
@@ -124,6 +137,7 @@ class SingleBinaries(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class NoPlaceForBuilds(AnyWarning):
     """A format that knows nothing of builds."""
 
@@ -134,6 +148,7 @@ class NoPlaceForBuilds(AnyWarning):
         return f"{self.format} has no place for the {self.count} binaries not built"
 
 
+@dataclass(frozen=True)
 class NoPlaceForFailures(AnyWarning):
     """A format of successful executions."""
 
@@ -144,6 +159,7 @@ class NoPlaceForFailures(AnyWarning):
         return f"{self.format} has no place for failed executions; {self.count} are not in it"
 
 
+@dataclass(frozen=True)
 class NoPlaceForControls(AnyWarning):
     """A format whose executions are all alike."""
 
@@ -154,6 +170,7 @@ class NoPlaceForControls(AnyWarning):
         return f"{self.format} has no place for {' and '.join(self.controls)}, which are no drawn layouts: left out"
 
 
+@dataclass(frozen=True)
 class NoPlaceForDirections(AnyWarning):
     """A format whose readers take less of anything for better, and metrics of which more is."""
 
@@ -167,6 +184,7 @@ class NoPlaceForDirections(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
 class NotTimes(AnyWarning):
     """A format of times, and metrics that are none."""
 
@@ -177,6 +195,7 @@ class NotTimes(AnyWarning):
         return f"{self.format} holds times alone; not in it: {', '.join(self.metrics)}"
 
 
+@dataclass(frozen=True)
 class CommitsWithoutAll(AnyWarning):
     """A format whose rows must have every metric, and commits that lack one."""
 

@@ -6,6 +6,7 @@ that would cure it.  The functions at the end say from which count on.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from layoutrand.stats.stats_warning import Side, StatsWarning, WarningSubject, plural
@@ -32,6 +33,7 @@ _NEEDED: Final = {
 }
 
 
+@dataclass(frozen=True)
 class Single(StatsWarning):
     """One binary: no interval at all."""
 
@@ -46,6 +48,7 @@ class Single(StatsWarning):
         return f"{self._n(1)} cannot show how much {self._units} differ"
 
 
+@dataclass(frozen=True)
 class TooFew(StatsWarning):
     """Fewer top-level repetitions than support an interval; all that a plan's budget pays (``is_within_budget``)."""
 
@@ -63,6 +66,7 @@ class TooFew(StatsWarning):
         return f"{self._n(self.count)} hardly support an interval"
 
 
+@dataclass(frozen=True)
 class TooFewForPercentiles(StatsWarning):
     """Percentile-type bootstrap with too few top-level repetitions."""
 
@@ -76,6 +80,7 @@ class TooFewForPercentiles(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class NoVariation(StatsWarning):
     """All binaries measured exactly the same."""
 
@@ -90,6 +95,7 @@ class NoVariation(StatsWarning):
         return f"all {self._units}{self._of} have exactly the same mean"
 
 
+@dataclass(frozen=True)
 class UnboundedRatio(StatsWarning):
     """A Fieller interval without bounds; ``needed`` in all would bound it, None where no number within reach would."""
 
@@ -112,6 +118,7 @@ class UnboundedRatio(StatsWarning):
         return "the baseline's mean may be 0, so the ratio has no bounds"
 
 
+@dataclass(frozen=True)
 class UnboundedHarmonic(StatsWarning):
     """A harmonic mean whose reciprocal may be 0."""
 
@@ -124,6 +131,7 @@ class UnboundedHarmonic(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class NotSeparable(StatsWarning):
     """A level that was not repeated."""
 
@@ -136,6 +144,7 @@ class NotSeparable(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class TooFewForVariance(StatsWarning):
     """Bootstrap of variances with too few binaries."""
 
@@ -148,6 +157,7 @@ class TooFewForVariance(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class OneSidedReplicates(StatsWarning):
     """BCa cannot correct a bias it cannot see."""
 
@@ -158,6 +168,7 @@ class OneSidedReplicates(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class Unstudentised(StatsWarning):
     """Replicates without spread, a ``share`` of all, made a bootstrap-t bound infinite."""
 
@@ -170,6 +181,7 @@ class Unstudentised(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class DenominatorCrossesZero(StatsWarning):
     """A bootstrap ratio whose denominator changes sign."""
 
@@ -183,6 +195,7 @@ class DenominatorCrossesZero(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class LeftOut(StatsWarning):
     """Benchmarks, of so many, that only one system has."""
 
@@ -197,6 +210,7 @@ class LeftOut(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class CoarsePValue(StatsWarning):
     """A test that cannot reject at 5 % whatever the data: no p below ``smallest``; ``needed`` would let it."""
 
@@ -211,6 +225,7 @@ class CoarsePValue(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class EqualRatios(StatsWarning):
     """A t test over benchmarks without spread."""
 
@@ -218,6 +233,7 @@ class EqualRatios(StatsWarning):
         return f"all benchmarks changed by exactly the same ratio; more {self._units} would show whether by chance"
 
 
+@dataclass(frozen=True)
 class NoForecast(StatsWarning):
     """No forecast from an interval without bounds."""
 
@@ -230,6 +246,7 @@ class NoForecast(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class NoDifference(StatsWarning):
     """No forecast without a threshold from a ratio of 1."""
 
@@ -240,6 +257,7 @@ class NoDifference(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class IdleTop(StatsWarning):
     """Binaries that do not differ."""
 
@@ -252,6 +270,7 @@ class IdleTop(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class BeyondBudget(StatsWarning):
     """A budget that does not reach the wanted precision; ``wanted`` and ``reached`` are relative half-widths."""
 
@@ -267,6 +286,7 @@ class BeyondBudget(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class UnplannedLevel(StatsWarning):
     """A level without repetitions in the first experiment."""
 
@@ -279,6 +299,7 @@ class UnplannedLevel(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class NoCorrelation(StatsWarning):
     """Too few pairs for the interval of a correlation, or a system that does not vary."""
 
@@ -290,6 +311,7 @@ class NoCorrelation(StatsWarning):
         return f"{self.count} seeds say nothing about a correlation: {4 - self.count} more would give an interval"
 
 
+@dataclass(frozen=True)
 class StillWide(StatsWarning):
     """A sample that stopped growing before its interval was narrow."""
 
@@ -304,6 +326,7 @@ class StillWide(StatsWarning):
         return f"{start}; about {round(self.count * (self.width / self.wanted) ** 2)} measurements would do"
 
 
+@dataclass(frozen=True)
 class FewDegrees(StatsWarning):
     """Block effects from hardly more executions than blocks."""
 
@@ -316,6 +339,7 @@ class FewDegrees(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class NoPeaks(StatsWarning):
     """Equal values have one peak."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutrand.stats.stats_warning import StatsWarning, plural
 
 FEWEST_ITERATIONS = 20
@@ -11,6 +13,7 @@ FEWEST_EXECUTIONS = 3
 """The papers look at the warm-up of this many executions."""
 
 
+@dataclass(frozen=True)
 class ShortSeries(StatsWarning):
     """A series too short to show dependence."""
 
@@ -23,6 +26,7 @@ class ShortSeries(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class FewSeries(StatsWarning):
     """Warm-up seen on too few executions."""
 
@@ -33,6 +37,7 @@ class FewSeries(StatsWarning):
         return f"{plural(self.count, 'execution')} seen: {more} more would make {FEWEST_EXECUTIONS}"
 
 
+@dataclass(frozen=True)
 class NoVariationInTime(StatsWarning):
     """A series without variation."""
 
@@ -43,6 +48,7 @@ class NoVariationInTime(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class ConfirmWarmup(StatsWarning):
     """A suggested warm-up is never silent."""
 
@@ -53,6 +59,7 @@ class ConfirmWarmup(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class NeverIndependent(StatsWarning):
     """No independent state within so many iterations."""
 
@@ -65,6 +72,7 @@ class NeverIndependent(StatsWarning):
         )
 
 
+@dataclass(frozen=True)
 class NoOrder(StatsWarning):
     """Equal values have no order."""
 

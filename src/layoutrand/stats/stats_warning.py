@@ -38,7 +38,8 @@ BASELINE: Final = WarningSubject("baseline")
 CANDIDATE: Final = WarningSubject("candidate")
 
 
-class StatsWarning(AnyWarning, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class StatsWarning(AnyWarning):
     """What is doubtful about a result, ``of`` these systems, or of the only one (none).
 
     ``counted`` is the highest level of the data: binaries, or executions of something that has one layout alone.
