@@ -9,32 +9,14 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable
-from functools import cache
-from typing import Any, Final
-
-import numpy as np
+from typing import Any
 
 from layoutrand.stats.levels import FloatArray
 
-_UNUSED: Final = frozenset({"f2py", "polynomial", "testing"})
-"""Packages of numpy that are loaded when their names are looked up, and take as long as all of `scipy.special`."""
 
-
-@cache
 def special() -> Any:
-    """The module `scipy.special`, imported when first asked for.
-
-    scipy looks up every public name of numpy then, so meanwhile those are none that it does not use.
-    """
-    names = vars(np)
-    usual: dict[str, Any] = {name: names[name] for name in ("__all__", "__dir__") if name in names}
-    public = [name for name in dir(np) if name not in _UNUSED]
-    names.update(__all__=[name for name in np.__all__ if name not in _UNUSED], __dir__=lambda: public)
-    try:
-        return importlib.import_module("scipy.special")
-    finally:
-        del names["__all__"], names["__dir__"]
-        names.update(usual)
+    """The module `scipy.special`, imported when first asked for."""
+    return importlib.import_module("scipy.special")
 
 
 def normal_points(probabilities: FloatArray) -> FloatArray:
