@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -18,6 +19,8 @@ from layoutrand.check.question import CheckAnswer
 from layoutrand.cli.charts import plain
 from layoutrand.cli.check_output import CheckOutput, check_screen
 from layoutrand.cli.checking import exit_status
+from layoutrand.cli.failing import Failures
+from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
 
 LINES = {"work": 7, "start": 11}
@@ -152,3 +155,14 @@ def test_one_program_says_why(answers):
 def test_unknown_formats_are_refused(name, outputs):
     with pytest.raises(UsageError):
         CheckOutput.of(name, outputs, full=False, failing=())
+
+
+def test_a_file_that_is_a_device_is_written_to_and_not_replaced(answers, tmp_path, monkeypatch):
+    """As root a `--output junit=/dev/stdout` would put a file where all programs look for the device."""
+    nowhere = tmp_path / "nowhere"
+    nowhere.symlink_to("/dev/null")
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    output = CheckOutput.of("text", [f"junit={nowhere}", f"junit={tmp_path / 'made.xml'}"], full=False, failing=())
+    output.show(answers["one program"], Terminal(json=False, quiet=True), Failures())
+    assert nowhere.is_symlink() and nowhere.is_char_device()
+    assert ET.parse(tmp_path / "made.xml").getroot().tag

@@ -143,6 +143,10 @@ def test_they_are_executed_and_shown(program: Workshop) -> None:
     written = program.project / "sub/two"
     assert sha256_bytes(written.read_bytes()) == made[2]["sha256"]
     assert subprocess.run([written], capture_output=True).stdout == (program.project / "said").read_bytes()
+    nowhere = program.project / "nowhere"
+    nowhere.symlink_to("/dev/null")
+    command(program, "inspect", "sys", "2", "-o", "nowhere")
+    assert nowhere.is_symlink() and nowhere.is_char_device()  # written to, and not replaced
     assert command(program, "cache", "ls").count("(delta)") == len(SEEDS)
     assert "0 damaged" in command(program, "cache", "verify")
 

@@ -111,10 +111,9 @@ def _known(name: str, formats: Sequence[str], option: str) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    from layoutrand.platform.disk import write_atomically
+    from layoutrand.platform.foreign import write_text
 
-    with _writable(path):
-        write_atomically(path, text.encode())
+    write_text(path, text)
 
 
 @contextmanager

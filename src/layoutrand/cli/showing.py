@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import building, options
-from layoutrand.errors import BuildFailed, CacheError, UnusableFile, UsageError
+from layoutrand.errors import BuildFailed, CacheError, UsageError
 from layoutrand.text.sizes import in_mib, size_of
 
 if TYPE_CHECKING:
@@ -86,14 +86,13 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
 def _write(binary: Binary, output: Path) -> None:
     """Write the binary, whole, to a file that may be executed."""
     from layoutrand.cache.contents import content_of
-    from layoutrand.platform.disk import write_atomically
+    from layoutrand.platform.foreign import write_bytes
 
     try:
-        write_atomically(output, content_of(binary.stored), executable=True)
-    except UnusableFile as error:  # of the cache
-        raise CacheError(str(error)) from error
+        data = content_of(binary.stored)
     except OSError as error:
-        raise UsageError(f"cannot write {output}: {error.strerror}") from error
+        raise CacheError(f"{error}; `layoutrand build` mends it") from error
+    write_bytes(output, data, executable=True)
 
 
 def _inspected(found: Inspection, link: CapturedLink, coinciding: Sequence[CoincidingSystems]) -> Iterator[str]:

@@ -63,14 +63,14 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8", "surrogateescape"))
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes, *, executable: bool = False) -> None:
     """As `write_text`, for what is no text."""
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():
             target.write_bytes(data)
         else:
-            write_atomically(target, data)
+            write_atomically(target, data, executable=executable)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UsageError(f"cannot write {readable(str(path))}: {reason}") from error
