@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from layoutrand.cache.capture_record import CapturedLink
@@ -195,8 +195,8 @@ def read_named(record: LinkRecord, setup: IngestSetup) -> Named:
     return named
 
 
-def collect(record: LinkRecord, setup: IngestSetup, named: Named, *, mapped: bool = False) -> Draft:
-    """Every file that the link reads; ``mapped`` with the linker's map."""
+def collect(record: LinkRecord, setup: IngestSetup, named: Named) -> Draft:
+    """Every file that the link reads."""
     arguments: list[str] = []
     with cache_errors("write", named.scratch):
         # Beside the build and not in the cache, whose path may have a "%": lld cannot write to such a place.
@@ -209,11 +209,7 @@ def collect(record: LinkRecord, setup: IngestSetup, named: Named, *, mapped: boo
         if word.kind in ("input", "file"):
             instead = named.instead.get(record.absolute(word.text))
         arguments += word.argv(instead)
-    placed = named.scratch / "map"
-    said, opened = _discover(
-        record, setup, [*([f"-Map={placed}"] if mapped else []), *arguments], named.files, named.scratch
-    )
-    text = placed.read_bytes().decode("utf-8", "surrogateescape") if placed.exists() else ""
+    said, opened = _discover(record, setup, arguments, named.files, named.scratch)
     remove_tree(named.scratch)
     names, files = dict(named.names), dict(named.files)
     elsewhere = []
@@ -226,8 +222,7 @@ def collect(record: LinkRecord, setup: IngestSetup, named: Named, *, mapped: boo
             if path.startswith("/") and not name.startswith(objects.OURS):
                 elsewhere.append(path)
     setup.memory.learn_opened(named.line, elsewhere)
-    draft = drafted(record, setup, named, said, files, names, names)
-    return replace(draft, map=text, called=lambda path: names.get(record.absolute(path)))
+    return drafted(record, setup, named, said, files, names, names)
 
 
 def drafted(

@@ -94,11 +94,6 @@ def mapped(record: LinkRecord, setup: IngestSetup, named: Named) -> Draft | None
     return replace(guess, pulled=pulled, script=script, units=units, map=text, called=partial(_captured, guess, record))
 
 
-def tells(setup: IngestSetup, named: Named) -> bool:
-    """Whether a map of the link is worth its time, and may tell identity order."""
-    return _plain(setup, named) and _small(named)
-
-
 def _small(named: Named) -> bool:
     return sum(len(data) for data in named.files.values()) <= MAP_BELOW
 

@@ -35,7 +35,7 @@ from layoutrand.capture.collect import (
     write_edited,
     write_tree,
 )
-from layoutrand.capture.foresight import foreseen, foretold, mapped, tells
+from layoutrand.capture.foresight import foreseen, foretold, mapped
 from layoutrand.capture.go_link import ingest_go
 from layoutrand.capture.identity import (
     NOT_LOADED_CODE,
@@ -67,7 +67,7 @@ def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
     if not setup.kept and (done := _at_once(record, setup, named)):
         return done
     proved = foreseen(record, setup, named, partial(_describe, record, setup))
-    draft = proved or collect(record, setup, named, mapped=tells(setup, named))
+    draft = proved or collect(record, setup, named)
     require_factors(draft.lto, setup.factors, setup.artefact)
     if proved is None:
         write_tree(setup.base / "root", draft.files, setup.memory)
