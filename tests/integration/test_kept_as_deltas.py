@@ -181,6 +181,8 @@ def test_what_is_there_is_packed_and_unpacked(program: Workshop) -> None:
     assert [name for name, each in after.items() if each["storage"] == "delta"] == list(SEEDS)
     assert {n: e["sha256"] for n, e in after.items()} == {n: e["sha256"] for n, e in before.items()}
     assert "12 executions now" in command(program, "run", "--seeds", "1..4")
+    again = json.loads(command(program, "cache", "pack", "--json"))
+    assert (again["changed"], again["others"]) == (0, 0)  # identity's file, against which they are, is not told of
     at_the_command_line(program, DELTA)
     assert "0 executions now, 12 were there already" in command(program, "run", "--seeds", "1..4")
     assert command(program, "cache", "pack", "--whole").startswith("4 layouts are whole files now")

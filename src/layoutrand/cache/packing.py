@@ -109,7 +109,7 @@ def keep_as_deltas(cache: Cache) -> PackedLayouts:
             base = chosen.get(layout.program)
             is_base = layout == base or layout.folder.name in bases
             if layout.base is not None or base is None or is_base:
-                tally.leave(layout, counted=base is None and layout.base is None)
+                tally.leave(layout, counted=layout.base is None and not is_base)
             else:
                 tally.change(layout, _as_delta(layout, base))
         return tally.packed()

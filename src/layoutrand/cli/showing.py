@@ -276,7 +276,7 @@ def cache_pack(
     kind = "whole files" if whole else "deltas"
     terminal.line(
         f"{done.changed} layouts are {kind} now: {in_mib(done.before)} before, {in_mib(done.after)} now"
-        + (f"; {done.others} that are damaged or gain nothing stay as they are" if done.others else "")
+        + (f"; {done.others} gain nothing or are damaged (layoutrand cache verify)" if done.others else "")
     )
     if done.in_use:
         terminal.line(
