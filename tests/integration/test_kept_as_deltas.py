@@ -185,7 +185,7 @@ def test_what_is_there_is_packed_and_unpacked(program: Workshop) -> None:
     assert (again["changed"], again["others"]) == (0, 0)  # identity's file, against which they are, is not told of
     at_the_command_line(program, DELTA)
     assert "0 executions now, 12 were there already" in command(program, "run", "--seeds", "1..4")
-    assert command(program, "cache", "pack", "--whole").startswith("4 layouts are whole files now")
+    assert command(program, "cache", "pack", "--whole").startswith("4 layouts were made whole files")
     assert {each["storage"] for each in binaries(program).values()} == {"whole"}
 
 

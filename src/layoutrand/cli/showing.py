@@ -275,7 +275,7 @@ def cache_pack(
         terminal.document({"schema": "layoutrand/cache-pack/1", **vars(done)})
     kind = "whole files" if whole else "deltas"
     terminal.line(
-        f"{done.changed} layouts are {kind} now: {in_mib(done.before)} before, {in_mib(done.after)} now"
+        f"{done.changed} layouts were made {kind}: {in_mib(done.before)} before, {in_mib(done.after)} now"
         + (f"; {done.others} gain nothing or are damaged (layoutrand cache verify)" if done.others else "")
     )
     if done.in_use:
