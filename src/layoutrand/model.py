@@ -107,22 +107,37 @@ class Verification:
     coincidence: Coincidence | None = None
 
 
-class Stored(NamedTuple):
-    """Where the content of a binary is: a whole file, or a delta against the whole file ``base``.
+Storage = Literal["whole", "delta", "order"]
+"""How the cache keeps a binary: as its file, as what differs from another, or as the order that it is written in."""
 
-    `layoutrand.cache.contents` reads both.
+DELTA_EXTENSION: Final = ".zst"
+ORDER_EXTENSION: Final = ".order"
+"""What the name of a file that stands for a binary ends with, beside that of the binary."""
+
+
+class Stored(NamedTuple):
+    """Where the content of a binary is: a whole file, or one from which it is made with the whole file ``base``.
+
+    That one is of the same program in another layout. `layoutrand.cache.contents` reads all kinds.
     """
 
     path: Path
     base: Path | None = None
+
+    @property
+    def storage(self) -> Storage:
+        """How it is kept."""
+        if self.base is None:
+            return "whole"
+        return "order" if self.path.suffix == ORDER_EXTENSION else "delta"
 
 
 @dataclass(frozen=True)
 class Binary:
     """One linked artefact in the cache, verified; its content is for `layoutrand.cache.contents` to read.
 
-    What is at ``path`` is the whole file, or, where there is a ``base``, a delta against the whole file there, which is
-    of the same program in another layout.
+    What is at ``path`` is the whole file, or, where there is a ``base``, what the binary is made of with the whole file
+    there, which is of the same program in another layout.
     """
 
     system: str

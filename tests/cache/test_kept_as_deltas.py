@@ -8,9 +8,10 @@ import sys
 import pytest
 
 from layoutrand.cache import delta, keys, packing
-from layoutrand.cache.contents import content_of, is_there, place
+from layoutrand.cache.contents import base_at, content_of, is_there, place
 from layoutrand.cache.linked_check import verify
 from layoutrand.cache.packing import keep_as_deltas, keep_whole
+from layoutrand.cache.storage_record import WHOLE_FILE, KeptAs
 from layoutrand.cache.store import Cache
 from layoutrand.cache.upkeep import collect, entries
 from layoutrand.errors import ToolNotFound
@@ -51,7 +52,8 @@ def put(cache, layout, against=None, used_at=None):
     with cache.scratch("entry") as scratch:
         (scratch / "prog").write_bytes(content(layout))
         (scratch / "prog").chmod(0o755)
-        stored = cache.commit_binary(scratch, key(layout), meta, base=against)
+        kept = WHOLE_FILE if against is None else KeptAs("delta", against)
+        stored = cache.commit_binary(scratch, key(layout), meta, kept=kept)
     if used_at is not None:
         os.utime(cache.root / "binaries" / key(layout) / "meta.json", (used_at, used_at))
     return stored
@@ -208,14 +210,14 @@ def test_of_bases_in_memory_the_latest_stay(tmp_path, monkeypatch):
     from layoutrand.cache import contents
 
     monkeypatch.setattr(contents, "_HELD", 250)
-    known = contents._BasesInMemory()
+    monkeypatch.setattr(contents, "_bases", type(contents._bases)())
     for name in "abc":
         (tmp_path / name).write_bytes(name.encode() * 100)
-    bases = {name: known.at(tmp_path / name) for name in "ab"}
-    assert known.at(tmp_path / "a") is bases["a"]
-    known.at(tmp_path / "c")
-    assert known.at(tmp_path / "a") is bases["a"]
-    assert known.at(tmp_path / "b") is not bases["b"]
+    bases = {name: base_at(tmp_path / name) for name in "ab"}
+    assert base_at(tmp_path / "a") is bases["a"]
+    base_at(tmp_path / "c")
+    assert base_at(tmp_path / "a") is bases["a"]
+    assert base_at(tmp_path / "b") is not bases["b"]
 
 
 def test_use_of_a_delta_is_use_of_its_base(kept):
@@ -329,7 +331,7 @@ def test_damaged_layouts_and_those_of_other_programs_are_left(cache):
 
 
 STEPS = {
-    "the new file": {keep_as_deltas: "delta_record.write_own", keep_whole: "packing.place"},
+    "the new file": {keep_as_deltas: "storage_record.write_own", keep_whole: "packing.place"},
     "the record": dict.fromkeys((keep_as_deltas, keep_whole), "packing.write_atomically"),
     "the old file": dict.fromkeys((keep_as_deltas, keep_whole), "packing._leave_one"),
 }
@@ -343,7 +345,7 @@ def test_killed_at_any_step_nothing_is_lost_and_the_next_call_tidies_up(kept, ch
     for when in ("before", "after"):
         (keep_as_deltas if change is keep_whole else keep_whole)(kept)
         script = (
-            "import os, sys\nfrom pathlib import Path\nfrom layoutrand.cache import delta_record, packing\n"
+            "import os, sys\nfrom pathlib import Path\nfrom layoutrand.cache import storage_record, packing\n"
             "from layoutrand.cache.store import Cache\n"
             f"real = {STEPS[step][change]}\n"
             "def step(*args, **options):\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from dataclasses import replace
 from functools import cache
@@ -11,11 +12,22 @@ from typing import Any
 import numpy as np
 
 from fuzz.target import Target
+from layoutrand.cache import packing
+from layoutrand.cache.contents import content_of
+from layoutrand.cache.learned_program import image_path, learned_digest, table_path
+from layoutrand.cache.linked_check import verify
+from layoutrand.cache.sealed_records import sealed, unsealed
+from layoutrand.cache.store import Cache
+from layoutrand.cache.upkeep import entries
+from layoutrand.cache.written_order import WrittenOrder
+from layoutrand.model import Stored
 from layoutrand.objects import elf
 from layoutrand.permute import relr, rest
 from layoutrand.permute.learn import learn
-from layoutrand.permute.learned import LearnedTable
+from layoutrand.permute.learned import FORMAT, LearnedTable
 from layoutrand.permute.write import written
+from layoutrand.platform.disk import sha256_bytes
+from overwrite import overwrite
 from permutekit import learnable
 
 
@@ -27,15 +39,46 @@ def program() -> Any:
 
 
 @cache
-def tables() -> tuple[bytes, ...]:
+def table() -> LearnedTable:
     """What is learned of it."""
-    return (learn(*program()).stored(),)
+    return learn(*program())
+
+
+@cache
+def kept_table() -> bytes:
+    """What is kept of that beside the image."""
+    return table().stored()
+
+
+def _tree(data: bytes) -> Any:
+    """What the changed JSON says; data that is none has no seal either."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _capture(store: Cache) -> str:
+    """The cache with what was learned beside a capture, and the digest of that."""
+    image = image_path(store.capture_path("c" * 64), 0, FORMAT)
+    image.parent.mkdir(parents=True, exist_ok=True)
+    overwrite(image, table().image)
+    overwrite(table_path(image), kept_table())
+    return learned_digest(kept_table(), table().image)
 
 
 def _table(data: bytes, _: Path) -> None:
-    table = LearnedTable.of_stored(data)
-    if table is not None:
-        written(table, list(reversed(range(len(table.pieces)))))
+    _written(LearnedTable.of_stored(data, table().image))
+
+
+def _image(data: bytes, _: Path) -> None:
+    """The data as the file that all others are made of."""
+    _written(LearnedTable.of_stored(kept_table(), data))
+
+
+def _written(learned: LearnedTable | None) -> None:
+    if learned is not None:
+        written(learned, list(reversed(range(len(learned.pieces)))))
 
 
 def _linked(data: bytes, _: Path) -> None:
@@ -69,10 +112,57 @@ def _packed(data: bytes, _: Path) -> None:
     relr.unpacked(data)
 
 
+def orders() -> tuple[bytes, ...]:
+    """Orders with gaps and without, as they are kept."""
+    count = len(table().pieces)
+    orders = (WrittenOrder("", range(count)), WrittenOrder("", range(count), [3] * count))
+    return tuple(json.dumps(unsealed(order.stored())).encode() for order in orders)
+
+
+def _order(data: bytes, place: Path) -> None:
+    """The data as the order that a binary is written in, with a seal that fits."""
+    if not isinstance(tree := _tree(data), dict):
+        return
+    learned = _capture(store := Cache(place / "cache"))
+    overwrite(place / "prog.order", sealed({**tree, "learned": learned}))
+    content_of(Stored(place / "prog.order", image_path(store.capture_path("c" * 64), 0, FORMAT)))
+
+
+def record() -> dict[str, Any]:
+    """What the cache says of a binary that is kept as an order."""
+    return {
+        "key": "b" * 64,
+        "sha256": sha256_bytes(written(table(), range(len(table().pieces)))),
+        "artefact": "prog",
+        "layout": 3,
+        "facts": {"capture": "c" * 64, "artefact": "prog", "layout": 3},
+        "order": {"capture": "c" * 64, "image": f"0/learned-{FORMAT}.image"},
+    }
+
+
+def _kept_as_order(data: bytes, place: Path) -> None:
+    """The data as the record of a binary that is kept as an order, with a seal that fits."""
+    if not isinstance(tree := _tree(data), dict):
+        return
+    store = Cache(place / "cache")
+    digest = _capture(store)
+    (folder := store.root / "binaries" / ("b" * 64)).mkdir(parents=True, exist_ok=True)
+    overwrite(folder / "prog.order", WrittenOrder(digest, range(len(table().pieces))).stored())
+    overwrite(folder / "meta.json", sealed(tree))
+    if (found := store.load_binary("b" * 64, "prog")) is not None:
+        assert sha256_bytes(content_of(found.stored)) == found.meta["sha256"]
+    entries(store)
+    verify(store)
+    packing.keep_whole(store)
+
+
 TARGETS = (
     Target("packed relocations", _packed, lambda: (relr.packed(np.arange(0x1000, 0x9000, 88)),), "bytes"),
     Target("map of a linker", _map, _maps, "text"),
-    Target("what was learned of a program", _table, tables, "bytes", cost=4),
+    Target("what was learned of a program", _table, lambda: (kept_table(),), "bytes", cost=4),
+    Target("image of a program", _image, lambda: (table().image,), "bytes", cost=4),
+    Target("order of a binary", _order, orders, "json", cost=4),
+    Target("binary kept as an order", _kept_as_order, lambda: (json.dumps(record()).encode(),), "json", cost=10),
     Target("program to learn", _linked, lambda: (program()[1].binary.data,), "bytes", cost=20),
     Target("program with relocations", _emitted, lambda: (program()[2].data,), "bytes", cost=20),
 )

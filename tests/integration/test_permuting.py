@@ -246,7 +246,7 @@ def test_what_is_learned_is_kept(gnu: Workshop, monkeypatch: pytest.MonkeyPatch)
     assert [binary.engine for binary in second.binaries] == ["permute"]
     assert not second.notes
     monkeypatch.undo()
-    [table] = gnu.cache.glob("captures/*/0/permute-*.npz")
+    [table] = gnu.cache.glob("captures/*/0/learned-*.npz")
     table.write_bytes(table.read_bytes()[:-30])
     third = gnu.build(COMMANDS, seeds=[3], controls=False, layout=ENGINE)
     assert [binary.engine for binary in third.binaries] == ["permute"]

@@ -54,13 +54,14 @@ def test_a_layout_written_and_linked(tmp_path: Path, program: str, toolchain: st
 
 
 @pytest.mark.parametrize("toolchain", ["gcc", "gcc-lld"])
-def test_a_thousand_verified_layouts(tmp_path: Path, toolchain: str) -> None:
+@pytest.mark.parametrize("storage", ["whole", "order"])
+def test_a_thousand_verified_layouts(tmp_path: Path, toolchain: str, storage: str) -> None:
     """Of GNU Go on all cores: drawn, written, proved and stored; what is stored, 5 GB, is evicted after half of them."""
     commands, artefact = PROGRAMS["gnugo"]
     tree = source_tree("gnugo", tmp_path / "source")
     (tmp_path / "layoutrand.toml").write_text(
         f'[project]\nname = "perf"\n[build]\nsource = "{tree}"\ncommands = {json.dumps(commands)}\n'
-        f'artefacts = ["{artefact}"]\n[systems.A]\ntoolchain = "{toolchain}"\n'
+        f'artefacts = ["{artefact}"]\n[layout]\nstorage = "{storage}"\n[systems.A]\ntoolchain = "{toolchain}"\n'
         'ldflags = "-Wl,--build-id=none"\n'
     )
     cache = tmp_path / "cache"
@@ -78,7 +79,8 @@ def test_a_thousand_verified_layouts(tmp_path: Path, toolchain: str) -> None:
             capture_output=True,
         )
     print(
-        f"1,000 layouts of gnugo, {toolchain}, two commands: {seconds:.1f} s on {CORES} cores, {cpu:.1f} s of processor time"
+        f"1,000 layouts of gnugo, {toolchain}, {storage}, two commands: {seconds:.1f} s on {CORES} cores, {cpu:.1f} s of "
+        "processor time"
     )
 
 

@@ -46,7 +46,7 @@ def test_code_that_ends_at_one_place_in_any_order(tmp_path):
     assert table.tails == ((1, 2, 4, 8, 16, 32, 64),)
     order = [6, 4, 5, 1, 0, 3, 2]
     prove(table, link(order), order)
-    assert LearnedTable.of_stored(table.stored()).tails == table.tails
+    assert LearnedTable.of_stored(table.stored(), table.image).tails == table.tails
     with pytest.raises(NotPermuted, match="what the end of its code is aligned to cannot be told"):
         written(table, order, [1] * len(order))
 
@@ -68,7 +68,7 @@ def test_what_follows_code_that_becomes_smaller_moves_back(table, more):
 
 def test_what_is_kept_gives_the_same(table):
     """Read again, it writes the same files; another format's is none of ours."""
-    again = LearnedTable.of_stored(table.stored())
+    again = LearnedTable.of_stored(table.stored(), table.image)
     assert written(again, [5, 4, 3, 2, 1, 0]) == written(table, [5, 4, 3, 2, 1, 0])
 
 
@@ -77,16 +77,16 @@ def test_another_format_is_not_read(table, monkeypatch):
     monkeypatch.setattr("layoutrand.permute.learned.FORMAT", 0)
     data = table.stored()
     monkeypatch.undo()
-    assert LearnedTable.of_stored(data) is None
+    assert LearnedTable.of_stored(data, table.image) is None
 
 
 def test_a_damaged_table_is_refused(table):
     """With words."""
     with pytest.raises(NotPermuted, match="damaged"):
-        LearnedTable.of_stored(table.stored()[:-40])
+        LearnedTable.of_stored(table.stored()[:-40], table.image)
     wrong = replace(table, fields=replace(table.fields, target=table.fields.target + 1000))
     with pytest.raises(NotPermuted, match="damaged"):
-        LearnedTable.of_stored(wrong.stored())
+        LearnedTable.of_stored(wrong.stored(), wrong.image)
 
 
 def test_each_wrong_target_is_found_by_the_first_comparison(program, table):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutrand.cache import keys
+from layoutrand.cache.storage_record import WHOLE_FILE, KeptAs
 from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import binary_facts
 from layoutrand.config.layout_policy import LayoutPolicy
@@ -44,16 +45,16 @@ def store_linked(
     system: str,
     facts: Mapping[str, Any],
     beside: Mapping[str, Any] | None = None,
-    base: Path | None = None,
+    kept: KeptAs = WHOLE_FILE,
 ) -> Binary:
-    """Put the verified file in the directory ``entry`` into the cache, ``beside`` in its record.
+    """Put the verified file in the directory ``entry``, or its order, into the cache, ``beside`` in its record.
 
-    Its key is a digest of the ``facts``, which are as `layoutrand.config.build_recipe.binary_facts` has them.  With a
-    ``base``, the whole file of another layout, it is kept as a delta against that.
+    Its key is a digest of the ``facts``, which are as `layoutrand.config.build_recipe.binary_facts` has them;
+    ``kept`` is as `Cache.commit_binary` takes it.
     """
     key, artefact, layout = keys.binary_key(facts), facts["artefact"], facts["layout"]
     meta = {**linked_record(linked, system=system, facts=facts), **(beside or {})}
-    stored = cache.commit_binary(entry, key, meta, base=base)
+    stored = cache.commit_binary(entry, key, meta, kept=kept)
     return binary_of(stored, meta, system, artefact, layout, cached=False)
 
 

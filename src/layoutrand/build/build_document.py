@@ -60,7 +60,7 @@ def _binary_json(binary: Binary) -> dict[str, Any]:
         "artefact": binary.artefact,
         "seed": binary.layout,
         "path": str(binary.path),
-        "storage": "whole" if binary.base is None else "delta",
+        "storage": binary.stored.storage,
         "base": None if binary.base is None else str(binary.base),
         "sha256": binary.sha256,
         "text_sha256": binary.text_sha256,

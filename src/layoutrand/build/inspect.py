@@ -19,7 +19,7 @@ from layoutrand.layout.factors import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.link import codecheck
 from layoutrand.link.program_places import addresses_by_name
 from layoutrand.linkers.known import linker
-from layoutrand.model import IDENTITY, STOCK, Binary, Coincidence, LayoutName
+from layoutrand.model import IDENTITY, STOCK, Binary, Coincidence, LayoutName, Stored
 from layoutrand.objects import elf
 
 
@@ -165,7 +165,7 @@ def inspect_document(result: Inspection) -> dict[str, Any]:
         "artefact": result.artefact,
         "seed": result.layout,
         "path": str(result.path),
-        "storage": "whole" if result.base is None else "delta",
+        "storage": Stored(result.path, result.base).storage,
         "base": None if result.base is None else str(result.base),
         "sha256": result.sha256,
         "factors": list(result.factors),

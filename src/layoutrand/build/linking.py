@@ -14,6 +14,7 @@ from layoutrand.build.coupling import CoupledArtefact
 from layoutrand.build.permuting import Permuting
 from layoutrand.cache import keys
 from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.cache.storage_record import WHOLE_FILE, KeptAs, file_name
 from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import binary_facts
 from layoutrand.config.layout_policy import LayoutPolicy
@@ -26,7 +27,7 @@ from layoutrand.link.one_layout import nothing_to_move
 from layoutrand.link.relink import link_layout, verify
 from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Tool
-from layoutrand.model import IDENTITY, Binary, BuildFailure, Layout, LayoutName
+from layoutrand.model import IDENTITY, Binary, BuildFailure, Layout, LayoutName, Storage
 from layoutrand.objects import elf
 from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.own_file import write_program
@@ -46,7 +47,7 @@ class Linking:
     """One artefact of a capture, the ``number``-th, and what linking it takes; ``jobs`` links happen at once.
 
     ``coupled`` is given where its layouts are reconciled with those of other systems, ``against`` where they are kept
-    as deltas against the whole file there.
+    as deltas against the whole file there.  What is written without the linker may be kept as its order instead.
     """
 
     cache: Cache
@@ -94,10 +95,20 @@ class Linking:
                     linked,
                     system=self.capture.system,
                     facts=self.facts(layout),
-                    base=self.against,
+                    kept=self.kept_as(linked.engine),
                 )
         except LayoutrandError as error:
             return self.failure(layout, error)
+
+    def kept_as(self, engine: str) -> KeptAs:
+        """How the cache keeps a layout that the engine has made."""
+        if self._writes_orders and self.permuting is not None and engine == "permute":
+            return KeptAs("order", self.permuting.image)
+        return WHOLE_FILE if self.against is None else KeptAs("delta", self.against)
+
+    @property
+    def _writes_orders(self) -> bool:
+        return self.policy.storage == "order"
 
     def prove(self, layout: LayoutName, data: bytes, link_s: float) -> Linked:
         """The file ``data``, proved to be this layout, which was linked elsewhere in ``link_s`` seconds.
@@ -157,8 +168,8 @@ class Linking:
         output = scratch / "written"
         with cache_errors("write", output):
             output.unlink(missing_ok=True)
-            write_program(output, made.data)
-        self.keep(output, scratch)
+            write_program(output, self.permuting.order(layout) if self._writes_orders else made.data)
+        self.keep(output, scratch, storage="order" if self._writes_orders else "whole")
         binary = elf.read(made.data, name=str(output))
         proved = verify(binary, self.link, layout, self.code(), made.seconds, ld_version=self.ld.version)
         return replace(proved, engine="permute")
@@ -167,14 +178,14 @@ class Linking:
         """The order that the layout has, seed or identity."""
         return self.policy.draw(self.link.sections, self.link.identity, layout)
 
-    def keep(self, output: Path, scratch: Path) -> None:
-        """Put the linked file where it is stored from."""
+    def keep(self, output: Path, scratch: Path, *, storage: Storage = "whole") -> None:
+        """Put the linked file, or what is kept in its place, where it is stored from."""
         entry = scratch / "entry"
         with cache_errors("make", entry):
             if entry.exists():  # of a layout that failed
                 remove_tree(entry)
             entry.mkdir()
-            os.rename(output, entry / os.path.basename(self.link.artefact))
+            os.rename(output, entry / file_name(os.path.basename(self.link.artefact), storage))
 
     def code(self) -> Code:
         """Identity's code, read once per process: every seed of a capture is compared with the same arrays."""

@@ -112,10 +112,13 @@ def _permuting(task: ArtefactTask, layouts: int) -> Permuting | None:
 def _remarks_on_writing(setup: BuildSetup, linking: Linking, row: Sequence[Binary | BuildFailure]) -> list[AnyWarning]:
     """What there is to say where layouts were to be written without the linker."""
     engine, permuting = setup.config.layout.engine, linking.permuting
+    as_orders = setup.config.layout.storage == "order"
     names = linking.capture.system, linking.link.artefact
     remarks: list[AnyWarning] = [LearnedAgain(*names)] if permuting is not None and permuting.lost else []
     seeds = [each for each in row if isinstance(each, Binary) and isinstance(each.layout, int) and not each.cached]
     linked = sum(binary.engine == "link" for binary in seeds)
     reason = "nodes of a cluster make them" if permuting is None else permuting.refused
-    chosen = engine == "link" or (engine == "auto" and (permuting is None or not reason or linked < PAYS_FROM))
+    few = permuting is None or not reason or linked < PAYS_FROM
+    chosen = engine == "link" or (engine == "auto" and few and not as_orders)
+    reason += "; they are kept as files" if as_orders else ""
     return [*remarks, LinkedAllTheSame(*names, reason, linked)] if linked and not chosen else remarks

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +19,9 @@ import numpy as np
 from layoutrand.build.section_alignments import SectionAlignments
 from layoutrand.cache import keys
 from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.cache.learned_program import image_path, keep_learned, read_learned
 from layoutrand.cache.store import Cache
+from layoutrand.cache.written_order import WrittenOrder
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.config.toolchain import version_number
 from layoutrand.errors import LayoutNotApplied, LayoutrandError, NotPermuted, ToolNotFound
@@ -37,8 +39,7 @@ from layoutrand.permute.learned import FORMAT, LearnedTable
 from layoutrand.permute.probes import PROBES, separating, telling
 from layoutrand.permute.rest import of_map
 from layoutrand.permute.write import written
-from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, write_atomically
-from layoutrand.platform.regular_file import PROGRAM, content_of_regular
+from layoutrand.platform.disk import cache_errors, remove_tree
 
 _LINKERS: Final = ("gnu", "lld")
 _ORDERS: Final = frozenset({"function-order", "module-order", "function-order-in-module", "block-order", DATA_ORDER})
@@ -54,7 +55,6 @@ _PAYS_LEARNED_FROM: Final = 3
 
 _ONE_IN: Final = 50
 _STREAM: Final = "linked-again"
-_TABLE: Final = f"permute-{FORMAT}.npz"
 
 LinkIt = Callable[[CapturedLink, Layout, Path], tuple[elf.Elf, float, Path]]
 """Link a layout in a directory: the file, the seconds, and where it is."""
@@ -86,9 +86,12 @@ class Permuting:
         self._lock = threading.Lock()
         self._own = threading.local()
         self._table: LearnedTable | None = None
+        self._digest = ""
+        self.image = image_path(cache.capture_path(capture.id), number, FORMAT)
+        """Where the image is that layouts are written from, as soon as one is."""
         self._known = False
         self._compared = False
-        self._wanted = PAYS_FROM if policy.engine == "permute" else layouts
+        self._wanted = PAYS_FROM if policy.engine == "permute" or policy.storage == "order" else layouts
         self.refused = self._refusal()
         """Why layouts are linked; "" where they are written."""
         self.lost = False
@@ -117,6 +120,10 @@ class Permuting:
         again |= is_linked_again(layout.name, self.link.artefact)
         data = cast(bytes, self._own.data)  # which is read as bytes are
         return Made(data, time.perf_counter() - begin, again)
+
+    def order(self, layout: Layout) -> bytes:
+        """What stands in the cache for a layout that was written."""
+        return WrittenOrder(self._digest, layout.order, layout.gaps).stored()
 
     def compare(self, made: Made, linked: elf.Elf) -> None:
         """Raise `LayoutNotApplied` where the linker's file is another; later layouts are linked then."""
@@ -168,9 +175,9 @@ class Permuting:
         if reason := (record or {}).get("refused"):
             self.refused = str(reason)
             return
-        path = self._cache.capture_path(self._capture.id) / str(self._number) / _TABLE
+        self._digest = str((record or {}).get("learned", ""))
         try:
-            self._table = _stored(path, record or {})
+            self._table = read_learned(self.image, self._digest) if self._digest else None
         except NotPermuted:
             self.lost = True
         self.lost |= state not in ("whole", "none")
@@ -182,10 +189,8 @@ class Permuting:
             self.refused = str(error)
             self._remember_refusal(error)
             return
-        with cache_errors("write", path):
-            data = self._table.stored()
-            write_atomically(path, data)
-        self._cache.remember(self._key(), {"sha256": sha256_bytes(data)})
+        self._digest = keep_learned(self._table, self.image)
+        self._cache.remember(self._key(), {"learned": self._digest})
 
     def _learn(self, link_it: LinkIt, scratch: Path) -> LearnedTable:
         link = self.link
@@ -291,18 +296,3 @@ def _marks(binary: elf.Elf) -> tuple[Any, Any, Any, Any]:
     if not len(number) or -1 in found:
         raise NotPermuted("its pieces of code are not marked in the file")
     return number, address, home, np.array(found, np.int64)
-
-
-def _stored(path: Path, record: Mapping[str, Any]) -> LearnedTable | None:
-    """What was learned before; None where that is not there.  Raises `NotPermuted` for what is not what was written."""
-    if "sha256" not in record:
-        return None
-    try:
-        data = content_of_regular(path, largest=PROGRAM)
-    except FileNotFoundError:  # the capture was made again since
-        return None
-    except OSError as error:
-        raise NotPermuted(f"what was learned of it is damaged ({error})") from error
-    if sha256_bytes(data) != record["sha256"]:
-        raise NotPermuted("what was learned of it is damaged")
-    return LearnedTable.of_stored(data)

@@ -14,6 +14,7 @@ from layoutrand.build.linking import Linking
 from layoutrand.cache import keys
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.contents import content_of
+from layoutrand.cache.storage_record import WHOLE_FILE, KeptAs
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.groups import identity_bytes
 from layoutrand.link.one_moved import (
@@ -117,7 +118,7 @@ def swept_binaries(setup: BuildSetup, swept: SweptSection, offsets: Sequence[int
     require_exact(link, layout)
     code = linking.code()
     base = _read(swept.base)
-    kept_against = (swept.base.base or swept.base.path) if setup.config.layout.storage == "delta" else None
+    kept = _kept_as(swept.base) if setup.config.layout.storage == "delta" else WHOLE_FILE
     hole = make_hole(base, link, code, swept.section, swept.period)
 
     def facts(offset: int) -> dict[str, Any]:
@@ -142,7 +143,12 @@ def swept_binaries(setup: BuildSetup, swept: SweptSection, offsets: Sequence[int
             linking.keep(output, scratch)
             linked = verify_moved(binary, link, move, code, seconds, ld_version=linking.ld.version)
             made = store_linked(
-                cache, scratch / "entry", linked, system=swept.build.system, facts=facts(offset), base=kept_against
+                cache,
+                scratch / "entry",
+                linked,
+                system=swept.build.system,
+                facts=facts(offset),
+                kept=kept,
             )
         setup.progress.advance()
         return made
@@ -173,6 +179,13 @@ def with_others(swept: Sequence[Binary], built: SystemBuild, base: LayoutName) -
     others = [binary for binary in built.binaries if binary.layout == base and binary.artefact not in own]
     copies = [replace(other, layout=binary.layout) for other in others for binary in swept]
     return replace(built, binaries=(*swept, *copies), failures=())
+
+
+def _kept_as(binary: Binary) -> KeptAs:
+    """How what is swept of the binary is kept: as deltas, but of one that is an order there is no file in an entry."""
+    stored = binary.stored
+    base = {"whole": stored.path, "delta": stored.base, "order": None}[stored.storage]
+    return WHOLE_FILE if base is None else KeptAs("delta", base)
 
 
 def _read(binary: Binary) -> elf.Elf:

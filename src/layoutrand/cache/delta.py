@@ -18,9 +18,6 @@ from typing import Any, Final
 
 from layoutrand.errors import ToolNotFound
 
-EXTENSION: Final = ".zst"
-"""What the name of a file with a delta ends with, beside that of the whole file."""
-
 _LEVEL: Final = 2
 _SHORTEST_MATCH: Final = 16
 _WINDOW: Final = range(10, 32)

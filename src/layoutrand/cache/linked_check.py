@@ -4,7 +4,7 @@ Each object has its own digest, which says that it is whole, and nothing of wher
 from one to the next: the record of a build is of its key, and of what that key is a digest of; it names a capture,
 which must be of that build; that has its id, its files and its log; and a binary names what its key is a digest of,
 and in it a capture that has its artefact.  A kept build is of its key, too, and has its contents.  Where an end of a
-link is not there it was evicted, which is no damage; but what a binary is a delta against is evicted after it alone.
+link is not there it was evicted, which is no damage; but what a binary is made of is evicted after it alone.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from typing import Any
 
 from layoutrand.cache import keys
 from layoutrand.cache.capture_record import Capture, identity_facts
-from layoutrand.cache.delta_record import name_in
 from layoutrand.cache.kept_builds import RECORD_OF_BUILD, is_anothers, is_undamaged, read_build
-from layoutrand.cache.sealed_records import KeyRecord, key_record
+from layoutrand.cache.learned_program import read_learned
+from layoutrand.cache.sealed_records import KeyRecord, key_record, unsealed
+from layoutrand.cache.storage_record import MadeWith, name_in, stored_as
 from layoutrand.cache.store import LOGGED, Cache, read_binary, read_capture
 from layoutrand.cache.upkeep import CacheEntry, entries, record_entries
-from layoutrand.platform.regular_file import RECORD, content_of_regular
+from layoutrand.cache.written_order import WrittenOrder
+from layoutrand.errors import NotPermuted
+from layoutrand.platform.regular_file import PROGRAM, RECORD, content_of_regular
 
 Problem = tuple[CacheEntry, str]
 """An entry, and what is wrong with it."""
@@ -68,14 +71,9 @@ def _of_binary(entry: CacheEntry, captures: Mapping[str, Capture]) -> str:
     """What is wrong with a binary, "" for nothing."""
     name = name_in(entry.path)
     found = read_binary(entry.path, name) if name else None
-    if found is None and entry.against is not None and name:
-        base = entry.path.with_name(entry.against)
-        if not os.path.isfile(base / name):
-            return f"it is a delta against {entry.against[:16]}, which is gone"
-        if read_binary(base, name) is None:
-            return f"it is a delta against {entry.against[:16]}, which is damaged"
     if found is None:
-        return "content differs from the record"
+        what = _of_base(entry, entry.made_with, name) if entry.made_with is not None and name else ""
+        return what or "content differs from the record"
     facts = found.meta.get("facts")
     if facts is None:  # no link of a capture made it, or an earlier layoutrand
         return ""
@@ -86,6 +84,26 @@ def _of_binary(entry: CacheEntry, captures: Mapping[str, Capture]) -> str:
     if capture is not None and facts["artefact"] not in {link.artefact for link in capture.links}:
         return f"the capture that it names, {capture.id[:12]}, has no {facts['artefact']}"
     return ""
+
+
+def _of_base(entry: CacheEntry, made: MadeWith, name: str) -> str:
+    """What is wrong with what a binary is made of, "" for nothing."""
+    what, gone, damaged = f"it is a delta against {made.entry[:16]}, which", False, False
+    if made.storage == "delta":
+        base = entry.path.with_name(made.entry)
+        gone = not os.path.isfile(base / name)
+        damaged = read_binary(base, name) is None
+    else:
+        what = f"it is written from what was learned of the capture {made.entry[:12]}, which"
+        try:
+            stored = stored_as(entry.path, name, unsealed(content_of_regular(entry.path / "meta.json", largest=RECORD)))
+            order = WrittenOrder.of_stored(content_of_regular(stored.path, largest=PROGRAM))
+            gone = stored.base is None or read_learned(stored.base, order.learned) is None
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+        except NotPermuted:
+            damaged = True
+    return f"{what} is gone" if gone else f"{what} is damaged" if damaged else ""
 
 
 def _of_build(entry: CacheEntry) -> str:

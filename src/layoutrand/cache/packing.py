@@ -1,4 +1,4 @@
-"""Layouts that are in the cache already, made deltas of, and back.
+"""Layouts that are in the cache already: whole files made deltas of, and what is no whole file made one.
 
 An entry is changed in its place, and at any moment it is one or the other, intact: the new file comes beside the old
 one, the record is replaced by one that tells of the new, and the old file goes.  What a killed process leaves beside is
@@ -16,19 +16,23 @@ from pathlib import Path
 from typing import Any
 
 from layoutrand.cache.contents import place, sha256_of
-from layoutrand.cache.delta import EXTENSION, zstandard
-from layoutrand.cache.delta_record import (
-    DELTA,
-    RECORD_OF_BINARY,
-    about_delta,
-    base_key,
-    name_in,
-    write_delta,
-)
+from layoutrand.cache.delta import zstandard
 from layoutrand.cache.in_use import evicting
 from layoutrand.cache.sealed_records import sealed, unsealed
+from layoutrand.cache.storage_record import (
+    RECORD_OF_BINARY,
+    WHOLE_FILE,
+    KeptAs,
+    MadeWith,
+    file_name,
+    file_names,
+    made_with,
+    name_in,
+    with_storage,
+    write_delta,
+)
 from layoutrand.cache.store import Cache, read_binary
-from layoutrand.model import IDENTITY, Stored
+from layoutrand.model import IDENTITY, Storage, Stored
 from layoutrand.platform.disk import cache_errors, write_atomically
 from layoutrand.platform.regular_file import RECORD, content_of_regular
 
@@ -38,7 +42,7 @@ class PackedLayouts:
     """How many layouts are kept in the other way now, how many were left because they may be in use, and bytes on disk.
 
     ``others`` were left since they are damaged, no smaller as deltas, or the only layout of their program.  What the
-    deltas are against is none of these.
+    deltas are against is none of these, nor are layouts that are kept as orders, which are smaller than deltas.
     """
 
     changed: int
@@ -61,15 +65,9 @@ class _Layout:
         meta: Mapping[str, Any] = unsealed(self.record)
         return meta
 
-    @property
-    def file(self) -> Path:
-        """Where its whole file is or would be."""
-        return self.folder / self.name
-
-    @property
-    def delta(self) -> Path:
-        """Where its delta is or would be."""
-        return self.folder / (self.name + EXTENSION)
+    def file(self, storage: Storage) -> Path:
+        """Where its file is or would be, kept so."""
+        return self.folder / file_name(self.name, storage)
 
     @property
     def program(self) -> tuple[str, str]:
@@ -77,9 +75,9 @@ class _Layout:
         return self.meta["facts"]["capture"], self.meta["facts"]["artefact"]
 
     @property
-    def base(self) -> str | None:
-        """The entry that it is a delta against."""
-        return base_key(self.meta)
+    def made_with(self) -> MadeWith | None:
+        """What it is made of; None for a whole file."""
+        return made_with(self.meta)
 
 
 @dataclass(frozen=True)
@@ -88,6 +86,12 @@ class _Change:
 
     file: Path
     meta: Mapping[str, Any]
+
+    @property
+    def base(self) -> str | None:
+        """The entry that it is a delta against from now on."""
+        made = made_with(self.meta)
+        return None if made is None else made.entry
 
 
 def keep_as_deltas(cache: Cache) -> PackedLayouts:
@@ -98,29 +102,29 @@ def keep_as_deltas(cache: Cache) -> PackedLayouts:
     zstandard()
     with cache.lock("pack"):
         layouts = list(_layouts(cache))
-        bases = {layout.base for layout in layouts}
+        bases = {made.entry for layout in layouts if (made := layout.made_with) is not None}
         programs: dict[tuple[str, str], list[_Layout]] = {}
         for layout in layouts:
-            if layout.base is None:
+            if layout.made_with is None:
                 programs.setdefault(layout.program, []).append(layout)
         chosen = {program: _base_of(whole, bases) for program, whole in programs.items()}
         tally = _Tally(cache)
         for layout in layouts:
             base = chosen.get(layout.program)
             is_base = layout == base or layout.folder.name in bases
-            if layout.base is not None or base is None or is_base:
-                tally.leave(layout, counted=layout.base is None and not is_base)
+            if layout.made_with is not None or base is None or is_base:
+                tally.leave(layout, counted=layout.made_with is None and not is_base)
             else:
                 tally.change(layout, _as_delta(layout, base))
         return tally.packed()
 
 
 def keep_whole(cache: Cache) -> PackedLayouts:
-    """Make whole files of all layouts that are deltas; raises as `keep_as_deltas`."""
+    """Make whole files of all layouts that are none; raises as `keep_as_deltas`."""
     with cache.lock("pack"):
         tally = _Tally(cache)
         for layout in _layouts(cache):
-            if layout.base is None:
+            if layout.made_with is None:
                 tally.leave(layout, counted=False)
             else:
                 tally.change(layout, _as_whole(layout))
@@ -133,7 +137,7 @@ def _layouts(cache: Cache) -> Iterator[_Layout]:
         try:
             record = content_of_regular(folder / RECORD_OF_BINARY, largest=RECORD)
             meta, name = unsealed(record), name_in(folder)
-            base_key(meta)
+            made_with(meta)
             program = meta["facts"]["capture"], meta["facts"]["artefact"]
             if name is not None and meta["key"] == folder.name and all(isinstance(each, str) for each in program):
                 yield _Layout(folder, name, record)
@@ -141,7 +145,7 @@ def _layouts(cache: Cache) -> Iterator[_Layout]:
             continue
 
 
-def _base_of(whole: Sequence[_Layout], bases: Collection[str | None]) -> _Layout | None:
+def _base_of(whole: Sequence[_Layout], bases: Collection[str]) -> _Layout | None:
     """The first that is intact: identity, before one that deltas are against already, before any other."""
 
     def rank(layout: _Layout) -> tuple[bool, bool]:
@@ -154,27 +158,28 @@ def _base_of(whole: Sequence[_Layout], bases: Collection[str | None]) -> _Layout
 def _as_delta(layout: _Layout, base: _Layout) -> _Change | None:
     """The layout's delta, which gives its content again; None where there is none."""
     with cache_errors("write", layout.folder):
-        layout.delta.unlink(missing_ok=True)  # which a killed process left
+        layout.file("delta").unlink(missing_ok=True)  # which a killed process left
         if read_binary(layout.folder, layout.name) is None:
             return None
-        delta = write_delta(layout.file, base.file)
+        delta = write_delta(layout.file("whole"), base.file("whole"))
         if delta is None:
             return None
-        if sha256_of(Stored(delta, base.file)) != layout.meta["sha256"]:
+        if sha256_of(Stored(delta, base.file("whole"))) != layout.meta["sha256"]:
             delta.unlink()
             return None
-    return _Change(delta, {**layout.meta, DELTA: about_delta(base.file)})
+    return _Change(delta, with_storage(layout.meta, KeptAs("delta", base.file("whole"))))
 
 
 def _as_whole(layout: _Layout) -> _Change | None:
     """The layout's whole file; None where it is damaged."""
     with cache_errors("write", layout.folder):
-        layout.file.unlink(missing_ok=True)  # which a killed process left
+        file = layout.file("whole")
+        file.unlink(missing_ok=True)  # which a killed process left
         found = read_binary(layout.folder, layout.name)
         if found is None:
             return None
-        place(found.stored, layout.file)
-    return _Change(layout.file, {name: value for name, value in layout.meta.items() if name != DELTA})
+        place(found.stored, file)
+    return _Change(file, with_storage(layout.meta, WHOLE_FILE))
 
 
 class _Tally:
@@ -192,7 +197,7 @@ class _Tally:
         self._before += _bytes(layout)
         with evicting(self._locks) as used_since:
             if _is_free(layout, used_since):
-                _leave_one(layout, is_delta=layout.base is not None)
+                _leave_one(layout, layout.made_with)
         self._others += counted
         self._after += _bytes(layout)
 
@@ -208,7 +213,7 @@ class _Tally:
         self._after += _bytes(layout)
 
     def _put(self, layout: _Layout, made: _Change) -> bool:
-        record, base = layout.folder / RECORD_OF_BINARY, base_key(made.meta)
+        record, base = layout.folder / RECORD_OF_BINARY, made.base
         with evicting(self._locks) as used_since, cache_errors("write", record):
             is_kept = base is None or os.path.isfile(layout.folder.with_name(base) / layout.name)
             is_there = made.file.is_file()  # and not in an entry that another one took the place of
@@ -218,7 +223,7 @@ class _Tally:
             state = record.stat()
             write_atomically(record, sealed(dict(made.meta)))
             os.utime(record, ns=(state.st_atime_ns, state.st_mtime_ns))
-            _leave_one(layout, is_delta=base is not None)
+            _leave_one(layout, made_with(made.meta))
         return True
 
 
@@ -232,14 +237,17 @@ def _is_free(layout: _Layout, used_since: int | None) -> bool:
         return False
 
 
-def _leave_one(layout: _Layout, *, is_delta: bool) -> None:
+def _leave_one(layout: _Layout, made: MadeWith | None) -> None:
     """Remove what the record does not tell of."""
-    (layout.file if is_delta else layout.delta).unlink(missing_ok=True)
+    kept = file_name(layout.name, "whole" if made is None else made.storage)
+    for name in file_names(layout.name):
+        if name != kept:
+            (layout.folder / name).unlink(missing_ok=True)
 
 
 def _bytes(layout: _Layout) -> int:
     """Bytes on the disk of the entry's files."""
-    return sum(_blocks(layout.folder / name) for name in (layout.name, layout.delta.name, RECORD_OF_BINARY))
+    return sum(_blocks(layout.folder / name) for name in (*file_names(layout.name), RECORD_OF_BINARY))
 
 
 def _blocks(path: Path) -> int:

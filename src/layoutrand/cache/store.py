@@ -10,7 +10,7 @@
     nodes/<node>/<inputs>/           inputs of projects whose executions are made here for a cluster
     builds/<key>/                    a finished build, to capture other links of it (`kept_builds`)
     captures/<capture id>/           capture.json, build.log, log.json with its digest, one directory per artefact
-    binaries/<binary key>/           the linked file, or a delta (`delta`) that stands for it, and meta.json
+    binaries/<binary key>/           the linked file, or what stands for it (`storage_record`), and meta.json
     work/, logs/, locks/
 
 An entry is written in ``work`` and renamed into place, so that it is there whole or not at all.  Contents are checked
@@ -35,9 +35,9 @@ from platformdirs import user_cache_path
 from layoutrand.cache import capture_record as captures
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.contents import sha256_of
-from layoutrand.cache.delta_record import DELTA, about_delta, stored_as, write_delta
 from layoutrand.cache.in_use import finding
 from layoutrand.cache.sealed_records import KeyRecord, RecordState, key_record, sealed, unsealed
+from layoutrand.cache.storage_record import WHOLE_FILE, KeptAs, record_of_base, stored_as, with_storage, write_delta
 from layoutrand.errors import CacheError
 from layoutrand.model import Stored
 from layoutrand.platform.disk import CACHE_TAG, cache_errors, remove_tree, sha256_file, write_atomically
@@ -54,7 +54,7 @@ LOGGED: Final = "log.json"
 class CachedBinary:
     """A binary found intact in the cache, with the record kept beside it.
 
-    What is at ``path`` is the whole file, or, where there is a ``base``, a delta against the whole file there.
+    What is at ``path`` is the whole file, or, where there is a ``base``, what the binary is made of with that.
     """
 
     path: Path
@@ -216,8 +216,8 @@ class Cache:
     def load_binary(self, key: str, name: str) -> CachedBinary | None:
         """The binary, which counts as used, if it is here with the content that was verified; else None.
 
-        What it is a delta against counts as used with it.  One that an earlier layoutrand left writable is not any
-        more.  Raises `ToolNotFound` for a delta, where what reads these is not installed.
+        What it is made of counts as used with it.  One that an earlier layoutrand left writable is not any more.
+        Raises `ToolNotFound` where a library is not installed that its storage takes.
         """
         folder = self.root / "binaries" / key
         with finding(self.locks()):
@@ -226,32 +226,33 @@ class Cache:
                 with suppress(OSError):  # somebody else's: it is what it is all the same
                     take_write_permission(found.path)
                     os.utime(folder / "meta.json")
-                    if found.base is not None:  # after it, so that it is evicted after it
-                        os.utime(found.base.with_name("meta.json"))
+                    if (record := record_of_base(found.stored)) is not None:
+                        os.utime(record)  # after it, so that it is evicted after it
         return found
 
     def has_entry(self, key: str) -> bool:
         """Whether there is anything under the key, whole or damaged."""
         return (self.root / "binaries" / key).exists()
 
-    def commit_binary(self, scratch: Path, key: str, meta: Mapping[str, Any], *, base: Path | None = None) -> Stored:
+    def commit_binary(self, scratch: Path, key: str, meta: Mapping[str, Any], *, kept: KeptAs = WHOLE_FILE) -> Stored:
         """Put a directory holding one verified binary in place, read-only from now on, replacing a damaged entry.
 
-        Where it is: with a ``base``, the whole file of another layout in this cache, as a delta where that is smaller.
+        It holds the whole file, of which a delta is made where it is ``kept`` so and that is smaller, or the binary's
+        order, where it is kept so.
         """
         folder = self.root / "binaries" / key
         with cache_errors("write", scratch):
             (path,) = scratch.iterdir()
-            meta = {name: value for name, value in meta.items() if name != DELTA}  # which is of the cache it came from
-            if base is not None and (delta := write_delta(path, base)) is not None:
-                path.unlink()
-                path, meta = delta, {**meta, DELTA: about_delta(base)}
-            else:
-                base = None
+            if kept.storage == "delta" and kept.base is not None:
+                if (delta := write_delta(path, kept.base)) is not None:
+                    path.unlink()
+                    path = delta
+                else:
+                    kept = WHOLE_FILE
             take_write_permission(path)
-            (scratch / "meta.json").write_bytes(sealed({"key": key, **meta}))
+            (scratch / "meta.json").write_bytes(sealed(with_storage({"key": key, **meta}, kept)))
         self._commit(scratch, folder, "meta.json", replace=True)
-        return Stored(folder / path.name, base)
+        return Stored(folder / path.name, kept.base)
 
     def commit_kept_build(self, scratch: Path, key: str, record: str) -> None:
         """Put a kept build in place, instead of an earlier one of that key."""
@@ -294,7 +295,7 @@ def read_capture(path: Path) -> Capture | None:
 def read_binary(folder: Path, name: str) -> CachedBinary | None:
     """The binary in an entry of the cache, with the content that its record says; else None.
 
-    Raises `ToolNotFound` for a delta, where what reads these is not installed.
+    Raises `ToolNotFound` where a library is not installed that its storage takes.
     """
     try:
         meta = unsealed(content_of_regular(folder / "meta.json", largest=RECORD))

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from layoutrand.cache.delta_record import base_key
 from layoutrand.cache.in_use import evicting
 from layoutrand.cache.kept_builds import RECORD_OF_BUILD, is_anothers
 from layoutrand.cache.node_inputs import is_used, replicas
 from layoutrand.cache.sealed_records import unsealed
+from layoutrand.cache.storage_record import MadeWith, made_with
 from layoutrand.cache.store import KEPT_BUILDS, Cache, probe_lock, read_capture
 from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.orphans import is_at_work
@@ -32,8 +32,8 @@ _LABEL: Final = ("system", "artefact", "layout", "variant")
 class CacheEntry:
     """One thing in the cache: its kind, its bytes, and when it was last used.
 
-    It is a "capture", "binary", "build" (a finished one that is kept), "repository" or "inputs".  A binary that others
-    are deltas against counts as used when they were; ``against`` is its name, of a binary that is one of these.
+    It is a "capture", "binary", "build" (a finished one that is kept), "repository" or "inputs".  What binaries are
+    made of counts as used when they were; ``made_with`` says what that is, of a binary that is no whole file.
     """
 
     kind: str
@@ -42,12 +42,12 @@ class CacheEntry:
     size: int
     used_at: float
     label: str
-    against: str | None = None
+    made_with: MadeWith | None = None
 
 
 def entries(cache: Cache) -> list[CacheEntry]:
     """Everything in the cache, least recently used first."""
-    found = [entry for kind in _RECORDS for entry in _recorded(cache, kind)]
+    found = _recorded(cache, *_RECORDS)
     for path in replicas(cache.root):
         with suppress(FileNotFoundError):  # a node has just removed it
             used_at, name = path.lstat().st_mtime, f"{path.parent.name}/{path.name}"
@@ -55,36 +55,50 @@ def entries(cache: Cache) -> list[CacheEntry]:
     return sorted(found + _mirrors(cache), key=lambda entry: entry.used_at)
 
 
-def _recorded(cache: Cache, kind: str) -> list[CacheEntry]:
-    """What there is of a kind that has records, least recently used first."""
-    found, record = [], _RECORDS[kind]
-    for path in sorted(path for path in (cache.root / _FOLDERS[kind]).iterdir() if path.is_dir()):
-        against = None
-        try:
-            used_at = (path / record).stat().st_mtime
-            table = unsealed(content_of_regular(path / record, largest=RECORD))
-            label = " ".join(str(table[name]) for name in _LABEL if name in table)
-            against = base_key(table)
-        except (OSError, ValueError, KeyError, TypeError):
-            used_at, label = 0.0, "another user's" if kind == "build" and is_anothers(path) else "damaged"
-        found.append(CacheEntry(kind, path.name, path, _size(path), used_at, label, against))
-    return sorted(_with_bases(found), key=lambda entry: (entry.used_at, entry.against is None))
+def _recorded(cache: Cache, *kinds: str) -> list[CacheEntry]:
+    """What there is of kinds that have records, least recently used first."""
+    found = [_entry(kind, path) for kind in kinds for path in _folders(cache, kind)]
+    return sorted(_with_bases(cache, found), key=lambda entry: (entry.used_at, entry.made_with is None))
 
 
-def _with_bases(found: Sequence[CacheEntry]) -> Iterator[CacheEntry]:
-    """Each with the time at which it was used, of what others are deltas against; deltas of what is gone are no use."""
-    whole = {entry.name for entry in found if entry.against is None}
-    needed: dict[str, float] = {}
+def _folders(cache: Cache, kind: str) -> list[Path]:
+    return sorted(path for path in (cache.root / _FOLDERS[kind]).iterdir() if path.is_dir())
+
+
+def _entry(kind: str, path: Path) -> CacheEntry:
+    made, record = None, path / _RECORDS[kind]
+    try:
+        used_at = record.stat().st_mtime
+        table = unsealed(content_of_regular(record, largest=RECORD))
+        label = " ".join(str(table[name]) for name in _LABEL if name in table)
+        made = made_with(table) if kind == "binary" else None
+    except (OSError, ValueError, KeyError, TypeError):
+        used_at, label = 0.0, "another user's" if kind == "build" and is_anothers(path) else "damaged"
+    return CacheEntry(kind, path.name, path, _size(path), used_at, label, made)
+
+
+_BASES: Final = {"delta": "binary", "order": "capture"}
+"""The kind of entry that has what binaries are made of, by how they are kept."""
+_GONE: Final = {"delta": "delta against what is gone", "order": "order of what is gone"}
+
+
+def _with_bases(cache: Cache, found: Sequence[CacheEntry]) -> Iterator[CacheEntry]:
+    """Each with the time at which it was used, of what others are made of; those of what is gone are no use."""
+    whole = {(entry.kind, entry.name) for entry in found if entry.made_with is None}
+    if "capture" not in {entry.kind for entry in found}:  # which nobody asked for
+        whole |= {("capture", path.name) for path in _folders(cache, "capture")}
+    needed: dict[tuple[str, str], float] = {}
     for entry in found:
-        if entry.against is not None:
-            needed[entry.against] = max(entry.used_at, needed.get(entry.against, 0.0))
+        if entry.made_with is not None:
+            base = _BASES[entry.made_with.storage], entry.made_with.entry
+            needed[base] = max(entry.used_at, needed.get(base, 0.0))
     for entry in found:
-        if entry.against is None:
-            yield replace(entry, used_at=max(entry.used_at, needed.get(entry.name, 0.0)))
-        elif entry.against in whole:
-            yield replace(entry, label=f"{entry.label} (delta)")
+        if entry.made_with is None:
+            yield replace(entry, used_at=max(entry.used_at, needed.get((entry.kind, entry.name), 0.0)))
+        elif (_BASES[entry.made_with.storage], entry.made_with.entry) in whole:
+            yield replace(entry, label=f"{entry.label} ({entry.made_with.storage})")
         else:
-            yield replace(entry, used_at=0.0, label=f"{entry.label} (delta against what is gone)")
+            yield replace(entry, used_at=0.0, label=f"{entry.label} ({_GONE[entry.made_with.storage]})")
 
 
 def record_entries(cache: Cache) -> list[CacheEntry]:
@@ -121,7 +135,7 @@ class Collected:
 def collect(cache: Cache, max_size: int) -> Collected:
     """Evict least recently used entries until at most ``max_size`` bytes remain, but nothing that may be in use.
 
-    Kept builds go before all else: what was captured of them stays.  What binaries are deltas against goes after all of
+    Kept builds go before all else: what was captured of them stays.  What binaries are made of goes after all of
     these.  Unfinished work of processes that are gone is cleared first; it is not counted as an entry.
     """
     _clear_abandoned(cache)

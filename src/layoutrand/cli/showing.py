@@ -78,8 +78,10 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     terminal.line()
     _show_order(found, link, terminal, limit)
     terminal.line(f"{found.path}\nsha256 {found.sha256}")
-    if found.base is not None:
-        terminal.line("It is a delta: -o FILE writes the binary itself")
+    stored = binary.stored
+    if stored.storage != "whole":
+        what = {"delta": "a delta", "order": "the order that it is written in"}[stored.storage]
+        terminal.line(f"It is {what}: -o FILE writes the binary itself")
     return 0
 
 
@@ -257,7 +259,7 @@ def cache_gc(
 @cache_app.command("pack")
 def cache_pack(
     whole: Annotated[
-        bool, typer.Option("--whole", help="The other way: make files of layouts that are deltas.")
+        bool, typer.Option("--whole", help="The other way: make files of layouts that are deltas or orders.")
     ] = False,
     json: options.Json = False,
 ) -> int:

@@ -240,7 +240,7 @@ def collect_linked(linking: Linking, shared: SharedDirectory, layout: LayoutName
             entry.mkdir()
             write_program(entry / name, data)
         meta = {**meta, "system": system, "facts": linking.facts(layout)}
-        stored = linking.cache.commit_binary(entry, key, meta, base=linking.against)
+        stored = linking.cache.commit_binary(entry, key, meta, kept=linking.kept_as("link"))
     shared.drop_result(key)
     return binary_of(stored, meta, system, artefact, layout, cached=False)
 

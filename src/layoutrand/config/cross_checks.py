@@ -78,8 +78,17 @@ def _engine(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _storage(table: Mapping[str, Any]) -> Iterator[str]:
-    """Layouts are deltas as soon as they are linked where one capture gives them all."""
-    if table_at(table, "layout").get("storage") == "delta" and table_at(table, "build").get("mode") == "rebuild":
+    """Layouts are deltas or orders as soon as they are made where one capture gives them all."""
+    layout, is_rebuilt = table_at(table, "layout"), table_at(table, "build").get("mode") == "rebuild"
+    if layout.get("storage") == "order":
+        if is_rebuilt:
+            yield 'layout.storage: "order" needs captures, so it cannot go with build.mode = "rebuild"'
+        if layout.get("engine") == "link":
+            yield (
+                'layout.storage: "order" is for layouts that are written without the linker, so it cannot go with '
+                'layout.engine = "link"'
+            )
+    if layout.get("storage") == "delta" and is_rebuilt:
         yield (
             'layout.storage: "delta" needs captures, so it cannot go with build.mode = "rebuild"; `layoutrand cache '
             "pack` makes deltas of what a rebuild left in the cache"

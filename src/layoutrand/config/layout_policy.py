@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from layoutrand.config.jdk import JIT_STRESS, factors_of_a_jdk
 from layoutrand.layout.factors import BLOCK_ORDER
-from layoutrand.model import Layout, LayoutName, Section
+from layoutrand.model import Layout, LayoutName, Section, Storage
 from layoutrand.text.strict_table import STRICT
 
 Factor = Literal[
@@ -30,7 +30,6 @@ Classes = Literal["keep", "mix"]
 Archives = Literal["built", "all"]
 Couple = Literal["order", "address"]
 Engine = Literal["auto", "link", "permute"]
-Storage = Literal["whole", "delta"]
 Ordered = Literal["move", "keep"]
 _ALONE = {
     "link-order": "leaves the order to the linker",

@@ -24,7 +24,7 @@ from layoutrand.permute.relr import Packed
 from layoutrand.permute.skeleton import Numbers, Skeleton
 from layoutrand.permute.symbols import Names, SymbolGroups
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Another one also where a program that was refused would be understood: what was refused is remembered by it."""
 
 _SINGLE: Final = ("code", "homes", "placed", "linker", "tails", "build_id", "by_place")
@@ -129,9 +129,9 @@ class LearnedTable:
         return self.pieces.size.tolist(), self.pieces.align.tolist(), self.pieces.most.tolist()
 
     def stored(self) -> bytes:
-        """What is kept of it: an .npz file."""
+        """What is kept of it beside the image: an .npz file."""
         single = {name: getattr(self, name) for name in _SINGLE}
-        arrays: dict[str, Any] = {"image": np.frombuffer(self.image, np.uint8)}
+        arrays: dict[str, Any] = {}
         scalars: dict[str, int] = {}
         for part, kind in _PARTS.items():
             value = getattr(self, part)
@@ -149,15 +149,14 @@ class LearnedTable:
         return file.getvalue()
 
     @staticmethod
-    def of_stored(data: bytes) -> LearnedTable | None:
-        """From what was kept; None for another format's.  Raises `NotPermuted` for what is damaged."""
+    def of_stored(data: bytes, image: bytes) -> LearnedTable | None:
+        """From what was kept, and the image; None for another format's.  Raises `NotPermuted` for what is damaged."""
         try:
             with np.load(BytesIO(data), allow_pickle=False) as arrays:
                 about = json.loads(arrays["about"].tobytes())
                 if about["format"] != FORMAT:
                     return None
                 parts = {name: _part(kind, name, arrays, about["numbers"]) for name, kind in _PARTS.items()}
-                image = arrays["image"].astype(np.uint8, casting="no").tobytes()
             made = LearnedTable(
                 image=image,
                 code=int(about["code"]),

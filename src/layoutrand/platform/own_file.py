@@ -64,7 +64,7 @@ def make_own(source: Path, target: Path, *, clone: bool = True) -> Manner:
     return manner
 
 
-def write_own(content: Iterable[bytes], like: Path, target: Path) -> Manner:
+def write_own(content: Iterable[bytes | memoryview], like: Path, target: Path) -> Manner:
     """As `make_own`, of a content that comes in pieces: it is written as a copy is, and is as one in all that follows.
 
     Permissions and times are those of the file ``like``.  Raises `OSError`.
