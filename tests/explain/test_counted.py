@@ -14,6 +14,7 @@ from layoutrand.explain.processor_events import CONSEQUENCES, Event
 from layoutrand.explain.sweep_words import what_counters_say
 from layoutrand.instruments.counters import counted_of
 from layoutrand.stats import DoseFit
+from speeds import first_fast
 from sweepkit import judged
 
 CYCLES = 1e9
@@ -44,7 +45,7 @@ def said(rng: np.random.Generator, kind: str, *, slower: float, cost: float | No
     return {True: "agrees", False: "against", None: "open"}[first.agrees]
 
 
-@pytest.mark.parametrize("kind", ["1 %", "spikes"])
+@pytest.mark.parametrize("kind", first_fast(1, ["spikes", "1 %"]))
 @pytest.mark.parametrize(
     ("slower", "cost", "wrong", "right"),
     [

@@ -211,6 +211,7 @@ def test_data_that_a_cache_holds_misses_once(cached):
     assert many == cached(WALK, str(64 << 10)), "the same every time"
 
 
+@pytest.mark.slow
 def test_code_that_a_cache_holds_misses_once(cached):
     """Functions in lines of their own."""
     few, some, many = (cached(CALLED, str(count)) for count in (1, 250, 2000))

@@ -13,6 +13,7 @@ from layoutrand.config.config import Config
 from layoutrand.errors import ConfigError, ToolNotFound
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.platform.disk import sha256_bytes
+from speeds import first_fast
 from storagekit import BUILD, at_the_command_line, binaries, command, sources
 from workshop import SEEDS, Workshop, kinds_of_programs
 
@@ -119,7 +120,7 @@ def test_they_are_executed_and_shown(program: Workshop) -> None:
     assert "0 damaged" in command(program, "cache", "verify")
 
 
-@pytest.mark.parametrize("lost", ["delta", "base"])
+@pytest.mark.parametrize("lost", first_fast(1, ["delta", "base"]))
 def test_what_is_damaged_is_made_again_and_told(program: Workshop, lost: str) -> None:
     """As a damaged file is: `cache verify` names it, and `build` mends it."""
     at_the_command_line(program, DELTA)
@@ -138,6 +139,7 @@ def test_what_is_damaged_is_made_again_and_told(program: Workshop, lost: str) ->
     assert "0 damaged" in command(program, "cache", "verify")
 
 
+@pytest.mark.slow
 def test_what_is_there_is_packed_and_unpacked(program: Workshop) -> None:
     at_the_command_line(program)
     before = binaries(program)

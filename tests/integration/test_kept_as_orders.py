@@ -13,6 +13,7 @@ from layoutrand.cache.contents import content_of
 from layoutrand.errors import ConfigError
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.platform.disk import sha256_bytes
+from speeds import first_fast
 from storagekit import BUILD, at_the_command_line, binaries, command, sources
 from workshop import SEEDS, Workshop, kinds_of_programs
 
@@ -58,7 +59,9 @@ def test_what_has_to_be_linked_is_kept_whole_and_told(gnu: Workshop) -> None:
     assert str(said).endswith("; they are kept as files")
 
 
-@pytest.mark.parametrize("factors", [["function-order", "padding", "text-offset"], ["function-order", "data-order"]])
+@pytest.mark.parametrize(
+    "factors", first_fast(1, [["function-order", "padding", "text-offset"], ["function-order", "data-order"]])
+)
 def test_other_factors_are_kept_with_the_order(program: Workshop, factors: list[str]) -> None:
     made = program.built(BUILD, layout={**ORDER, "factors": factors})
     assert {binary.stored.storage for binary in made.seeded.values()} == {"order"}
@@ -98,7 +101,7 @@ def test_they_are_executed_and_shown(program: Workshop) -> None:
     assert {each["storage"] for each in binaries(program).values()} == {"whole"}
 
 
-@pytest.mark.parametrize("lost", ["order", "image", "table"])
+@pytest.mark.parametrize("lost", first_fast(1, ["image", "order", "table"]))
 def test_what_is_damaged_is_made_again_and_told(program: Workshop, lost: str) -> None:
     """As a damaged file is: `cache verify` names it, and `build` mends it."""
     at_the_command_line(program, ORDER)

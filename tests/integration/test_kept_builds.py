@@ -179,7 +179,7 @@ def contents(shop, capture, *, but_paths):
 
 @pytest.mark.parametrize(
     "artefact",
-    [pytest.param(name, marks=() if name in ("plain", "thin", "here") else pytest.mark.slow) for name in PROGRAMS],
+    [pytest.param(name, marks=() if name == "here" else pytest.mark.slow) for name in PROGRAMS],
 )
 def test_a_capture_of_a_kept_build_is_the_one_of_a_fresh_build(shop, tmp_path, artefact):
     """Byte for byte, whatever way the program was linked and what became of its inputs and output since."""

@@ -72,7 +72,7 @@ CCACHE_IN_FRONT = {
 }
 
 
-@pytest.mark.parametrize("way", first_fast(2, CCACHE_IN_FRONT))
+@pytest.mark.parametrize("way", first_fast(1, CCACHE_IN_FRONT))
 def test_ccache_in_front(units: Workshop, cached: Path, way: str) -> None:
     """ccache calls our wrapper as its compiler, and what it keeps for one build is not served to another."""
     commands, options = CCACHE_IN_FRONT[way]
@@ -176,7 +176,7 @@ def test_the_build_chooses_another_linker_by_name(units: Workshop, name: str, fl
         pytest.param("gcc", "-B own/", marks=pytest.mark.slow),
         ("gcc", "-Bown/my-"),
         pytest.param("clang", "-Bown", marks=pytest.mark.slow),
-        ("clang", "--ld-path=$PWD/own/ld"),
+        pytest.param("clang", "--ld-path=$PWD/own/ld", marks=pytest.mark.slow),
     ],
 )
 def test_the_build_chooses_another_linker_by_path(units: Workshop, name: str, flags: str) -> None:
@@ -324,7 +324,7 @@ def test_a_linker_script_of_the_builds_own_is_seen(units: Workshop) -> None:
     built.assert_all_print_as_stock()
 
 
-@pytest.mark.parametrize("command", ["rcs --thin", "qcS"])
+@pytest.mark.parametrize("command", first_fast(1, ["rcs --thin", "qcS"]))
 def test_archives_by_llvms_archiver(units: Workshop, command: str) -> None:
     """llvm-ar is the one of the compiler's version, and its archives, thin or without an index, are taken apart."""
     compiler = programs_of("clang-lto")["cc"]  # the toolchain has the archiver beside it

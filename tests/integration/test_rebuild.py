@@ -68,7 +68,7 @@ def builds(shop: Workshop) -> list[str]:
             {"layout": {"factors": ["module-order", "function-order-in-module"], "classes": "mix"}},
             marks=pytest.mark.slow,
         ),
-        (COMPILE + "$LD -r -o all.o u0.o u1.o && $CC -o prog main.o all.o", {}),
+        pytest.param(COMPILE + "$LD -r -o all.o u0.o u1.o && $CC -o prog main.o all.o", {}, marks=pytest.mark.slow),
         pytest.param(
             COMPILE + "$AR rcs libu.a u0.o u1.o && $CC -g -o prog.tmp main.o -L. -lu && mv prog.tmp prog",
             {},

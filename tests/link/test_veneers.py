@@ -35,7 +35,10 @@ OTHER = "--fix-cortex-a53-835769"
 FIXES = [*(("bfd", f"{ARGUMENT}={how}") for how in ("full", "adrp", "adr")), ("bfd", OTHER), ("lld", ARGUMENT)]
 
 
-@pytest.fixture(scope="module", params=FIXES, ids="-".join)
+CASES = [pytest.param(fix, marks=pytest.mark.slow) if OTHER in fix else fix for fix in FIXES]
+
+
+@pytest.fixture(scope="module", params=CASES, ids="-".join)
 def fixed(request, tmp_path_factory):
     """The program with that fix, and its proof."""
     kind, argument = request.param

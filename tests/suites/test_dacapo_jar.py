@@ -94,6 +94,7 @@ def test_what_no_jar_holds(tmp_path, name, text, method, message):
         facts(tmp_path / "a.jar", tmp_path)
 
 
+@pytest.mark.slow
 def test_any_damaged_byte_is_told(tmp_path):
     """Of the table of contents, of a header, of what is packed."""
     jar = make_jar(tmp_path / "a.jar")

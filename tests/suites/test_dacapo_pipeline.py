@@ -180,6 +180,7 @@ def test_too_many_threads_execute_nothing_and_are_a_failure(project):
     assert "The specified number of threads (64) is outside the range [1,4]; choose suite.threads" in reason
 
 
+@pytest.mark.slow
 def test_missing_data_of_2311_is_told(project):
     status, reason, _ = failed(project("23.11-MR1-chopin", ["missing"]), "missing")
     assert status == "exit"
