@@ -264,6 +264,7 @@ def _linked(program: Path) -> bool:
     return program.exists() and program.stat().st_mtime < 1_000_000_000
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_make_killed_between_link_and_layout(project: Workshop) -> None:
     """A program that was linked but not laid out when everything was killed is made again, not taken for finished."""

@@ -160,6 +160,7 @@ metric = { regex = "([0-9]+)", name = "total", unit = "1" }
 """
 
 
+@pytest.mark.hour
 def test_check_knows_the_same_program_and_does_not_say_that_no_function_differs(shop: Workshop, tmp_path: Path) -> None:
     root = tmp_path / "p"
     gitkit.make(root)
@@ -185,6 +186,7 @@ def test_check_knows_the_same_program_and_does_not_say_that_no_function_differs(
     assert other["changes"] is None
 
 
+@pytest.mark.hour
 def test_one_case_of_go_test_is_executed_alone(shop: Workshop) -> None:
     (shop.source / "main_test.go").write_text(CASES)
     subprocess.run(["go", "test", "-c", "-o", "shapes.test", "."], cwd=shop.source, check=True)

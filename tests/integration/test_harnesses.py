@@ -131,6 +131,7 @@ def need(path, package):
         absent(f"{path} is not there: apt-get install {package}")
 
 
+@pytest.mark.hour
 def test_google_benchmark_and_catch2_are_executed_under_layouts(tmp_path):
     need("/usr/include/benchmark/benchmark.h", "libbenchmark-dev")
     need("/usr/include/catch2/catch.hpp", "catch2")
@@ -199,7 +200,13 @@ def test_test_cases_of_doctest_are_timed_under_layouts(tmp_path):
     ("text", "libraries", "words", "case"),
     [
         (GOOGLE.replace("BENCHMARK(Broken);", ""), "-lbenchmark -lpthread", ["--benchmark_min_time=0.001"], "Sum/16"),
-        (CATCH, "", ["--benchmark-warmup-time", "1", "--benchmark-samples", "4"], "Fibonacci/small/fib 10"),
+        pytest.param(
+            CATCH,
+            "",
+            ["--benchmark-warmup-time", "1", "--benchmark-samples", "4"],
+            "Fibonacci/small/fib 10",
+            marks=pytest.mark.hour,  # Catch2 is compiled, which takes a minute
+        ),
     ],
     ids=["google-benchmark", "catch2"],
 )

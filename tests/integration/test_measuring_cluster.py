@@ -312,6 +312,7 @@ def test_a_listing_that_is_old_loses_nothing(cluster_project: ClusterProject, mo
     assert cluster_project.waiting() == []
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_what_was_given_up_as_lost_and_arrives_counts(cluster_project: ClusterProject) -> None:
     """Its node was cut off for longer than anybody waited: the execution is the attempt after the lost one, once."""
@@ -653,6 +654,7 @@ def test_what_the_system_refuses_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> 
         assert ended.refused.startswith("the system there says No space left on device: /scratch/x; see to its disks")
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_a_binary_that_was_damaged_on_its_node_is_fetched_again(cluster_project: ClusterProject) -> None:
     """Whatever wrote into it."""
@@ -685,6 +687,7 @@ def test_an_engine_that_is_gone_says_nothing_of_executions(cluster_project: Clus
     assert (summary.executed + summary.already, summary.failures) == (9, ())
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_a_loss_among_unlike_processors_ends_nothing(cluster_project: ClusterProject) -> None:
     """A round that is lost thrice while others are being executed for the first time is recorded beside them."""

@@ -26,7 +26,7 @@ def predicted(call, *arguments, status=0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("toolchain", ["gcc", "gcc-lld"])
+@pytest.mark.parametrize("toolchain", [pytest.param("gcc", marks=pytest.mark.hour), "gcc-lld"])
 def test_a_planted_effect_is_predicted_and_the_best_layout_is_better(planted, toolchain):
     require("gcc" if toolchain == "gcc" else "ld.lld-14", "lld-14")
     call = planted(slower=0.3, toolchain=toolchain)

@@ -156,6 +156,7 @@ def test_a_worker_killed_while_it_executes(shop: Workshop, tmp_path: Path, monke
     assert len((tmp_path / "begun").read_text().split()) <= 14
 
 
+@pytest.mark.hour
 def test_a_run_killed_and_started_again(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The scheduler forgets what nobody waits for; what was finished waits and is taken first."""
     with dask(tmp_path / "dask", ()) as cluster:

@@ -126,6 +126,7 @@ def test_files_of_the_project_are_no_modules_of_a_job(
     assert document["executed"] == len(recorded(shop)) == 2
 
 
+@pytest.mark.hour
 def test_a_node_that_dies_while_it_executes(cluster: SlurmCluster, shop: Workshop, tmp_path: Path) -> None:
     """Its round is gone on with by the other node; what it had finished is not executed again."""
     configured(shop, tmp_path, slow_benchmark(tmp_path, 0.5))
@@ -160,6 +161,7 @@ def test_a_job_that_is_requeued_goes_on_where_it_was(cluster: SlurmCluster, shop
     assert "given out again" not in said
 
 
+@pytest.mark.hour
 def test_a_run_killed_and_started_again(cluster: SlurmCluster, shop: Workshop, tmp_path: Path) -> None:
     """The next call follows the jobs of the first: every execution is made once."""
     configured(shop, tmp_path, slow_benchmark(tmp_path, 0.3))
@@ -172,6 +174,7 @@ def test_a_run_killed_and_started_again(cluster: SlurmCluster, shop: Workshop, t
     assert len((tmp_path / "begun").read_text().split()) == 24
 
 
+@pytest.mark.hour
 def test_an_interrupted_run_keeps_what_it_has(cluster: SlurmCluster, shop: Workshop, tmp_path: Path) -> None:
     """Ctrl-C: jobs are cancelled, programs end, and the next call goes on."""
     configured(shop, tmp_path, slow_benchmark(tmp_path, 0.5))

@@ -97,6 +97,7 @@ def test_a_node_that_dies_in_mid_task(cluster: SlurmCluster, shop: Workshop, tmp
     assert made == finished(started(shop, "--seeds", "20", "--executor", "local", cache=tmp_path / "alone"))[0]
 
 
+@pytest.mark.hour
 def test_a_build_killed_and_started_again(cluster: SlurmCluster, shop: Workshop, tmp_path: Path) -> None:
     """Its jobs go on without it; what they make is taken by the next call."""
     process = started(shop, "--seeds", "20")

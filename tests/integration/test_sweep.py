@@ -452,6 +452,7 @@ exit $status
 """
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_counters_agree_with_a_mechanism_or_speak_against_it(layoutrand, tmp_path: Path) -> None:
     require("valgrind", "valgrind")

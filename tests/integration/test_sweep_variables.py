@@ -128,6 +128,7 @@ def test_loads_that_alias_stores_are_the_cause(tmp_path: Path) -> None:
     assert "'of_each_thread' is in prog, but in no section of its own that layouts place" in said
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_a_pair_of_variables_is_a_suspect(tmp_path: Path) -> None:
     """Of variables of half a page each, half of all layouts put a load where a store shortly before it was, modulo 4 KiB."""
@@ -146,6 +147,7 @@ def test_a_pair_of_variables_is_a_suspect(tmp_path: Path) -> None:
     assert "confirmed: with the worse placement" in said
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_without_a_tracer_it_is_said_that_variables_are_not_looked_at(tmp_path: Path) -> None:
     require("valgrind", "valgrind")

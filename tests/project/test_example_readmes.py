@@ -182,6 +182,7 @@ def test_quickstart(clone):
     assert done.stdout
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_quickstart_checks(clone):
     clone.execute("make -j2", "examples/quickstart")
@@ -193,6 +194,7 @@ def test_quickstart_checks(clone):
         assert (clone.tree / "examples/quickstart/inputs" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_jvm_suite(clone, tmp_path):
     """/tmp/scratch is emptied by the last line, so it is one of the test's own."""

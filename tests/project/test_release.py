@@ -93,6 +93,7 @@ def test_the_containerfile_says_nothing_that_is_not_tried():
     assert set(extras) <= set(PROJECT["optional-dependencies"])
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_the_wheel_is_installed_by_pip_pipx_and_uvx():
     """With the Python that executes this; `make installs` has the others."""

@@ -43,6 +43,7 @@ def assert_all_verified_and_different(document):
     assert len({binary["text_sha256"] for binary in seeds}) == SEEDS
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_bzip2(build_layouts, toolchain, tmp_path):
     """bzip2 compresses and restores a real file alike in every layout."""

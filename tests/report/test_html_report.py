@@ -312,6 +312,7 @@ def test_tick_labels_differ():
         assert len(labels) == len(set(labels)) >= 3
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_a_large_experiment_makes_a_file_below_two_megabytes(tmp_path):
     names = [f"benchmark-{k}" for k in range(20)]

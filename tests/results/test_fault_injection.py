@@ -38,7 +38,8 @@ def kill_after(process, experiment, ends, pause):
 
 
 @pytest.mark.slow  # `tests/execute/test_resume.py` kills in `make test`
-@pytest.mark.parametrize("kills", [4, pytest.param(50, marks=pytest.mark.hour)])
+@pytest.mark.hour
+@pytest.mark.parametrize("kills", [4, 50])
 def test_killed_at_random_points_nothing_finished_is_lost_and_nothing_is_there_twice(experiment, tmp_path, kills):
     rng = random.Random(20260000 + kills)
     missing = []
