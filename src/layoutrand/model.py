@@ -171,8 +171,7 @@ class BuildFailure:
     cause: str = field(default="", compare=False)  # of a failure that was recorded earlier it is not known any more
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(NamedTuple):
     """One number of one iteration, in the unit that is named: for what a program prints, the unit it was printed in."""
 
     metric: str

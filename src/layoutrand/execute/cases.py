@@ -102,7 +102,7 @@ def _of_case(execution: Execution, case: str, n_cases: int) -> Execution:
     for measurement in execution.measurements:
         place = split_metric(measurement.metric)
         if place is not None and place[0] == case:
-            own.append(replace(measurement, metric=place[1]))
+            own.append(measurement._replace(metric=place[1]))
     status, reason = execution.status, execution.reason
     if status == "ok" and not own:
         status, reason = "no-measurement", _failed(execution).get(case, ABSENT)

@@ -80,4 +80,4 @@ def _flagged(measurement: Measurement, warmups: Mapping[str, InForce]) -> Measur
     if name not in warmups:
         return measurement
     warmup = measurement.iteration < warmups[name].iterations
-    return measurement if warmup == measurement.warmup else replace(measurement, warmup=warmup)
+    return measurement if warmup == measurement.warmup else measurement._replace(warmup=warmup)

@@ -9,6 +9,7 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
@@ -22,6 +23,7 @@ from layoutrand.results.row_values import CONTEXT_COLUMNS, StrangeValue
 from layoutrand.results.rows import EXECUTION_COLUMNS, SEALED_FROM, SLOT_COLUMNS
 from layoutrand.results.seals import KEYS, SEALED, seal_of
 
+_AT_ONCE: Final = 256  # rows that are read together
 _BUILT_FROM: Final = 4  # the version since which contexts have the column
 SQLITE_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises: the second where its message quotes a damaged schema, which is no UTF-8."""
@@ -114,16 +116,19 @@ class RecordedResults:
 
     def _intact(self, rows: Iterable[RecordedRow]) -> tuple[list[Execution], list[RecordedRow]]:
         """The executions that are as they were recorded, and rows that are not; what no layoutrand writes is noted."""
-        found, damaged = [], []
-        for row in rows:
-            if row.damage:
-                damaged.append(row)
-                continue
+        found, damaged = list[Execution](), list[RecordedRow]()
+        left = iter(rows)
+        while some := list(islice(left, _AT_ONCE)):
+            damaged += [row for row in some if row.damage]
+            intact = [row for row in some if not row.damage]
             try:
-                measurements = tuple(map(row_values.measurement_of, row.measured))
-                found.append(row_values.execution_of(row.values, measurements))
-            except StrangeValue as error:
-                self._leave_out(row.damaged(str(error)))
+                found += _executions(intact)
+            except StrangeValue:
+                for row in intact:  # which it is, one after the other tells
+                    try:
+                        found += _executions([row])
+                    except StrangeValue as error:
+                        self._leave_out(row.damaged(str(error)))
         return found, damaged
 
     def experiments(self) -> list[tuple[Experiment, int]]:
@@ -270,6 +275,10 @@ def _attempts(known: Sequence[tuple[int, bool, str, bool]]) -> Attempts:
     for attempt, _, status, disturbed in sorted(known, key=lambda each: each[:2]):
         found = found.with_one(attempt, status, disturbed=disturbed)
     return found
+
+
+def _executions(rows: Sequence[RecordedRow]) -> list[Execution]:
+    return row_values.executions_of([row.values for row in rows], [row.measured for row in rows])
 
 
 def _experiment(row: Sequence[Any]) -> Experiment:

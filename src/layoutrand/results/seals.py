@@ -52,7 +52,7 @@ def seal_of(table: str, values: Sequence[Any]) -> str:
 
 def seal_of_measurements(execution_id: int, rows: Sequence[Sequence[Any]]) -> str:
     """The seal of an execution's measurements: their `MEASURED` columns, by metric and iteration."""
-    return _digest(["measurements", execution_id, *map(list, rows)])
+    return _digest(["measurements", execution_id, *rows])
 
 
 def _digest(values: list[Any]) -> str:
