@@ -143,8 +143,10 @@ class _Pairs:
         first, second, weight = [], [], []
         labels = list(related or ())
         for place, label in enumerate(labels):
+            if label is None:  # related to nothing
+                continue
             for other in range(max(0, place - _FURTHEST), place):
-                if label is not None and labels[other] == label and chain[other] == chain[place]:
+                if labels[other] == label and chain[other] == chain[place]:
                     first.append(other)
                     second.append(place)
                     weight.append(MEMORY ** (place - other - 1))
