@@ -168,6 +168,21 @@ def test_sealing_one_row_says_nothing_of_its_neighbours(path):
         assert len(store.damaged) == 1
 
 
+def test_strange_rows_among_others_are_named_each_with_its_reason(path):
+    """Rows are read many at once: that some say what no layoutrand writes takes nothing from the others."""
+    change(path, "UPDATE executions SET rusage = '[]' WHERE id = 3", sealed=True)
+    change(path, "UPDATE executions SET layout = 'x' WHERE id = 7", sealed=True)
+    change(path, "UPDATE measurements SET unit = x'ff' WHERE execution_id = 9", sealed=True)
+    with open_for_reading(path) as store:
+        left = {each.repetition + 1 for each in store.executions(EXPERIMENT)}
+        assert left == set(range(1, ROWS + 1)) - {3, 7, 9}
+        assert [(each.key, each.reason) for each in store.damaged] == [
+            ("id 3", "rusage is JSON of another shape than is recorded"),
+            ("id 7", "layout is no seed"),
+            ("id 9", "measurements: metric and unit are text, warmup is 0 or 1"),
+        ]
+
+
 HOSTILE = (
     None,
     "",
