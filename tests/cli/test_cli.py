@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -404,6 +405,23 @@ def test_init_makes_the_build_once_and_writes_what_builds_and_never_overwrites(p
     assert (source / "layoutrand.toml").read_text() == text
     assert built.returncode == 0, built.stderr
     assert "instrumented build" not in built.stderr, "the build of init is the capture"
+
+
+def test_what_init_says_to_do_next_can_be_given_to_a_shell(project, env):
+    """A directory with blanks and quotes in its name is quoted."""
+    source = project / 'it\'s "my" project'
+    (project / "src").rename(source)
+    (source / "Makefile").write_text("toy: main.c a.c b.c\n\t$(CC) -o $@ $^\n")
+
+    first = layoutrand("init", "-q", "-C", source.name, cwd=project, env=env)
+
+    assert first.returncode == 0, first.stderr
+    following = first.stdout.split("Next: ")[1].splitlines()[0]
+    assert shlex.split(following) == [
+        *("layoutrand", "run", "-C", source.name),
+        "·",
+        *("layoutrand", "compare", "-C", source.name),
+    ]
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,6 +150,11 @@ class FirstQuestion:
                 "is a whole build (build.mode)"
             )
         return learned
+
+
+def at(directory: Path) -> str:
+    """What a command line needs to be of this directory, as a shell reads it."""
+    return "" if directory == Path() else f" -C {shlex.quote(str(directory))}"
 
 
 def beside(others: Sequence[str]) -> str:

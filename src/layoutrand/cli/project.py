@@ -80,7 +80,7 @@ def _init_java(words: Sequence[str], directory: Path, stdin: str | None, termina
 
     project = java_project(words, directory, Path.cwd(), stdin)
     path = write_project(directory, project.text(), force=force)
-    where = "" if directory == Path() else f" -C {directory}"
+    where = learning.at(directory)
     terminal.line(f"{path} written: {project.jdk.words or project.jdk.home} is the system {project.jdk.system}")
     if project.benchmark.harness:
         terminal.line(f"  each of its cases is a benchmark (harness = {toml_string(project.benchmark.harness)})")
@@ -131,7 +131,7 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
 def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, terminal: Terminal) -> None:
     """What was written, and what to do now."""
     learned = project.learned
-    where = "" if question.directory == Path() else f" -C {question.directory}"
+    where = learning.at(question.directory)
     what = ", ".join(learned.chosen.artefacts)
     terminal.line(f"{path} written: {project.what} links {what} with toolchain {learned.toolchain}")
     if others := learning.beside(learned.chosen.others):

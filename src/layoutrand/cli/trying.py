@@ -79,7 +79,7 @@ def try_(  # noqa: PLR0913 - one parameter for each option
     line = learning.FirstWords.of(words or [])
     if write and not line.build:
         path = write_project(directory, _last(directory), force=force)
-        terminal.line(f"{path} written, of the last try. Next: layoutrand run, layoutrand analyse")
+        terminal.line(f"{path} written, of the last try. {_next(directory)}")
         return 0
     if not line.build and (stdin, toolchain, simulate) != (None, None, None):
         raise UsageError("--stdin, --toolchain and --simulate go with a command; without one it is the last try again")
@@ -89,16 +89,18 @@ def try_(  # noqa: PLR0913 - one parameter for each option
     status = attempt.answer(stdin) if line.build else attempt.again()
     if write:
         path = write_project(directory, _last(directory), force=force)
-        terminal.line(f"{path} written. Next: layoutrand run, layoutrand analyse")
+        terminal.line(f"{path} written. {_next(directory)}")
     elif not (json or quiet):
         force_it = " --force" if (directory / options.CONFIG_NAME).exists() else ""
-        terminal.line(f"  To keep this as {options.CONFIG_NAME}: layoutrand try --write{force_it}{_where(directory)}")
+        keep_it = f"layoutrand try --write{force_it}{learning.at(directory)}"
+        terminal.line(f"  To keep this as {options.CONFIG_NAME}: {keep_it}")
     return status
 
 
-def _where(directory: Path) -> str:
-    """What a command line needs to be of this directory."""
-    return "" if directory == Path() else f" -C {shlex.quote(str(directory))}"
+def _next(directory: Path) -> str:
+    """What goes on with the file that was written."""
+    where = learning.at(directory)
+    return f"Next: layoutrand run{where}, layoutrand analyse{where}"
 
 
 def _checked(line: learning.FirstWords) -> learning.FirstWords:
@@ -191,7 +193,7 @@ class _Try:
 
     def _next(self, steps: Sequence[Step], *, can_be_more: bool) -> list[str]:
         """What to do next, as far as it needs no project: that is offered behind it."""
-        more = f"layoutrand try --seeds {2 * len(self.seeds)}{_where(self.question.directory)}"
+        more = f"layoutrand try --seeds {2 * len(self.seeds)}{learning.at(self.question.directory)}"
         by_kind = {"quiet machine": "layoutrand doctor", "more work": "more work for each execution"}
         known = [by_kind[step.kind] for step in steps if step.kind in by_kind]
         wanted = any(step.kind in {"more layouts", "more executions"} for step in steps)
