@@ -111,6 +111,7 @@ def test_where_there_are_no_more_layouts_it_says_so_for_each_system(tmp_path):
     env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
     done = layoutrand("check", "HEAD~1", "HEAD", "--budget", "1m", cwd=root, env=env)
     assert "O1: base: instrumented build" in done.stderr
+    assert "built again" not in done.stderr, "the flags of O2 are no change of O1's"
     for system in ("O1", "O2"):
         assert f"failed: {system}: base, head (seed" in done.stderr
     assert 'add "padding" to layout.factors' in done.stderr

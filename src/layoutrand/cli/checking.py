@@ -210,7 +210,11 @@ class _CheckedProject:
         from layoutrand.cli.building import build_with_progress
 
         terminal = self.terminal.about(system) if len(self.config.systems) > 1 else self.terminal
-        part = options.ProjectPart(config, self.directory, list(config.systems), jobs=self.jobs)
+        # What was built last is remembered by the names of project and system, and both commits have theirs from check:
+        # without this a system would be "built again" because of the flags of another.
+        project = config.project.model_copy(update={"name": f"{config.project.name}, {system}"})
+        remembered = config.model_copy(update={"project": project})
+        part = options.ProjectPart(remembered, self.directory, list(config.systems), jobs=self.jobs)
         return build_with_progress(part, layouts, terminal, captures=captures)
 
     @contextmanager
