@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 from statistics import fmean
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -105,21 +105,6 @@ def binary_mean(executions: Executions) -> float:
 _SampleKey = tuple[str, str, str, str]
 
 
-class _Column(NamedTuple):
-    """What executions measured of one metric, and these executions, both by binary and in one order."""
-
-    values: dict[BinaryName, list[tuple[float, ...]]]
-    made: dict[BinaryName, list[Execution]]
-
-    def add(self, name: BinaryName, iterations: tuple[float, ...], execution: Execution) -> None:
-        """Add one execution of the binary."""
-        if name in self.values:
-            self.values[name].append(iterations)
-            self.made[name].append(execution)
-        else:
-            self.values[name], self.made[name] = [iterations], [execution]
-
-
 def samples_of(
     executions: list[Execution],
     primary: Mapping[str, tuple[str, str]],
@@ -131,39 +116,32 @@ def samples_of(
     names = [benchmark.name for benchmark in benchmarks]
     metrics = {benchmark.name: benchmark.metric for benchmark in benchmarks}
     fixed = config.in_one_layout()
-    groups: dict[tuple[str, str, str], dict[str, _Column]] = {}
+    table: dict[_SampleKey, dict[BinaryName, list[tuple[float, ...]]]] = {}
+    made: dict[_SampleKey, dict[BinaryName, list[Execution]]] = {}
     units: dict[_SampleKey, str] = {}
     for execution in sorted(executions, key=attrgetter("round", "repetition")):
-        system, benchmark, instrument = execution.system, execution.benchmark, execution.instrument
-        columns = groups.setdefault((system, benchmark, instrument), {})
-        name: BinaryName = execution.layout
-        if system in fixed:
-            name = f"round {execution.round}" + (f", {execution.repetition}" if execution.repetition else "")
         values: dict[str, list[float]] = {}
-        for metric, unit, _, value, is_warmup in execution.measurements:
-            if is_warmup:
-                continue
-            if metric in values:
-                values[metric].append(value)
-                continue
-            values[metric] = [value]
-            if metric not in columns:
-                columns[metric] = _Column({}, {})
-            units[system, benchmark, instrument, metric] = unit
+        of_metrics: dict[str, str] = {}
+        for measurement in execution.measurements:
+            if not measurement.warmup:
+                values.setdefault(measurement.metric, []).append(measurement.value)
+                of_metrics[measurement.metric] = measurement.unit
+        name: BinaryName = execution.layout
+        if execution.system in fixed:
+            name = f"round {execution.round}" + (f", {execution.repetition}" if execution.repetition else "")
         for metric, iterations in values.items():
-            columns[metric].add(name, tuple(iterations), execution)
-    table = {(*group, metric): column for group, columns in groups.items() for metric, column in columns.items()}
+            key = (execution.system, execution.benchmark, execution.instrument, metric)
+            units[key] = of_metrics[metric]
+            table.setdefault(key, {}).setdefault(name, []).append(tuple(iterations))
+            made.setdefault(key, {}).setdefault(name, []).append(execution)
 
     def place(key: _SampleKey) -> tuple[int, int, bool, str, str]:
         system, benchmark, instrument, metric = key
         return names.index(benchmark), systems.index(system), key[2:] != primary[benchmark], instrument, metric
 
-    placed = _Placed({}, {}, {}, {})
     for key in sorted(table, key=place):
         system, benchmark, instrument, metric = key
-        layouts, made = table[key]
-        if made != placed.made:  # as a rule what measured one metric measured all of them
-            placed = _placed(made)
+        layouts = table[key]
         yield Sample(
             system=system,
             benchmark=benchmark,
@@ -175,34 +153,16 @@ def samples_of(
             controls={name: tuple(layouts[name]) for name in (STOCK, IDENTITY) if name in layouts},
             better=metrics[benchmark].better_of(metric) if reads_output(instrument) else "less",
             one_layout=system in fixed,
-            nodes=placed.nodes,
-            rounds=placed.rounds,
-            started=placed.started,
+            nodes=_nodes(made[key]),
+            rounds={name: tuple(e.round for e in own) for name, own in made[key].items()},
+            started={name: tuple(e.started_at for e in own) for name, own in made[key].items()},
         )
-
-
-class _Placed(NamedTuple):
-    """Executions by binary, and in the same way where, for which round and when they were made."""
-
-    made: Mapping[BinaryName, Sequence[Execution]]
-    nodes: Mapping[BinaryName, tuple[str, ...]]
-    rounds: Mapping[BinaryName, tuple[int, ...]]
-    started: Mapping[BinaryName, tuple[float, ...]]
-
-
-def _placed(made: Mapping[BinaryName, Sequence[Execution]]) -> _Placed:
-    return _Placed(
-        made,
-        nodes=_nodes(made),
-        rounds={name: tuple([e.round for e in own]) for name, own in made.items()},
-        started={name: tuple([e.started_at for e in own]) for name, own in made.items()},
-    )
 
 
 def _nodes(made: Mapping[BinaryName, Sequence[Execution]]) -> dict[BinaryName, tuple[str, ...]]:
     if not any(e.node for own in made.values() for e in own):
         return {}
-    return {name: tuple([e.node for e in own]) for name, own in made.items()}
+    return {name: tuple(e.node for e in own) for name, own in made.items()}
 
 
 def _population(names: Iterable[BinaryName], *, one_layout: bool) -> list[BinaryName]:
