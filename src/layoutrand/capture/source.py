@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from fnmatch import fnmatch
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import translate
+from functools import lru_cache
 from pathlib import Path
 
 from layoutrand.errors import UsageError
@@ -50,9 +52,9 @@ def digest(source: Path, exclude: Sequence[str]) -> str:
     return digest_of(listing(source, exclude))
 
 
-def content_of(path: Path, go_on: Callable[[], None] = lambda: None) -> str:
+def content_of(path: str | Path, go_on: Callable[[], None] = lambda: None) -> str:
     """What is at the path, in one line; "" for what cannot be copied, such as a socket."""
-    info = path.lstat()
+    info = os.lstat(path)
     if stat.S_ISLNK(info.st_mode):
         return "link " + os.readlink(path)
     if stat.S_ISREG(info.st_mode):
@@ -69,53 +71,72 @@ def copy(source: Path, target: Path, exclude: Sequence[str], go_on: Callable[[],
     directories = []
     for name, path in _entries(source, exclude):
         destination = target / name
-        mode = path.lstat().st_mode
+        mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
             os.symlink(os.readlink(path), destination)
         elif stat.S_ISDIR(mode):
             destination.mkdir()
             directories.append((path, destination))
         elif stat.S_ISREG(mode):
-            copy_file(path, destination, go_on)
+            copy_file(Path(path), destination, go_on)
     for path, destination in reversed(directories):
         shutil.copystat(path, destination)
         destination.chmod(stat.S_IMODE(destination.stat().st_mode) | 0o700)
 
 
-def _entries(source: Path, exclude: Sequence[str]) -> Iterator[tuple[str, Path]]:
-    """Relative name and path of everything in the tree, parents first, in an order no file system decides."""
+def _entries(source: Path, exclude: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Relative name and path of everything in the tree, parents first, in an order no file system decides.
+
+    A source has thousands of files, and each build looks at all: what is the same for all is found out before.
+    """
+    ours = list(_printed_to())
+    unwanted, left_by_editors = _any_of(tuple(exclude)), _any_of(_LEFT_BY_EDITORS)
     pending = [""]
     while pending:
         directory = pending.pop()
         children = sorted(os.scandir(source / directory), key=lambda entry: os.fsencode(entry.name))
         for entry in children:
             name = f"{directory}/{entry.name}" if directory else entry.name
+            if name in ALWAYS_LEFT_OUT or unwanted(name) or left_by_editors(entry.name):
+                continue
             is_folder = entry.is_dir(follow_symlinks=False)
-            if name in ALWAYS_LEFT_OUT or _matches(name, exclude) or _matches(entry.name, _LEFT_BY_EDITORS):
+            if not is_folder and _is_among(ours, entry.path):
                 continue
-            if not is_folder and is_printed_to(source / name):
+            if is_folder and (entry.name in _NEVER_ENTERED or is_cache(Path(entry.path))):
                 continue
-            if is_folder and (entry.name in _NEVER_ENTERED or is_cache(source / name)):
-                continue
-            yield name, source / name
+            yield name, entry.path
             if is_folder:
                 pending.append(name)
 
 
-def _matches(name: str, exclude: Sequence[str]) -> bool:
-    return any(fnmatch(name, pattern.rstrip("/")) for pattern in exclude)
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return bool(_any_of(patterns)(name))
+
+
+@lru_cache(maxsize=16)
+def _any_of(patterns: tuple[str, ...]) -> Callable[[str], object]:
+    """What says whether a name matches one of the patterns of a shell."""
+    if not patterns:
+        return lambda _name: None
+    return re.compile("|".join(translate(pattern.rstrip("/")) for pattern in patterns)).match
 
 
 def is_printed_to(path: Path) -> bool:
     """Whether this command prints into the file: a shell has made it in the source (`> results`), and it grows yet."""
-    info = path.lstat()
-    return stat.S_ISREG(info.st_mode) and any(os.path.samestat(info, own) for own in _printed_to())
+    return _is_among(_printed_to(), path)
+
+
+def _is_among(files: Iterable[os.stat_result], path: str | Path) -> bool:
+    return any(os.path.samestat(os.lstat(path), each) for each in files)
 
 
 def _printed_to() -> Iterator[os.stat_result]:
+    """The ordinary files that this command prints into."""
     for descriptor in (1, 2):
         with contextlib.suppress(OSError):  # closed before our start
-            yield os.fstat(descriptor)
+            info = os.fstat(descriptor)
+            if stat.S_ISREG(info.st_mode):
+                yield info
 
 
 def is_ours(name: str) -> bool:
@@ -132,4 +153,4 @@ def is_by_editors(name: str) -> bool:
 def left_out(name: str, exclude: Sequence[str]) -> bool:
     """Whether the patterns match the name or a directory above it."""
     parts = name.split("/")
-    return any(_matches("/".join(parts[:count]), exclude) for count in range(1, len(parts) + 1))
+    return any(_matches("/".join(parts[:count]), tuple(exclude)) for count in range(1, len(parts) + 1))

@@ -36,17 +36,19 @@ def sha256_bytes(*parts: bytes | memoryview) -> str:
     return digest.hexdigest()
 
 
-def sha256_file(path: Path, *, largest: int = ANY, go_on: Callable[[], None] = lambda: None) -> str:
+def sha256_file(path: str | Path, *, largest: int = ANY, go_on: Callable[[], None] = lambda: None) -> str:
     """Hexadecimal SHA-256 of an ordinary file's content; raises `OSError`, also for more than ``largest`` bytes.
 
     ``go_on`` is called between parts of a file, and may raise: a thread that reads for minutes can be ended by it.
     """
     digest = hashlib.sha256()
     with open_regular(path, largest=largest) as file:
-        while part := file.read(_PART):
+        while True:
+            part = file.read(_PART)
             go_on()
             digest.update(part)
-    return digest.hexdigest()
+            if len(part) < _PART:  # which is so at a file's end alone
+                return digest.hexdigest()
 
 
 def canonical_json(value: Any) -> bytes:
