@@ -25,13 +25,13 @@ def config_of(metric):
     )
 
 
-def recorded(tmp_path, config, instruments, **changes):
+def recorded(tmp_path, config, instruments, seeds=range(1, 7), **changes):
     rows = []
     for instrument in instruments:
         metric, unit = METRICS[instrument]
         extra = "instructions"
         for system in ("a", "c"):
-            for seed in range(1, 7):
+            for seed in seeds:
                 value = 100.0 + seed + (system == "c")
                 values = [Measurement(metric, unit, 0, value, warmup=False)]
                 if instrument == CACHEGRIND:
@@ -59,6 +59,13 @@ def test_nothing_disturbs_what_is_simulated(tmp_path):
     ratio = compare(selection, "a", "c", confidence=0.95, threshold=0.01, metric=None)
     assert of_host(said(selection.warnings)) == of_host(said(report.warnings)) == of_host(said(ratio.warnings)) == []
     assert report.disturbed == ratio.disturbed == ()
+
+
+def test_one_simulated_layout_is_no_count_that_no_layout_changes(tmp_path):
+    """That one differs from no other says nothing of others, and is told."""
+    selection = recorded(tmp_path, config_of("{ cachegrind = true }"), [CACHEGRIND], seeds=[1])
+    told = [said(each.warnings) for each in analyse(selection, confidence=0.95, metrics=[]).analyses]
+    assert all(any("1 binary cannot show how much binaries differ" in text for text in texts) for texts in told)
 
 
 @pytest.mark.parametrize(("metric", "told"), [("estimated_cycles", False), ("wall_s", True)])

@@ -205,7 +205,7 @@ def _analyse(measured: Sample, selection: Selection, confidence: float, state: M
         name: _control(own, name, means, confidence, at_random=selection.at_random) for name in ("stock", "identity")
     }
     # A count that no layout changes, of a simulated processor or of events, is no reason to doubt a timer.
-    constant = counts(sample.instrument) and min(means) == max(means)
+    constant = counts(sample.instrument) and len(means) > 1 and min(means) == max(means)
     unsure = [each.in_executions() if sample.one_layout else each for each in interval.warnings]
     found = findings(own, data, names, interval, state)
     found = _of_two_machines(found, sample, selection)
