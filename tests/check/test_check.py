@@ -91,6 +91,18 @@ def test_the_budget_ends_it_and_the_same_call_goes_on(tmp_path):
     assert only(second).executed == only(at_once).executed - only(first).executed
 
 
+def test_a_budget_that_was_used_up_before_anything_was_executed_is_told_so(tmp_path):
+    """As of a second system, where the first one took all of it."""
+    made = Made(tmp_path)
+    answer = made.check(budget_s=0.05)
+    assert made.executor.commands == []
+    assert ending_sentence(only(answer), answer.question) == (
+        "no layout was executed of both commits before --budget 50 ms was used up; the same command goes on from here"
+    )
+    answer = made.check(budget_s=4.0)
+    assert ending_sentence(only(answer), answer.question).startswith("stopped at --budget 4 s; ")
+
+
 def test_an_interrupted_check_loses_no_execution(tmp_path):
     made = Made(tmp_path, ratio=1.03)
     made.executor.interrupt_at = 11

@@ -129,7 +129,10 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
     """Why nothing more was executed, where that is not because everything was decided."""
     match system.ending:
         case "budget":
-            return f"stopped at --budget {duration(question.budget_s)}; the same command goes on from here"
+            budget, goes_on = f"--budget {duration(question.budget_s)}", "the same command goes on from here"
+            if not any(each.n_rounds for each in system.benchmarks):
+                return f"no layout was executed of both commits before {budget} was used up; {goes_on}"
+            return f"stopped at {budget}; {goes_on}"
         case "layouts":
             return f"stopped at --most-layouts {question.most_layouts:,}"
         case "failures":
