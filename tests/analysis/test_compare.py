@@ -235,6 +235,13 @@ def test_another_metric(tmp_path):
         compare(selection, "a", "b", confidence=0.95, threshold=0.0, metric=None)
 
 
+def test_a_metric_that_one_system_has_alone_is_named(tmp_path):
+    rows = measured(CONFIG, tmp_path, "a", "b", constant(2.0), metric="user_s")
+    write(CONFIG, tmp_path, rows + measured(CONFIG, tmp_path, "b", "b", constant(2.0)))
+    with pytest.raises(AnalysisError, match=r"seeds that measured user_s\.\na has b; b has none\."):
+        compare(selected(CONFIG, tmp_path), "a", "b", confidence=0.95, threshold=0.0, metric="user_s")
+
+
 def test_different_primary_metrics_give_no_ratio_for_the_suite(tmp_path):
     config = make_config(BENCHMARK + BENCHMARK.replace('"b"', '"c"') + "metric = {regex = '(x)', name = 'pause_s'}")
     rows = []

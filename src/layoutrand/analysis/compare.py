@@ -158,7 +158,7 @@ def compare(
     new = {_name(sample): sample for sample in chosen if sample.system == candidate}
     common = [name for name in old if name in new]
     if not common:
-        raise AnalysisError(_nothing_common(baseline, candidate, old, new, selection))
+        raise AnalysisError(_nothing_common(baseline, candidate, old, new, selection, metric))
     pairs = [sample_pair(old[name], new[name], at_random=selection.at_random) for name in common]
     ratios = [_ratio(pair, selection, confidence, threshold, looks) for pair in pairs]
     instruments = {instrument for _, instrument, _ in common}
@@ -316,12 +316,14 @@ def _nothing_common(
     old: dict[tuple[str, str, str], Sample],
     new: dict[tuple[str, str, str], Sample],
     selection: Selection,
+    metric: str | None,
 ) -> str:
     def listed(samples: dict[tuple[str, str, str], Sample]) -> str:
         return ", ".join(dict.fromkeys(name[0] for name in samples)) or "none"
 
+    of_metric = f" that measured {metric}" if metric else ""
     lines = [
-        f"{baseline} and {candidate} have no benchmark in common with successful executions of seeds.",
+        f"{baseline} and {candidate} have no benchmark in common with successful executions of seeds{of_metric}.",
         f"{baseline} has {listed(old)}; {candidate} has {listed(new)}."
         + ("" if selection.sources else " Execute both with `layoutrand run`."),
         *sentences_of(selection.warnings),
