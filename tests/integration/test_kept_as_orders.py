@@ -92,6 +92,9 @@ def test_they_are_executed_and_shown(program: Workshop) -> None:
     shown = command(program, "inspect", "sys", "2", "-o", "two")
     assert "in exactly the order asked for" in " ".join(shown.split())
     assert "It is the order that it is written in: -o FILE writes the binary itself" in shown
+    document = json.loads(command(program, "inspect", "sys", "2", "--json"))
+    assert (document["storage"], document["base"]) == ("order", made[2]["base"])
+    assert made[2]["base"].endswith("/0/learned-5.image")
     written = program.project / "two"
     assert sha256_bytes(written.read_bytes()) == made[2]["sha256"]
     assert subprocess.run([written], capture_output=True).stdout == (program.project / "said").read_bytes()
@@ -130,11 +133,3 @@ def test_what_is_damaged_is_made_again_and_told(program: Workshop, lost: str) ->
 def test_what_contradicts_it_is_an_error(program: Workshop, more: dict[str, Any], why: str) -> None:
     with pytest.raises(ConfigError, match=f"layout.storage: {why}"):
         program.config(BUILD, **{"layout": ORDER, **more})
-
-
-def test_build_json_says_what_they_are_made_of(program: Workshop) -> None:
-    at_the_command_line(program, ORDER)
-    made = binaries(program)
-    document = json.loads(command(program, "inspect", "sys", "2", "--json"))
-    assert (document["storage"], document["base"]) == ("order", made[2]["base"])
-    assert made[2]["base"].endswith("/0/learned-5.image")
