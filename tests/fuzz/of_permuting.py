@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.target import Target
+from fuzz.target import Target, tree_of
 from layoutrand.cache import packing
 from layoutrand.cache.contents import content_of
 from layoutrand.cache.learned_program import image_path, learned_digest, table_path
@@ -48,14 +48,6 @@ def table() -> LearnedTable:
 def kept_table() -> bytes:
     """What is kept of that beside the image."""
     return table().stored()
-
-
-def _tree(data: bytes) -> Any:
-    """What the changed JSON says; data that is none has no seal either."""
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _capture(store: Cache) -> str:
@@ -121,7 +113,7 @@ def orders() -> tuple[bytes, ...]:
 
 def _order(data: bytes, place: Path) -> None:
     """The data as the order that a binary is written in, with a seal that fits."""
-    if not isinstance(tree := _tree(data), dict):
+    if not isinstance(tree := tree_of(data), dict):
         return
     learned = _capture(store := Cache(place / "cache"))
     overwrite(place / "prog.order", sealed({**tree, "learned": learned}))
@@ -142,7 +134,7 @@ def record() -> dict[str, Any]:
 
 def _kept_as_order(data: bytes, place: Path) -> None:
     """The data as the record of a binary that is kept as an order, with a seal that fits."""
-    if not isinstance(tree := _tree(data), dict):
+    if not isinstance(tree := tree_of(data), dict):
         return
     store = Cache(place / "cache")
     digest = _capture(store)

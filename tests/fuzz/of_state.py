@@ -22,7 +22,7 @@ from typing import Any
 
 from experiments import measured, write
 from fakes import EXECUTION, make_config
-from fuzz.target import Target
+from fuzz.target import Target, tree_of
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.selection import Question, select
 from layoutrand.build.coincidence import recorded_coincidence
@@ -89,14 +89,6 @@ def _json(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-def _tree(data: bytes) -> Any:
-    """What the changed JSON says; data that is none is the other target's."""
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _use(place: Path) -> None:
     """All that is done with a cache of unknown content."""
     used = Cache(place / "cache")
@@ -118,7 +110,7 @@ def _cached(name: str, *, fits: bool) -> Callable[[bytes, Path], None]:
     """The data as one file of a cache, with a seal that fits or as it is."""
 
     def read(data: bytes, place: Path) -> None:
-        tree = _tree(data) if fits else None
+        tree = tree_of(data) if fits else None
         if fits and not isinstance(tree, dict):
             return
         for folder in ("keys", f"captures/{capture().id}/0/root/_build", f"binaries/{'b' * 64}", f"builds/{'e' * 64}"):
@@ -178,7 +170,7 @@ def _against(data: bytes, place: Path) -> None:
 
 def _kept_as_delta(data: bytes, place: Path) -> None:
     """The data as the record of a binary that is kept as a delta, with a seal that fits."""
-    if not isinstance(tree := _tree(data), dict):
+    if not isinstance(tree := tree_of(data), dict):
         return
     store = Cache(place / "cache")
     for key, files in {"b": {"prog": BASE}, "d": {"prog.zst": delta(), "meta.json": sealed(tree)}}.items():
@@ -273,7 +265,7 @@ def _results_file(data: bytes, place: Path) -> None:
 
 def _results_rows(data: bytes, place: Path) -> None:
     """Rows with other values in them."""
-    tree = _tree(data)
+    tree = tree_of(data)
     path = results_path(place)
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(results())

@@ -128,6 +128,7 @@ def test_what_is_damaged_is_made_again_and_told(program: Workshop, lost: str) ->
     [
         ({"build": {"mode": "rebuild"}}, '"order" needs captures'),
         ({"layout": {**ORDER, "engine": "link"}}, '"order" is for layouts that are written without the linker'),
+        ({"layout": {**ORDER, "factors": ["cds-order"]}}, '"order" writes what a linker would, and cds-order takes'),
     ],
 )
 def test_what_contradicts_it_is_an_error(program: Workshop, more: dict[str, Any], why: str) -> None:

@@ -19,7 +19,7 @@ from layoutrand.cache.capture_record import Capture, identity_facts
 from layoutrand.cache.kept_builds import RECORD_OF_BUILD, is_anothers, is_undamaged, read_build
 from layoutrand.cache.learned_program import read_learned
 from layoutrand.cache.sealed_records import KeyRecord, key_record, unsealed
-from layoutrand.cache.storage_record import MadeWith, name_in, stored_as
+from layoutrand.cache.storage_record import CAPTURE_RECORD, RECORD_OF_BINARY, MadeWith, name_in, stored_as
 from layoutrand.cache.store import LOGGED, Cache, read_binary, read_capture
 from layoutrand.cache.upkeep import CacheEntry, entries, record_entries
 from layoutrand.cache.written_order import WrittenOrder
@@ -36,7 +36,7 @@ def verify(cache: Cache) -> list[Problem]:
     problems: list[Problem] = []
     found = [entry for entry in entries(cache) if entry.path.exists()]  # others were evicted meanwhile
     for entry in (entry for entry in found if entry.kind == "capture"):
-        capture = read_capture(entry.path / "capture.json")
+        capture = read_capture(entry.path / CAPTURE_RECORD)
         if what := _of_capture(cache, capture):
             problems.append((entry, what))
         elif capture is not None:
@@ -96,7 +96,9 @@ def _of_base(entry: CacheEntry, made: MadeWith, name: str) -> str:
     else:
         what = f"it is written from what was learned of the capture {made.entry[:12]}, which"
         try:
-            stored = stored_as(entry.path, name, unsealed(content_of_regular(entry.path / "meta.json", largest=RECORD)))
+            stored = stored_as(
+                entry.path, name, unsealed(content_of_regular(entry.path / RECORD_OF_BINARY, largest=RECORD))
+            )
             order = WrittenOrder.of_stored(content_of_regular(stored.path, largest=PROGRAM))
             gone = stored.base is None or read_learned(stored.base, order.learned) is None
         except (OSError, ValueError, KeyError, TypeError):

@@ -27,7 +27,6 @@ from layoutrand.platform.own_file import write_own
 from layoutrand.platform.regular_file import PROGRAM, RECORD, content_of_regular
 
 RECORD_OF_BINARY: Final = "meta.json"
-BINARIES: Final = "binaries"
 CAPTURES: Final = "captures"
 CAPTURE_RECORD: Final = "capture.json"
 _DELTA: Final = "delta"

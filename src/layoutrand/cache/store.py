@@ -37,7 +37,17 @@ from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.contents import sha256_of
 from layoutrand.cache.in_use import finding
 from layoutrand.cache.sealed_records import KeyRecord, RecordState, key_record, sealed, unsealed
-from layoutrand.cache.storage_record import WHOLE_FILE, KeptAs, record_of_base, stored_as, with_storage, write_delta
+from layoutrand.cache.storage_record import (
+    CAPTURE_RECORD,
+    CAPTURES,
+    RECORD_OF_BINARY,
+    WHOLE_FILE,
+    KeptAs,
+    record_of_base,
+    stored_as,
+    with_storage,
+    write_delta,
+)
 from layoutrand.errors import CacheError
 from layoutrand.model import Stored
 from layoutrand.platform.disk import CACHE_TAG, cache_errors, remove_tree, sha256_file, write_atomically
@@ -153,11 +163,11 @@ class Cache:
 
     def capture_path(self, capture_id: str) -> Path:
         """Directory of a capture."""
-        return self.root / "captures" / capture_id
+        return self.root / CAPTURES / capture_id
 
     def load_capture(self, capture_id: str) -> Capture | None:
         """The capture, which counts as used; None if it is not here or its record is damaged."""
-        path = self.capture_path(capture_id) / "capture.json"
+        path = self.capture_path(capture_id) / CAPTURE_RECORD
         with finding(self.locks()):
             capture = read_capture(path)
             if capture is not None:
@@ -168,7 +178,7 @@ class Cache:
     def commit_capture(self, scratch: Path, capture: Capture) -> None:
         """Put a finished capture in place; an undamaged one that another process put there first stays."""
         with cache_errors("write", scratch):
-            write_atomically(scratch / "capture.json", sealed(captures.to_json(capture)))
+            write_atomically(scratch / CAPTURE_RECORD, sealed(captures.to_json(capture)))
             if (scratch / _LOG).exists():
                 logged = {"capture": capture.id, "sha256": sha256_file(scratch / _LOG)}
                 write_atomically(scratch / LOGGED, sealed(logged))
@@ -176,7 +186,7 @@ class Cache:
         self._commit(
             scratch,
             self.capture_path(capture.id),
-            "capture.json",
+            CAPTURE_RECORD,
             replace=present is None or bool(self.damaged_files(present)),
         )
 
@@ -225,7 +235,7 @@ class Cache:
             if found is not None:
                 with suppress(OSError):  # somebody else's: it is what it is all the same
                     take_write_permission(found.path)
-                    os.utime(folder / "meta.json")
+                    os.utime(folder / RECORD_OF_BINARY)
                     if (record := record_of_base(found.stored)) is not None:
                         os.utime(record)  # after it, so that it is evicted after it
         return found
@@ -250,8 +260,8 @@ class Cache:
                 else:
                     kept = WHOLE_FILE
             take_write_permission(path)
-            (scratch / "meta.json").write_bytes(sealed(with_storage({"key": key, **meta}, kept)))
-        self._commit(scratch, folder, "meta.json", replace=True)
+            (scratch / RECORD_OF_BINARY).write_bytes(sealed(with_storage({"key": key, **meta}, kept)))
+        self._commit(scratch, folder, RECORD_OF_BINARY, replace=True)
         return Stored(folder / path.name, kept.base)
 
     def commit_kept_build(self, scratch: Path, key: str, record: str) -> None:
@@ -298,7 +308,7 @@ def read_binary(folder: Path, name: str) -> CachedBinary | None:
     Raises `ToolNotFound` where a library is not installed that its storage takes.
     """
     try:
-        meta = unsealed(content_of_regular(folder / "meta.json", largest=RECORD))
+        meta = unsealed(content_of_regular(folder / RECORD_OF_BINARY, largest=RECORD))
         stored = stored_as(folder, name, meta)
         if meta["key"] != folder.name or sha256_of(stored) != meta["sha256"]:
             return None
@@ -309,7 +319,7 @@ def read_binary(folder: Path, name: str) -> CachedBinary | None:
 
 def captured_contents(cache: Cache) -> Iterator[tuple[str, Path]]:
     """SHA-256 and place of every captured file here, unchecked; looking at them does not count as use."""
-    for record in sorted((cache.root / "captures").glob("*/capture.json")):
+    for record in sorted((cache.root / CAPTURES).glob(f"*/{CAPTURE_RECORD}")):
         capture = read_capture(record)
         for path, digest in capture.contents().items() if capture is not None else ():
             yield digest, record.parent / path

@@ -16,14 +16,14 @@ from layoutrand.cache.in_use import evicting
 from layoutrand.cache.kept_builds import RECORD_OF_BUILD, is_anothers
 from layoutrand.cache.node_inputs import is_used, replicas
 from layoutrand.cache.sealed_records import unsealed
-from layoutrand.cache.storage_record import MadeWith, made_with
+from layoutrand.cache.storage_record import CAPTURE_RECORD, CAPTURES, RECORD_OF_BINARY, MadeWith, made_with
 from layoutrand.cache.store import KEPT_BUILDS, Cache, probe_lock, read_capture
 from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.orphans import is_at_work
 from layoutrand.platform.regular_file import RECORD, content_of_regular
 
-_FOLDERS: Final = {"capture": "captures", "binary": "binaries", "build": KEPT_BUILDS}
-_RECORDS: Final = {"capture": "capture.json", "binary": "meta.json", "build": RECORD_OF_BUILD}
+_FOLDERS: Final = {"capture": CAPTURES, "binary": "binaries", "build": KEPT_BUILDS}
+_RECORDS: Final = {"capture": CAPTURE_RECORD, "binary": RECORD_OF_BINARY, "build": RECORD_OF_BUILD}
 """What says what an entry is, and when it was used last."""
 _LABEL: Final = ("system", "artefact", "layout", "variant")
 

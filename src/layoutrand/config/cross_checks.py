@@ -64,31 +64,33 @@ def _coupled(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _engine(table: Mapping[str, Any]) -> Iterator[str]:
-    """Layouts are written from a capture alone."""
-    if table_at(table, "layout").get("engine") != "permute":
-        return
+    """Layouts are written from a capture alone, and what is kept as an order is written."""
+    layout = table_at(table, "layout")
+    if layout.get("storage") == "order" and layout.get("engine") == "link":
+        yield (
+            'layout.storage: "order" is for layouts that are written without the linker, so it cannot go with '
+            'layout.engine = "link"'
+        )
+    for key, value in (("engine", "permute"), ("storage", "order")):
+        if layout.get(key) == value:
+            yield from _writing(table, f'layout.{key}: "{value}"')
+
+
+def _writing(table: Mapping[str, Any], wish: str) -> Iterator[str]:
+    """What the wish to have layouts written cannot go with."""
     if table_at(table, "build").get("mode") == "rebuild":
-        yield 'layout.engine: "permute" needs captures, so it cannot go with build.mode = "rebuild"'
+        yield f'{wish} needs captures, so it cannot go with build.mode = "rebuild"'
     factors, systems = table_at(table, "layout").get("factors"), table_at(table, "systems").values()
     asked = factors_of_a_jdk(factors) if isinstance(factors, list) else ()
     if asked:
-        yield f'layout.engine: "permute" writes what a linker would, and {asked[0]} takes no linker: leave it out'
+        yield f"{wish} writes what a linker would, and {asked[0]} takes no linker: leave it out"
     elif systems and all(isinstance(system, dict) and "prebuilt" in system for system in systems):
-        yield 'layout.engine: "permute" needs captures, and prebuilt systems have none: leave it out'
+        yield f"{wish} needs captures, and prebuilt systems have none: leave it out"
 
 
 def _storage(table: Mapping[str, Any]) -> Iterator[str]:
-    """Layouts are deltas or orders as soon as they are made where one capture gives them all."""
-    layout, is_rebuilt = table_at(table, "layout"), table_at(table, "build").get("mode") == "rebuild"
-    if layout.get("storage") == "order":
-        if is_rebuilt:
-            yield 'layout.storage: "order" needs captures, so it cannot go with build.mode = "rebuild"'
-        if layout.get("engine") == "link":
-            yield (
-                'layout.storage: "order" is for layouts that are written without the linker, so it cannot go with '
-                'layout.engine = "link"'
-            )
-    if layout.get("storage") == "delta" and is_rebuilt:
+    """Layouts are deltas as soon as they are linked where one capture gives them all."""
+    if table_at(table, "layout").get("storage") == "delta" and table_at(table, "build").get("mode") == "rebuild":
         yield (
             'layout.storage: "delta" needs captures, so it cannot go with build.mode = "rebuild"; `layoutrand cache '
             "pack` makes deltas of what a rebuild left in the cache"
