@@ -96,9 +96,8 @@ def _of_base(entry: CacheEntry, made: MadeWith, name: str) -> str:
     else:
         what = f"it is written from what was learned of the capture {made.entry[:12]}, which"
         try:
-            stored = stored_as(
-                entry.path, name, unsealed(content_of_regular(entry.path / RECORD_OF_BINARY, largest=RECORD))
-            )
+            record = unsealed(content_of_regular(entry.path / RECORD_OF_BINARY, largest=RECORD))
+            stored = stored_as(entry.path, name, record)
             order = WrittenOrder.of_stored(content_of_regular(stored.path, largest=PROGRAM))
             gone = stored.base is None or read_learned(stored.base, order.learned) is None
         except (OSError, ValueError, KeyError, TypeError):
