@@ -108,9 +108,16 @@ def cpu_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def plain_build(tree: Path, work: Path, commands: list[str]) -> None:
-    """The commands in a copy of the tree, as many jobs at once as there are cores."""
-    shutil.copytree(tree, work, symlinks=True)
-    script = "set -e\n" + "\n".join(command.replace("{jobs}", str(JOBS)) for command in commands)
+def plain_build(program: Subject, work: Path) -> None:
+    """The commands in a copy of the tree, as many jobs at once as there are cores, and with the system's own flags.
+
+    A build at -O0 is no measure of one at -O1: flags that the commands do not take from CFLAGS are an error.
+    """
+    shutil.copytree(program.tree, work, symlinks=True)
+    script = "set -e\n" + "\n".join(command.replace("{jobs}", str(JOBS)) for command in program.commands)
     env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"}
-    subprocess.run(["bash", "-c", script], cwd=work, env=env, check=True, capture_output=True)
+    env |= {"CFLAGS": program.cflags} if program.cflags else {}
+    done = subprocess.run(["bash", "-c", script], cwd=work, env=env, check=True, capture_output=True, text=True)
+    compilations = [line.split() for line in done.stdout.splitlines() if " -c " in line]
+    reached = [words for words in compilations if set(program.cflags.split()) <= set(words)]
+    assert not program.cflags or len(reached) > len(compilations) / 2, done.stdout[-2000:]

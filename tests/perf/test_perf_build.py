@@ -44,7 +44,7 @@ def test_thirty_layouts(tmp_path: Path, name: str, toolchain: str) -> None:
 
     for number in range(program.repetitions):
         work, cache = tmp_path / f"plain{number}", tmp_path / f"cache{number}"
-        timed("plain build", plain_build, program.tree, work, program.commands)
+        timed("plain build", plain_build, program, work)
         timed("30 seeds", _layoutrand, project, cache, "--no-controls")
         timed("30 seeds again", _layoutrand, project, cache, "--no-controls")
         timed("30 bare links", _bare_links, cache, tmp_path / f"links{number}")

@@ -61,7 +61,7 @@ def test_ingestion_beside_a_plain_build(tmp_path: Path, name: str, toolchain: st
     for number in range(program.repetitions):
         work = tmp_path / f"plain{number}"
         begin, used = time.perf_counter(), cpu_of_children()
-        plain_build(program.tree, work, program.commands)
+        plain_build(program, work)
         spent = {"plain build": (time.perf_counter() - begin, cpu_of_children() - used)}
         spent |= _steps(project, tmp_path / f"cache{number}", tmp_path / f"steps{number}.json")
         shutil.rmtree(work)
