@@ -106,6 +106,20 @@ def test_a_build_system_is_known_by_its_files(tmp_path, files, what, ways, hints
 
 
 @pytest.mark.usefixtures("all_installed")
+def test_what_else_would_build_it_is_known(tmp_path):
+    put(tmp_path, configure="", configure__ac="", Makefile__am="", meson__build="executable('yes', 'a.c')\n")
+    meson = "meson setup build --buildtype=release && ninja -C build -j {jobs}"
+    again = "autoreconf --install && ./configure && make -j{jobs}"
+    assert recognise(tmp_path, Rustc()).others == (meson, again)
+
+
+def test_what_else_would_build_it_is_installed(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name, **_: None if name == "ninja" else f"/usr/bin/{name}")
+    put(tmp_path, CMakeLists__txt="add_executable(yes a.c)\n", meson__build="executable('yes', 'a.c')\n")
+    assert recognise(tmp_path, Rustc()).others == ()
+
+
+@pytest.mark.usefixtures("all_installed")
 @pytest.mark.parametrize(
     ("targets", "command", "first"),
     [

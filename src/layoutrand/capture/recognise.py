@@ -76,7 +76,8 @@ class Recognised:
     """A build system: its name, ways to build in the order in which they are tried, and what is not to be copied.
 
     ``hints`` are names of programs that its files mention; ``is_rust`` where the compiler is rustc.
-    ``toolchain`` is the one that it takes, "" where several may do.
+    ``toolchain`` is the one that it takes, "" where several may do.  ``others`` are lines of shell that build the same
+    directory by what else is there, for who finds that the first does not work.
     """
 
     what: str
@@ -85,6 +86,7 @@ class Recognised:
     hints: tuple[str, ...] = ()
     is_rust: bool = False
     toolchain: str = ""
+    others: tuple[str, ...] = ()
 
 
 def recognise(directory: Path, runner: Runner) -> Recognised:
@@ -96,7 +98,8 @@ def recognise(directory: Path, runner: Runner) -> Recognised:
     for look in (_configure, _cmake, _meson, _cargo, _go, _autoreconf, _makefile, _sources):
         found = look(directory, runner)
         if found is not None:
-            return replace(found, exclude=tuple(dict.fromkeys((*found.exclude, *build_trees(directory)))))
+            exclude = tuple(dict.fromkeys((*found.exclude, *build_trees(directory))))
+            return replace(found, exclude=exclude, others=tuple(_others(found, directory, runner)))
     there = [entry for entry in os.listdir(directory) if not entry.startswith(".")]
     if not there:
         raise UsageError(
@@ -110,6 +113,17 @@ def recognise(directory: Path, runner: Runner) -> Recognised:
         f"{directory.absolute()} has no build that layoutrand knows: no configure, CMakeLists.txt, meson.build, "
         f"Cargo.toml, makefile or C source; {HOW_TO_GIVE}"
     )
+
+
+def _others(found: Recognised, directory: Path, runner: Runner) -> Iterator[str]:
+    """How CMake, Meson and autotools would build it, as far as they are installed, beside the one that was found."""
+    for look in (_cmake, _meson, _autoreconf):
+        try:
+            other = look(directory, runner)
+        except ToolNotFound:
+            continue
+        if other is not None and other.what != found.what:
+            yield " && ".join(other.ways[0].commands)
 
 
 def given(line: Sequence[str], directory: Path, runner: Runner) -> Recognised:

@@ -99,12 +99,15 @@ class FirstQuestion:
             return given(self.words.build, self.directory, SubprocessRunner())
         return recognise(self.directory, SubprocessRunner())
 
-    def _hint(self) -> str:
+    def _hint(self, found: Recognised) -> str:
         """What else might be typed where the first build fails; "" where nothing comes to mind."""
         from layoutrand.objects.elf import is_elf
 
         if not self.words.build:
-            return "Nothing was written. Where it is built in another way, give the command: layoutrand init -- COMMAND"
+            lines = [shlex.quote(line) for line in found.others] or ["COMMAND"]
+            told = [f"layoutrand init{at(self.directory)} -- {line}" for line in lines]
+            between = "\n    " if found.others else " "
+            return between.join(["Nothing was written. Where it is built in another way, give the command:", *told])
         first = self.directory / self.words.build[0]
         if not os.path.isfile(first) or not is_elf(first.read_bytes()):
             return ""
@@ -140,7 +143,7 @@ class FirstQuestion:
             with self.terminal.progress("first build"):
                 learned = first.learn()
         except (BuildFailed, NothingLinked) as error:
-            hint = self._hint()
+            hint = self._hint(found)
             if not hint:
                 raise
             raise type(error)(f"{error.message}\n{hint}", log=error.log, cause=error.cause) from error
