@@ -524,6 +524,17 @@ def test_init_says_how_a_build_that_fails_is_given(tmp_path, env):
     assert not (tmp_path / "layoutrand.toml").exists()
 
 
+def test_init_names_what_else_would_build_it(tmp_path, env):
+    (tmp_path / "configure").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "CMakeLists.txt").write_text("add_executable(x x.c)\n")
+
+    done = layoutrand("init", "-C", ".", cwd=tmp_path, env=env)
+
+    other = "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build -j {jobs}"
+    assert f"    layoutrand init -- '{other}'\n" in done.stderr
+    assert done.returncode == 1 and not (tmp_path / "layoutrand.toml").exists()
+
+
 @pytest.mark.slow
 def test_doctor_reports_toolchains_as_json(tmp_path, env):
     """doctor lists every shipped toolchain and changes nothing."""

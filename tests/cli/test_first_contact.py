@@ -166,8 +166,23 @@ def test_mistakes_are_told_with_their_lines_before_anything_is_built(project, en
     assert "2 problems" in wrong.stderr
     assert "line 9: systems.clang-O2.toolchain: no toolchain called 'clnag'" in wrong.stderr
     assert "line 13: benchmarks[0].stdin: there is no " in wrong.stderr
-    assert "line 5: build.artefact: unknown key; did you mean 'artefacts'?" in unknown.stderr
+    one = "1 problem\n  - line 5: build.artefact: unknown key; did you mean 'artefacts'?\n"
+    assert unknown.stderr.endswith(one), "and not that artefacts are required"
     assert not list(Path(env["LAYOUTRAND_CACHE"]).glob("logs/*")), "nothing was built"
+
+
+def test_mistakes_are_told_in_the_order_of_lines(project, env):
+    text = CONFIG.replace("[project]", "[layout]\nengine = 'magic'\nfactor = []\n[project]\nx = 1")
+    (project / "layoutrand.toml").write_text(text + "[runs]\n")
+
+    done = layoutrand("build", cwd=project, env=env)
+
+    assert re.findall(r"line (\d+): ([a-z.]+): ", done.stderr)[:3] == [
+        ("2", "layout.engine"),
+        ("3", "layout.factor"),
+        ("5", "project.x"),
+    ]
+    assert "runs: unknown key" in done.stderr.splitlines()[-1]
 
 
 def test_colours_are_for_terminals_and_for_who_asks(project, env):

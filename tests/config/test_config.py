@@ -130,6 +130,9 @@ WRONG = {
         '[project]\nname = "p"\n[suite]\nkind = "spec-cpu"\nroot = "/x"\nbenchmarks = ["a"]\nlabel = "a+b"\n[systems.a]\n',
         "suite.label: must be of the form [A-Za-z0-9._-]+ (given: 'a+b')",
     ),
+    "required key, misspelt": (MINIMAL.replace('name = "p"', 'nam = "p"'), "project.nam: unknown key; did you mean 'name'?"),
+    "required table, misspelt": (MINIMAL.replace("[project]", "[projet]"), "projet: unknown key; did you mean 'project'?"),
+    "required key of [build], misspelt": (MINIMAL.replace("commands", "comands"), "build.comands: unknown key; did you mean 'commands'?"),
     "unknown table, near": (MINIMAL + "[layuot]\n", "layuot: unknown key; did you mean 'layout'?"),
     "unknown table, far": (MINIMAL + "[xyz]\n", "xyz: unknown key; known here: project, build, suite, layout, systems, benchmarks, run, cluster, warmup, matrix"),
     "unknown key, of other case": (changed("build", "IN_PLACE = true"), "build.IN_PLACE: unknown key; did you mean 'in_place'?"),
@@ -282,19 +285,21 @@ def test_all_problems_are_reported_at_once():
         [[benchmarks]]
         name = "b"
         command = []
+        [[benchmarks]]
+        command = ["{artefact}"]
         [run]
         executions = 0
         [unknown]
     """
 
     assert [line.split(": ")[0] for line in problems(text)] == [
-        "project.name",
         "project.nam",
         "build.source",
         "build.commands",
         "systems.a.cflags",
         "benchmarks[0].command",
         "benchmarks[1].command",
+        "benchmarks[2].name",
         "run.executions",
         "unknown",
         "build.rev",

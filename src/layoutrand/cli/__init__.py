@@ -210,6 +210,7 @@ def _told(error: LayoutrandError) -> str:
     except (OSError, ValueError):  # a file that ships with layoutrand, is no text, or is gone by now
         return str(error)
     places = [(line_of(problem, lines), problem) for problem in error.problems]
+    places.sort(key=lambda place: (place[0] is None, place[0] or 0))
     return error.listed([problem if line is None else f"line {line}: {problem}" for line, problem in places])
 
 

@@ -35,7 +35,7 @@ from layoutrand.config.jdk import factors_of_a_jdk
 from layoutrand.config.launcher_words import LauncherWords
 from layoutrand.config.layout_policy import Factor, LayoutPolicy, Ordered
 from layoutrand.config.metric import Metric
-from layoutrand.config.problems import explain, key_path, suggest
+from layoutrand.config.problems import explain, key_path, suggest, told_once
 from layoutrand.config.schedule import Order
 from layoutrand.config.spec_settings import SpecSuite
 from layoutrand.config.toml_text import parse_table
@@ -307,7 +307,8 @@ def parse(text: str, *, path: str) -> Config:
     try:
         config = Config.model_validate(expanded)
     except ValidationError as error:
-        raise ConfigError(path, [*explain(error, ConfigFile, {"cluster": tables()}), *problems]) from error
+        told = told_once([*explain(error, ConfigFile, {"cluster": tables()}), *problems])
+        raise ConfigError(path, told) from error
     if problems:
         raise ConfigError(path, problems)
     return config

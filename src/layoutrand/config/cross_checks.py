@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from layoutrand.config.command import ARGS, begins_with_program, places_launcher
 from layoutrand.config.jdk import factors_of_a_jdk
-from layoutrand.config.problems import suggest
+from layoutrand.config.problems import REQUIRED, suggest
 
 _OF_ANY_BUILD: Final = frozenset({"env", "mode", "timeout_s"})
 """Keys of ``[build]`` that go with a suite which says itself what is built."""
@@ -214,7 +214,7 @@ def _incomplete(table: Mapping[str, Any]) -> Iterator[str]:
         if "build" not in table:
             return
         if "image" not in build:
-            yield "build.image: this key is required beside [suite] dacapo: a JDK around the artefact that is built"
+            yield f"build.image: {REQUIRED} beside [suite] dacapo: a JDK around the artefact that is built"
     all_prebuilt = (
         isinstance(systems, dict)
         and "matrix" not in table
@@ -223,9 +223,9 @@ def _incomplete(table: Mapping[str, Any]) -> Iterator[str]:
     )
     required = ["artefacts"] if all_prebuilt else ["commands", "artefacts"]
     if "build" not in table:
-        yield "build: this key is required"
+        yield f"build: {REQUIRED}"
     else:
-        yield from (f"build.{key}: this key is required" for key in required if key not in build)
+        yield from (f"build.{key}: {REQUIRED}" for key in required if key not in build)
 
 
 def _fits(number: int, benchmark: Mapping[str, Any], artefacts: list[str], seen: dict[str, int]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
@@ -15,8 +16,9 @@ from layoutrand.text.foreign_fields import excerpt, plain
 from layoutrand.text.strict_table import NAME_PATTERN, NAME_RULE
 
 _KEY_MARK: Final = "[key]"  # what pydantic puts into the path of a table's name that does not fit
+REQUIRED: Final = "this key is required"
 _WORDS: Final = {
-    "missing": "this key is required",
+    "missing": REQUIRED,
     "too_short": "must not be empty",
     "model_type": "must be a table",
     "dict_type": "must be a table",
@@ -27,6 +29,7 @@ _WORDS: Final = {
     "float_type": "must be a number",
     "finite_number": "must be a finite number",
 }
+_MISSPELT: Final = re.compile(r"(?P<table>(?:.*\.)?)[^.:]+: unknown key; did you mean '(?P<key>[^']+)'\?$")
 
 Tables = Mapping[str, Mapping[str, type[BaseModel]]]
 _NONE: Final[Tables] = {}
@@ -57,6 +60,13 @@ def problems_of(error: ValidationError, model: type[BaseModel], by_kind: Tables 
     return [_problem(detail, model, by_kind) for detail in error.errors(include_url=False)]
 
 
+def told_once(problems: Sequence[str]) -> list[str]:
+    """The problems but for keys that are only missing because they are misspelt, which is a problem of its own."""
+    misspelt = [match for problem in problems if (match := _MISSPELT.match(problem))]
+    meant = {f"{match['table']}{match['key']}: {REQUIRED}" for match in misspelt}
+    return [problem for problem in problems if problem not in meant]
+
+
 def suggest(name: str, known: Sequence[str]) -> str:
     """``; did you mean 'x'?`` for the nearest known name, or nothing."""
     alike = [each for each in known if each.casefold() == name.casefold()]
@@ -77,7 +87,7 @@ def _problem(detail: ErrorDetails, model: type[BaseModel], by_kind: Tables) -> T
         context = detail.get("ctx", {})
         one_of = str(context.get("expected_tags", "")).replace("'", '"').replace(", ", " or ")
         tag = str(context.get("tag", ""))
-        wanted = f"must be {one_of}" if one_of else "this key is required"
+        wanted = f"must be {one_of}" if one_of else REQUIRED
         return TableProblem(f"{where}.kind", f"{wanted}{given_words(tag) if tag else ''}")
     if kind == "extra_forbidden":
         known = [] if table is None else list(_keys(table))
