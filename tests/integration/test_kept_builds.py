@@ -386,6 +386,15 @@ def test_the_oldest_go_where_there_are_too_many(made, monkeypatch):
     assert not set(before) & set(kept(made))
 
 
+def test_the_list_says_what_was_captured_and_how_it_was_built(made):
+    labels = {(entry.kind, entry.label[:24]) for entry in entries(Cache(made.cache)) if entry.kind != "binary"}
+    assert labels == {
+        ("capture", "sys: prog"),
+        ("build", "sys capture: echo built "),
+        ("build", "sys stock: echo built >>"),
+    }
+
+
 def test_gc_takes_kept_builds_before_all_else(made):
     cache = Cache(made.cache)
     for folder in kept(made):
@@ -395,7 +404,7 @@ def test_gc_takes_kept_builds_before_all_else(made):
 
     assert [entry.kind for entry in done.evicted] == ["build"]
     assert {"build", "capture", "binary"} <= {entry.kind for entry in entries(cache)}
-    assert {entry.label for entry in done.evicted} <= {"sys capture", "sys stock"}
+    assert {entry.label.partition(": ")[0] for entry in done.evicted} <= {"sys capture", "sys stock"}
 
 
 def test_explain_says_it_beforehand(made):

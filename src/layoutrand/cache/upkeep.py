@@ -6,11 +6,11 @@ import fcntl
 import os
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from layoutrand.cache.in_use import evicting
 from layoutrand.cache.kept_builds import RECORD_OF_BUILD, is_anothers
@@ -21,6 +21,7 @@ from layoutrand.cache.store import KEPT_BUILDS, Cache, probe_lock, read_capture
 from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.orphans import is_at_work
 from layoutrand.platform.regular_file import RECORD, content_of_regular
+from layoutrand.text.foreign_fields import excerpt
 
 _FOLDERS: Final = {"capture": CAPTURES, "binary": "binaries", "build": KEPT_BUILDS}
 _RECORDS: Final = {"capture": CAPTURE_RECORD, "binary": RECORD_OF_BINARY, "build": RECORD_OF_BUILD}
@@ -70,11 +71,22 @@ def _entry(kind: str, path: Path) -> CacheEntry:
     try:
         used_at = record.stat().st_mtime
         table = unsealed(content_of_regular(record, largest=RECORD))
-        label = " ".join(str(table[name]) for name in _LABEL if name in table)
+        label = _label(kind, table)
         made = made_with(table) if kind == "binary" else None
     except (OSError, ValueError, KeyError, TypeError):
         used_at, label = 0.0, "another user's" if kind == "build" and is_anothers(path) else "damaged"
     return CacheEntry(kind, path.name, path, _size(path), used_at, label, made)
+
+
+def _label(kind: str, table: Mapping[str, Any]) -> str:
+    """What it is: a binary's layout, what a capture is of, by which commands a build was made."""
+    words = " ".join(str(table[name]) for name in _LABEL if name in table)
+    of = ""
+    if kind == "capture":
+        of = ", ".join(str(link["artefact"]) for link in table.get("links", ()))
+    elif kind == "build":
+        of = excerpt(" && ".join(map(str, table.get("facts", {}).get("commands", ()))), quoted=False)
+    return f"{words}: {of}" if of else words
 
 
 _BASES: Final = {"delta": "binary", "order": "capture"}
