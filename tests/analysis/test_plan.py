@@ -15,6 +15,7 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand import stats
 from layoutrand.analysis import pilot
+from layoutrand.analysis.analysis_warnings import NothingToFind
 from layoutrand.analysis.machine_warnings import MachineSwitched
 from layoutrand.analysis.plan import make_plans, plan_document, unplanned
 from layoutrand.cli.options import share
@@ -151,6 +152,24 @@ def test_systems_with_common_seeds_are_planned_as_pairs(tmp_path):
     document = plan_document([first, second], confidence=0.95)["benchmarks"]
     assert (document[0]["ratio"], document[1]["ratio"]["baseline"]) == (None, "a")
     assert document[1]["ratio"]["binaries"] == max(second.for_ratio.same.binaries[1], expected.high)
+
+
+def test_what_is_one_program_is_not_planned_to_be_told_apart(tmp_path):
+    config = make_config(BENCHMARK, systems=("a", "c"))
+    values = {seed: [[10.0 + seed / 10]] for seed in range(6)}
+    rows = measured(config, tmp_path, "a", "b", values) + measured(config, tmp_path, "c", "b", values)
+    rows = [dataclasses.replace(row, binary_sha256=f"sha-{row.layout}", capture="one") for row in rows]
+    write(config, tmp_path, rows)
+    plans = make_plans(selected(config, tmp_path), {}, half_widths=(0.01,), threshold=0.01, confidence=0.95)
+
+    assert [each.for_ratio for each in plans] == [None, None]
+    same = next(each for each in plans[1].warnings if isinstance(each, NothingToFind))
+    assert same == NothingToFind(
+        "a", "the binaries of both are the same to the byte in all 6 layouts that they have in common"
+    )
+    assert not any(isinstance(each, NothingToFind) for each in plans[0].warnings)
+    document = plan_document(plans, confidence=0.95)["benchmarks"]
+    assert document[1]["ratio"] is None and "the same program as a" in " ".join(document[1]["warnings"])
 
 
 def test_a_difference_within_the_threshold_is_refused(tmp_path):

@@ -12,6 +12,7 @@ from layoutrand.analysis.reasons import STEPS
 from layoutrand.cache.capture_record import source_in_brief, source_words
 from layoutrand.cli import answer_parts
 from layoutrand.cli.answer_parts import failure_lines, header, possible_steps, steps_and_details, warning_lines
+from layoutrand.config.execution_warnings import TooShort
 from layoutrand.model import BuildFailure
 from layoutrand.stats.advice import NoVariation, TooFew
 from layoutrand.stats.stats_warning import BASELINE, CANDIDATE
@@ -77,6 +78,16 @@ def test_what_takes_executions_is_no_advice_for_results_of_others(monkeypatch):
 def test_one_line_for_a_thing_with_the_benchmarks_that_it_is_about():
     lines = in_words(warning_lines([("a", of(TooFew(4))), ("b", of(TooFew(4))), ("c", of())], 80))
     assert lines == ["  ⚠ a, b: 4 binaries hardly support an interval"]
+
+
+def test_short_executions_of_a_benchmark_are_told_once_by_the_shortest():
+    short = [TooShort("x", seconds) for seconds in (0.012, 0.011, 0.013)] + [TooShort("y", 0.015)]
+    lines = in_words(warning_lines([(f"S{k} {each.benchmark}", of(each)) for k, each in enumerate(short)], 80))
+    assert lines == [
+        "  ⚠ S0 x, S1 x, S2 x: x: an execution takes 11 ms, much of it the start of the",
+        "    process",
+        "  ⚠ S3 y: y: an execution takes 15 ms, much of it the start of the process",
+    ]
 
 
 def test_that_the_results_may_be_old_is_told_first():

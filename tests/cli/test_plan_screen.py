@@ -8,11 +8,13 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from layoutrand.analysis.analysis_warnings import NoiseOfStock
+from layoutrand.analysis.analysis_warnings import NoiseOfStock, NothingToFind
 from layoutrand.analysis.machine_warnings import MachineSwitched
 from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast, WidthForecast
 from layoutrand.analysis.selection import Selection, Source
+from layoutrand.cli.plan_command import show_plans
 from layoutrand.cli.plan_screen import MOST_ROWS, plan_screen
+from layoutrand.config.execution_warnings import TooShort
 
 
 def count(low: int | None, high: int | None, each_s: float = 1.0) -> PlannedCount:
@@ -40,6 +42,23 @@ def planned(name: str, system: str, ratio: RatioForecast | None, **changes: obje
 
 def deciding(baseline: str, different: PlannedCount, same: PlannedCount) -> RatioForecast:
     return RatioForecast(baseline, bool(baseline), 0.01, 0.02, same, different)
+
+
+class Told:
+    """A page of which titles of tables and warnings are kept."""
+
+    def __init__(self) -> None:
+        self.titles: list[str] = []
+        self.warned: list[str] = []
+
+    def table(self, title: str, *_: object) -> None:
+        self.titles.append(title)
+
+    def line(self, _text: str = "") -> None:
+        """Not kept."""
+
+    def warn(self, text: str) -> None:
+        self.warned.append(text)
 
 
 SELECTION = Selection(
@@ -98,6 +117,28 @@ def test_a_machine_that_changed_its_speed_is_told_and_more_layouts_are_not_the_n
     assert "the machine switched between 90 ms and 120 ms" in text
     assert "Next: less noise first · layoutrand doctor" in text
     assert "run --seeds" not in text
+
+
+def test_a_plan_of_one_program_twice_has_means_alone() -> None:
+    same = NothingToFind("O2", "both systems have the same capture")
+    plans = [planned("lua", "O2", None, warnings=()), planned("lua", "W", None, warnings=(same,))]
+    text = "\n".join(shown(plans))
+    assert "lua W: the same program as O2: no number of layouts finds a difference" in text.replace("\n    ", " ")
+    assert "to find" not in text and "run --seeds" not in text
+    page = Told()
+    show_plans(plans, page)
+    assert page.titles == [
+        "The pilot: variation and cost of each level",
+        "Binaries for a wanted half-width of the mean",
+    ]
+    assert page.warned == [f"W, lua: {same}"]
+
+
+def test_short_executions_are_told_once_for_all_systems() -> None:
+    plans = [planned("lua", system, None, warnings=(TooShort("lua", s),)) for system, s in (("A", 0.012), ("B", 0.01))]
+    assert [line for line in shown(plans) if "takes" in line] == [
+        "  ⚠ lua: an execution takes 10 ms, much of it the start of the process"
+    ]
 
 
 def test_many_are_told_by_those_that_take_longest() -> None:

@@ -353,6 +353,21 @@ class NoiseOfStock(AnyWarning):
         return "the noise of executions is that of stock's, since each binary was executed once"
 
 
+@dataclass(frozen=True)
+class NothingToFind(AnyWarning):
+    """A plan for a system that is the same program as the ``baseline``, and how that is known."""
+
+    baseline: str
+    known_by: str
+
+    def __str__(self) -> str:
+        return f"{self.brief()} ({self.known_by})"
+
+    def brief(self) -> str:
+        """What follows from it."""
+        return f"the same program as {self.baseline}: no number of layouts finds a difference"
+
+
 # What cannot be told of two systems.
 
 

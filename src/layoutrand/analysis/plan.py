@@ -18,11 +18,12 @@ from statistics import fmean, variance
 from typing import Any, Final
 
 from layoutrand.analysis.analyse import collapse, measurements
-from layoutrand.analysis.analysis_warnings import CountsExecutions, NoiseOfStock
+from layoutrand.analysis.analysis_warnings import CountsExecutions, NoiseOfStock, NothingToFind
 from layoutrand.analysis.blocking import Freed, apart, freed
 from layoutrand.analysis.evidence import processes
 from layoutrand.analysis.machine import machine_finding, machine_states, quantity_of
 from layoutrand.analysis.pilot import Pilot, combined, paired_top, pilot_of
+from layoutrand.analysis.same_program import same_program
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.analysis.short_executions import of_short
@@ -96,7 +97,8 @@ class BenchmarkPlan:
 
     ``levels`` are those that the pilot (or stock) shows, highest first; ``relative_sds``, ``costs_s`` and ``counts``
     go by level name.  ``counts`` holds the levels below the binaries.  ``for_mean`` gives the interval of one system's
-    mean, ``for_ratio`` what decides between two; None for the baseline, beside which the other systems stand.
+    mean, ``for_ratio`` what decides between two; None for the baseline, beside which the other systems stand, and for
+    one that is the same program.
     ``is_machine`` says that the machine alternated so much meanwhile that nothing can be told of layouts.
     """
 
@@ -147,10 +149,18 @@ def make_plans(
         baseline = firsts.setdefault((sample.benchmark, sample.instrument, sample.metric), own)
         is_compared = any(_alike(sample, other) for other in samples)
         made = _plan(own, None if baseline is own else baseline, wanted, is_baseline=is_compared)
+        if baseline is not own and (same := _nothing_to_find(selection, baseline.own.sample, sample)) is not None:
+            made = replace(made, for_ratio=None, warnings=(same, *made.warnings))
         machine = machine_finding(sample, states[quantity_of(sample)], has_groups=False, by_round=False)
         # A plan supposes that executions scatter by chance: where the machine changes, more of them do not help.
         plans.append(replace(made, warnings=(*machine.warnings, *made.warnings), is_machine=machine.instead_of_layout))
     return plans
+
+
+def _nothing_to_find(selection: Selection, baseline: Sample, sample: Sample) -> NothingToFind | None:
+    """That two systems are one program on a benchmark: a plan to find a difference would be one to find noise."""
+    same = same_program(selection, sample.benchmark, baseline.system, sample.system)
+    return None if same is None else NothingToFind(baseline.system, str(same))
 
 
 def _alike(sample: Sample, other: Sample) -> bool:

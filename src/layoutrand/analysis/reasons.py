@@ -270,6 +270,7 @@ NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
         own.UnboundedShift,
         own.CountsExecutions,
         own.NoiseOfStock,
+        own.NothingToFind,
         suites.MixedMetrics,
         suites.MixedDirections,
         suites.SuiteNotPaired,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from layoutrand.analysis.sample import Sample
 from layoutrand.config.execution_warnings import TooShort, too_short
 from layoutrand.instruments.known import is_elapsed, simulated
+from layoutrand.warning import AnyWarning
 
 
 def of_short(*samples: Sample) -> list[TooShort]:
@@ -18,3 +21,12 @@ def of_short(*samples: Sample) -> list[TooShort]:
             values = [value for _, executions in sample.binaries for run in executions for value in run]
             found += too_short(sample.benchmark, values)
     return [min(found, key=lambda each: each.seconds)] if found else []
+
+
+def shortest_of_each(warnings: Iterable[AnyWarning]) -> Mapping[AnyWarning, AnyWarning]:
+    """Each warning of short executions, and the one that stands for all of its benchmark: that of the shortest.
+
+    For who tells of several systems at once, in each of which an execution takes another time.
+    """
+    short = [each for each in warnings if isinstance(each, TooShort)]
+    return {each: min((o for o in short if o.benchmark == each.benchmark), key=lambda o: o.seconds) for each in short}

@@ -15,6 +15,7 @@ from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownTh
 from layoutrand.analysis.beside import metric_beside
 from layoutrand.analysis.evidence import evidence, reconciled_words
 from layoutrand.analysis.reasons import steps_of_import
+from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cache.capture_record import source_in_brief
 from layoutrand.cli.charts import Line
 from layoutrand.stats.stats_warning import StatsWarning
@@ -125,8 +126,10 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> 
     """One line for each thing that was found, with the names of what it is about; what is about the results first."""
     found: dict[str, list[str]] = {}
     first: list[str] = []
-    for name, reasons in about:
-        for warning in _of_both_as_one([warning for reason in reasons for warning in _told(reason)]):
+    told = [(name, _of_both_as_one([each for reason in reasons for each in _told(reason)])) for name, reasons in about]
+    shortest = shortest_of_each(warning for _, warnings in told for warning in warnings)
+    for name, warnings in told:
+        for warning in dict.fromkeys(shortest.get(each, each) for each in warnings):
             text = warning.brief()
             if isinstance(warning, _OF_THE_RESULTS) and text not in first:
                 first.append(text)

@@ -100,19 +100,21 @@ def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:
     )
     ratios = [(each, each.for_ratio) for each in plans if each.for_ratio is not None]
     page.line()
-    page.table(
-        "Binaries of each of two systems to decide between them",
-        (
-            "benchmark",
-            "systems",
-            f"truly {percent(ratios[0][1].difference, 1)} apart",
-            f"truly the same, shown within {percent(ratios[0][1].threshold, 1)}",
-        ),
-        [
-            (each.benchmark, _systems(each.system, ratio), _count(ratio.different), _count(ratio.same))
-            for each, ratio in ratios
-        ],
-    )
+    if ratios:
+        aim = ratios[0][1]
+        page.table(
+            "Binaries of each of two systems to decide between them",
+            (
+                "benchmark",
+                "systems",
+                f"truly {percent(aim.difference, 1)} apart",
+                f"truly the same, shown within {percent(aim.threshold, 1)}",
+            ),
+            [
+                (each.benchmark, _systems(each.system, ratio), _count(ratio.different), _count(ratio.same))
+                for each, ratio in ratios
+            ],
+        )
     page.line(promise(min(each.n_binaries for each in plans)))
     for each in plans:
         for warning in each.warnings:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rich.cells import cell_len
 
 from layoutrand.analysis.forecasting import briefly_promised, range_words
+from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cli.answer_parts import GAP, filled, header, source_facts, steps_and_details, wrapped
 from layoutrand.cli.charts import Line, screen_width
 from layoutrand.text.quantities import percent, telling
@@ -152,8 +153,9 @@ def _executions(plans: Sequence[BenchmarkPlan]) -> list[str]:
 def _warnings(plans: Sequence[BenchmarkPlan]) -> dict[str, list[str]]:
     """What to know beside, and of which plans, each thing once."""
     found: dict[str, list[str]] = {}
+    shortest = shortest_of_each(warning for each in plans for warning in each.warnings)
     for each in plans:
-        for warning in dict.fromkeys(each.warnings):
+        for warning in dict.fromkeys(shortest.get(warning, warning) for warning in each.warnings):
             found.setdefault(warning.brief(), []).append(f"{each.benchmark} {each.system}")
     return found
 
