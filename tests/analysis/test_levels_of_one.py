@@ -15,7 +15,8 @@ from layoutrand.analysis.aa import compare_with_itself
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.documents import analyse_document, compare_document
-from layoutrand.analysis.plan import make_plans, plan_document
+from layoutrand.analysis.plan import make_plans
+from layoutrand.analysis.plan_document import plan_document
 from layoutrand.analysis.stopping import widths
 from layoutrand.cli.comparing import show_comparison
 from layoutrand.cli.plan_command import show_plans

@@ -17,7 +17,8 @@ from layoutrand import stats
 from layoutrand.analysis import pilot
 from layoutrand.analysis.analysis_warnings import NothingToFind
 from layoutrand.analysis.machine_warnings import MachineSwitched
-from layoutrand.analysis.plan import make_plans, plan_document, unplanned
+from layoutrand.analysis.plan import make_plans, unplanned
+from layoutrand.analysis.plan_document import plan_document
 from layoutrand.cli.options import share
 from layoutrand.config.config import parse
 from layoutrand.config.settings import with_executions

@@ -1,15 +1,19 @@
 """What a newcomer meets on the command line: help, colours, completion, mistakes, and where the project is."""
 
+import glob
 import json
 import os
 import re
 import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import typer
 
+from layoutrand.capture.own_files import own_files
 from layoutrand.cli import appearance, completing, make_app, options
 from layoutrand.cli.help_text import dressed
 from layoutrand.errors import UsageError
@@ -169,6 +173,19 @@ def test_mistakes_are_told_with_their_lines_before_anything_is_built(project, en
     one = "1 problem\n  - line 5: build.artefact: unknown key; did you mean 'artefacts'?\n"
     assert unknown.stderr.endswith(one), "and not that artefacts are required"
     assert not list(Path(env["LAYOUTRAND_CACHE"]).glob("logs/*")), "nothing was built"
+
+
+def test_what_a_shell_writes_our_output_into_is_no_part_of_the_source(project, env):
+    """Neither while the command lasts nor afterwards, until somebody else writes into it."""
+    (project / "layoutrand.toml").write_text(CONFIG)
+    with open(project / "table [1].txt", "w", encoding="utf-8") as file:
+        call = [sys.executable, "-m", "layoutrand", "build", "--list-systems"]
+        subprocess.run(call, cwd=project, env=env, stdout=file, check=True)
+    assert (project / "table [1].txt").read_text().strip()
+    assert own_files(project, project) == [glob.escape("table [1].txt")]
+    with open(project / "table [1].txt", "a", encoding="utf-8") as file:
+        file.write("mine\n")
+    assert own_files(project, project) == []
 
 
 def test_mistakes_are_told_in_the_order_of_lines(project, env):

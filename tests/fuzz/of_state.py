@@ -5,6 +5,7 @@ Where a record is sealed it is attacked twice: as it lies there, and with a seal
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -36,6 +37,7 @@ from layoutrand.cache.packed_tree import PackedPath, PackedTree, pack
 from layoutrand.cache.sealed_records import KeyRecord, sealed, unsealed
 from layoutrand.cache.store import Cache, captured_contents, link_seconds
 from layoutrand.cache.upkeep import entries, record_entries
+from layoutrand.capture.own_files import own_files, parse_written
 from layoutrand.cluster.bundle import import_capture
 from layoutrand.cluster.bundle_command import import_system
 from layoutrand.cluster.manifest import parse_manifest
@@ -151,6 +153,18 @@ def delta(*, checked: bool = True) -> bytes:
     if checked:
         return base.encode(MOVED) or b""
     return bytes(zstandard().compress(MOVED, level=1, zstd_dict=zstandard().ZstdDict(BASE, is_raw=True).as_prefix))
+
+
+WRITTEN = _json({"schema": "layoutrand/written/1", "files": {"out/report.html": DIGEST, "../t.csv": DIGEST}})
+
+
+def _written_files(data: bytes, place: Path) -> None:
+    """The data as the record of what layoutrand has written into a project's source."""
+    (place / ".layoutrand").mkdir(exist_ok=True)
+    overwrite(place / ".layoutrand" / "written.json", data)
+    assert own_files(place, place) == []
+    with contextlib.suppress(ValueError):
+        parse_written(data)
 
 
 def _delta(data: bytes, place: Path) -> None:
@@ -493,6 +507,7 @@ TARGETS = (
         )  # type: ignore[misc]
         for name, make in CACHED.items()
     ),
+    Target("files that were written", _written_files, lambda: (WRITTEN,), "json"),
     Target("delta", _delta, lambda: (delta(), delta(checked=False)), "bytes"),
     Target("base of a delta", _against, lambda: (BASE,), "bytes"),
     Target("binary kept as a delta", _kept_as_delta, lambda: (_json(DELTA_RECORD),), "json", cost=10),

@@ -43,7 +43,7 @@ int main(void) { printf("%d %d\\n", square(7), cube(3)); return 0; }
 INTERNAL = {"LAYOUTRAND_DRIVER", "LAYOUTRAND_LTO_RECORD", "LAYOUTRAND_WRAPPER_DUMP"}
 """Variables between layoutrand's own processes."""
 
-INTERNAL_DOCUMENTS = {"bundle", "capture", "carried", "kept-build", "key", "undo"}
+INTERNAL_DOCUMENTS = {"bundle", "capture", "carried", "kept-build", "key", "undo", "written"}
 """Schemas of files that layoutrand writes for itself."""
 
 

@@ -16,7 +16,8 @@ from layoutrand.analysis.aa import compare_halves
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare_several
 from layoutrand.analysis.documents import analyse_document, comparisons_document, halves_document
-from layoutrand.analysis.plan import HALF_WIDTHS, make_plans, plan_document
+from layoutrand.analysis.plan import HALF_WIDTHS, make_plans
+from layoutrand.analysis.plan_document import plan_document
 from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.config.config import Config, parse
 from layoutrand.config.twice import second_of, second_seed, with_second

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from experiments import measured, write
+from layoutrand.capture.own_files import own_files
+from layoutrand.capture.source import listing
 from layoutrand.cli import run as layoutrand
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, FeatureUnsupported, ToolNotFound, UsageError
@@ -440,8 +442,8 @@ def test_the_tables_of_results_are_tables(tmp_path):
         assert len(checked(found[name].decode(), count)) >= 2
 
 
-def test_figures_are_no_part_of_the_source_unless_they_are_put_there(tmp_path, monkeypatch, capsys):
-    """What is written into the source makes it another one, of which the results so far are not."""
+def test_what_is_written_into_the_source_is_no_part_of_it(tmp_path, monkeypatch, capsys):
+    """Else it would be another source, captured anew, of which the results so far are not."""
     text = '[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = ["prog"]\n'
     text += 'exclude = ["docs"]\n[systems.a]\n[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
     (tmp_path / "layoutrand.toml").write_text(text)
@@ -458,7 +460,10 @@ def test_figures_are_no_part_of_the_source_unless_they_are_put_there(tmp_path, m
         (True, ["report", "-o", "report.html"]),
         (True, ["export", "--format", "csv", "-o", "out.csv"]),
     ]:
+        remembered = own_files(tmp_path, tmp_path)
         assert layoutrand(arguments) == 0
-        assert ("lies in build.source: to the next build that is another source" in capsys.readouterr().err) is inside
+        assert "build.source" not in capsys.readouterr().err
+        assert (own_files(tmp_path, tmp_path) != remembered) is inside
+    assert set(listing(tmp_path, [*config.build.exclude, *own_files(tmp_path, tmp_path)])) == set()
     assert (tmp_path / ".layoutrand/figures/b-Binaries.svg").is_file()
     assert not (tmp_path / "figures").exists()

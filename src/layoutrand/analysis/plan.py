@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, variance
-from typing import Any, Final
+from typing import Final
 
 from layoutrand.analysis.analyse import collapse, measurements
 from layoutrand.analysis.analysis_warnings import CountsExecutions, NoiseOfStock, NothingToFind
@@ -29,11 +29,10 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.analysis.short_executions import of_short
 from layoutrand.errors import AnalysisError
 from layoutrand.model import STOCK, Execution
-from layoutrand.stats import CountRange, binaries_for_half_width, binaries_to_decide, missed_share, optimal_counts, plan
+from layoutrand.stats import CountRange, binaries_for_half_width, binaries_to_decide, optimal_counts, plan
 from layoutrand.stats.advice import IdleTop
-from layoutrand.stats.sample_size import ASSURANCE, POWER
-from layoutrand.text.quantities import SECONDS, finite
-from layoutrand.warning import AnyWarning, sentences_of
+from layoutrand.text.quantities import SECONDS
+from layoutrand.warning import AnyWarning
 
 USUAL_HALF_WIDTH: Final = 0.01
 HALF_WIDTHS: Final = (0.005, USUAL_HALF_WIDTH, 0.02)
@@ -367,44 +366,3 @@ def _noise_of_stock(own: Freed) -> tuple[float, int] | None:
     if len(runs) < _FEWEST_OF_STOCK:
         return None
     return variance(fmean(run) for run in runs), own.control_degrees.get(STOCK, len(runs) - 1)
-
-
-def plan_document(plans: Sequence[BenchmarkPlan], *, confidence: float) -> dict[str, Any]:
-    """``layoutrand/plan/1``; ``could_miss`` is the largest group of layouts that the pilot may have nothing of."""
-    return {
-        "schema": "layoutrand/plan/1",
-        "confidence": confidence,
-        "power": POWER,
-        "assurance": ASSURANCE,
-        "benchmarks": [
-            {
-                **{name: getattr(each, name) for name in ("system", "benchmark", "metric", "n_binaries", "mean")},
-                "levels": list(each.levels),
-                "relative_sds": dict(each.relative_sds),
-                "costs_s": dict(each.costs_s),
-                "counts": dict(each.counts),
-                "predicted": [{"half_width": width.half_width, **_count(width.count)} for width in each.for_mean],
-                "ratio": None if each.for_ratio is None else _ratio(each.for_ratio),
-                "could_miss": missed_share(each.n_binaries),
-                "warnings": sentences_of(each.warnings),
-            }
-            for each in plans
-        ],
-    }
-
-
-def _count(count: PlannedCount) -> dict[str, Any]:
-    """``binaries`` is the number that keeps the promise, ``fewest`` that of the variance as estimated."""
-    fewest, binaries = count.binaries
-    return {"fewest": fewest, "binaries": binaries, "seconds": finite(count.seconds[1])}
-
-
-def _ratio(forecast: RatioForecast) -> dict[str, Any]:
-    both = max(forecast.same, forecast.different, key=lambda count: count.seconds[1])
-    return {
-        **{name: getattr(forecast, name) for name in ("is_paired", "threshold", "difference")},
-        "baseline": forecast.baseline or None,
-        **_count(both),
-        "same": _count(forecast.same),
-        "different": _count(forecast.different),
-    }

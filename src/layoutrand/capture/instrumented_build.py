@@ -313,7 +313,7 @@ def _tree_lock(order: BuildOrder, cache: Cache) -> AbstractContextManager[None]:
 
 def _changed(order: BuildOrder) -> bool:
     assert order.origin.in_place is not None
-    return bool(source.digest(order.origin.in_place, order.recipe.build.exclude) != order.origin.facts["digest"])
+    return bool(source.digest(order.origin.in_place, order.origin.exclude) != order.origin.facts["digest"])
 
 
 def artefact_of(tree: Path, artefact: str, log: Path, outputs: Sequence[str], *, whatever: bool = False) -> bytes:

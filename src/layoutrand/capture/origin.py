@@ -14,6 +14,7 @@ from layoutrand.cache.store import Cache
 from layoutrand.capture import source
 from layoutrand.capture.capture_warnings import ChangedSource, LfsPointers, NotCommitted, UnknownState
 from layoutrand.capture.checkout import pointers_of_lfs
+from layoutrand.capture.own_files import own_files
 from layoutrand.capture.repository import Mirrors
 from layoutrand.capture.submodules import is_local
 from layoutrand.capture.worktree import git_state
@@ -36,7 +37,7 @@ class Origin:
     ``about`` says where the source was found, in records but in no key: what is there counts, not where.  ``contents``
     is the `source.listing` of a directory, ``in_place`` the directory itself where it is built without a copy.
     ``home`` is where its user builds it, None where nothing of it is on this machine but the mirror.  ``notes`` are
-    what a user should know of it.
+    what a user should know of it.  ``exclude`` are the patterns of what was left out of a directory.
     """
 
     facts: Mapping[str, Any]
@@ -46,6 +47,7 @@ class Origin:
     contents: Mapping[str, str] | None
     notes: tuple[AnyWarning, ...]
     home: Path | None = None
+    exclude: tuple[str, ...] = ()
 
     def record(self) -> dict[str, Any]:
         """What a capture keeps of it."""
@@ -145,25 +147,27 @@ class Origins:
         if generated := build.generated():
             return _generated(generated)
         folder = (self.project / build.source).resolve()  # the wrappers see physical paths
-        contents = source.listing(folder, build.exclude, self._go_on)
-        state = git_state(folder, build.exclude)
+        exclude = (*build.exclude, *own_files(self.project, folder))
+        contents = source.listing(folder, exclude, self._go_on)
+        state = git_state(folder, exclude)
         notes: list[AnyWarning] = []
         if state and "error" in state:
             notes.append(UnknownState(str(folder), state["error"]))
         elif state and state["dirty"]:
             notes.append(ChangedSource(str(folder), state["commit"], state["n_changed"], tuple(state["changed"])))
         if state and "error" not in state:
-            pointers = [name for name in pointers_of_lfs(folder) if not source.left_out(name, build.exclude)]
+            pointers = [name for name in pointers_of_lfs(folder) if not source.left_out(name, exclude)]
             if pointers:
                 notes.append(LfsPointers(str(folder), tuple(readable(name) for name in pointers)))
         return Origin(
             facts={"digest": source.digest_of(contents), "in_place": build.in_place},
             about={"git": state},
-            fetch=lambda target: source.copy(folder, target, build.exclude, self._go_on),
+            fetch=lambda target: source.copy(folder, target, exclude, self._go_on),
             in_place=folder if build.in_place else None,
             contents=contents,
             notes=tuple(notes),
             home=folder,
+            exclude=exclude,
         )
 
 

@@ -23,6 +23,7 @@ import typer.main
 
 from layoutrand.cli import appearance
 from layoutrand.cli.help_text import dressed
+from layoutrand.cli.printed_files import remember_printed
 from layoutrand.cli.summaries import SUMMARIES
 from layoutrand.errors import ConfigError, LayoutrandError
 from layoutrand.platform import ending
@@ -128,7 +129,9 @@ def run(arguments: Sequence[str]) -> int:
     if status == ending.INTERRUPTED:
         with contextlib.suppress(OSError):
             sys.stderr.write(ending.INTERRUPTED_WORDS)
-    return _delivered(status)
+    status = _delivered(status)
+    remember_printed()
+    return status
 
 
 def _status(arguments: Sequence[str]) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import completing
+from layoutrand.cli.printed_files import note_project
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
 
@@ -163,6 +164,7 @@ def load_config(directory: Path) -> Config:
     config, remarks = read_config(directory)
     for sentence in remarks:
         terminal(json=False, quiet=False).warn(sentence)
+    note_project(config, directory)
     return config
 
 
@@ -195,14 +197,20 @@ def read_config(directory: Path) -> tuple[Config, list[str]]:
     return expanded(config, directory), []
 
 
-def warn_of_source(config: Config, directory: Path, target: Path, terminal: Terminal) -> None:
-    """Say so where a file that was asked for becomes part of what is built: a new source is a new capture."""
+def leave_out_of_source(config: Config, directory: Path, target: Path, terminal: Terminal) -> None:
+    """Have a file or directory that was written on request be no part of what is built, if that is where it lies."""
     from layoutrand.capture.origin import is_part_of_source
+    from layoutrand.capture.own_files import remember_written
 
-    if is_part_of_source(config, directory, target):
+    if not is_part_of_source(config, directory, target):
+        return
+    try:
+        remember_written(directory, [target])
+    except OSError as error:
         terminal.warn(
-            f"{target} lies in build.source: to the next build that is another source, which is captured anew, and "
-            "results so far may be left out then; move it elsewhere, or name it in build.exclude"
+            f"{target} lies in build.source, and that it is no part of it cannot be remembered ({error.strerror}): to "
+            "the next build that is another source, which is captured anew; move it elsewhere, or name it in "
+            "build.exclude"
         )
 
 

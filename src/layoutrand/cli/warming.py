@@ -79,7 +79,7 @@ def warmup(  # noqa: PLR0913 - one parameter for each option
     if plots or (plots is None and sys.stdout.isatty() and not json):
         show_plots(shown, terminal, width=terminal.out.width)
     terminal.say(f"figures: {_figure(folder, '*')}")
-    options.warn_of_source(config, directory, folder, terminal)
+    options.leave_out_of_source(config, directory, folder, terminal)
     if write:
         _write(config, directory, found, Scope(here if for_host else None, by_system=for_system), here, terminal)
     return 0
