@@ -352,6 +352,19 @@ def test_modules_that_are_mixed_are_the_reason_also_where_the_capture_is_there(w
     assert "'module-order' needs modules" in only_error(result)
 
 
+def test_modules_that_are_mixed_are_the_reason_also_without_the_linker(workshop: Workshop) -> None:
+    """No seed is written where none could be linked."""
+    require("gcc", "gcc")
+    workshop.write_named(SMALL)
+    system = lto_system("gcc", HOW="")
+    workshop.built(SMALL_BUILD, system=system, seeds=[1], layout={"engine": "permute"})
+    layout = {"factors": ["module-order"], "engine": "permute"}
+    result = workshop.build(SMALL_BUILD, system=system, layout=layout, layouts=[IDENTITY, 1, 2, 3])
+
+    assert {failure.layout for failure in result.failures} == {1, 2, 3}
+    assert "'module-order' needs modules" in only_error(result)
+
+
 @pytest.mark.slow
 def test_thinlto_keeps_modules_apart(workshop: Workshop) -> None:
     """Each native object is made of one module, so module factors have their meaning."""

@@ -23,6 +23,7 @@ from layoutrand.layout.factors import LINK_ORDER
 from layoutrand.link.by_symbols import ProgramCode
 from layoutrand.link.code import Code
 from layoutrand.link.linked import Linked
+from layoutrand.link.lto_division import require_factors
 from layoutrand.link.one_layout import nothing_to_move
 from layoutrand.link.relink import link_layout, verify
 from layoutrand.linkers.known import linker
@@ -158,6 +159,7 @@ class Linking:
     def _written(self, layout: Layout, scratch: Path, threads: int) -> Linked | None:
         """The layout written without the linker, and proved as a link is; None where it has to be linked."""
         assert self.permuting is not None
+        require_factors(self.link.lto, layout.factors, self.link.artefact)  # one captured for others may be reused
         made = self.permuting.write(
             layout, lambda link, wanted, place: self._linked(link, wanted, place, threads), scratch
         )
