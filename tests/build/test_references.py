@@ -59,6 +59,14 @@ def test_a_toolchain_file_of_ones_own_has_lines_too(tmp_path):
     assert found.startswith(f"systems.a.toolchain: {tmp_path / 'my.toml'}, line 6: tools.cd: unknown key")
 
 
+def test_what_two_systems_share_is_told_once(tmp_path):
+    shared = "".join(f'[systems.{name}]\ntoolchain = "gcc-mold"\n' for name in "ab")
+
+    (found,) = problems(shared, tmp_path)
+
+    assert found.startswith("layout.factors: toolchain 'gcc-mold' cannot do 'function-order'")
+
+
 def test_only_the_systems_that_are_built_count(tmp_path):
     config = parse(BASE + '[systems.a]\n[systems.b]\ntoolchain = "gcd"\n', path="x")
 

@@ -32,7 +32,7 @@ def check_references(config: Config, systems: Sequence[str], project: Path) -> N
     if config.suite is None:  # whose files come from the suite's own tools
         problems += [each for n, benchmark in enumerate(config.benchmarks) for each in _files(benchmark, n, project)]
     if problems:
-        raise ConfigError(str(project / "layoutrand.toml"), problems)
+        raise ConfigError(str(project / "layoutrand.toml"), list(dict.fromkeys(problems)))  # systems share a toolchain
 
 
 def _source(config: Config, project: Path) -> Iterator[str]:
