@@ -74,9 +74,9 @@ def captured_link(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str
     The likeliest are links under its name, then those whose output it is a copy of, then those whose output is gone.
     """
     if not records and setup.linker.own_objects:
-        raise NothingLinked(f"{prefix}{NOTHING_LINKED}", log=log)
+        raise NothingLinked(f"{prefix}{NOTHING_LINKED}", log=log, cause=NOTHING_LINKED)
     if not records:
-        raise NothingLinked(f"{prefix}{NO_LINK_SEEN}", log=log)
+        raise NothingLinked(f"{prefix}{NO_LINK_SEEN}", log=log, cause=NO_LINK_SEEN)
     named = _named(records, Path(setup.place.tree), setup.artefact)
     copied, gone = _guessed(records, setup.built)
     first: LayoutrandError | None = None
@@ -109,9 +109,9 @@ def captured_link(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str
         raise first
     made = sorted({linkline.inside(record.output(), setup.place.tree) or record.output() for record in records})
     seen = likeliest_first(made, setup.artefact)
-    raise CaptureFailed(
-        f"{prefix}{setup.artefact} was never linked through layoutrand's wrappers; these were: "
+    cause = (
+        f"{setup.artefact} was never linked through layoutrand's wrappers; these were: "
         f"{several(seen)}. Is it in build.artefacts under the name it was "
-        f"linked with, and is the source tree clean (make clean)?{perhaps}",
-        log=log,
+        f"linked with, and is the source tree clean (make clean)?{perhaps}"
     )
+    raise CaptureFailed(f"{prefix}{cause}", log=log, cause=cause)
