@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,23 @@ def test_cmake(project: Workshop, toolchain: str, generator: str) -> None:
     assert re.search(
         rf"compilers {compiler} {compiler}, archivers (\S+/bin/{tool}(?:-[0-9]+)?) \1$", said, re.MULTILINE
     )
+
+
+def test_a_build_of_the_users_own_by_cmake_is_to_be_excluded(project: Workshop) -> None:
+    """CMake refuses what was copied from elsewhere; the failure says what leaves it out, and that does."""
+    require("cmake", "cmake")
+    project.write(
+        CMakeLists__txt="cmake_minimum_required(VERSION 3.13)\nproject(own C)\nadd_executable(prog one.c lib.c)\n",
+        one__c="int lib5(int);\nint main(void) { return lib5(1) < 0; }\n",
+    )
+    subprocess.run(["cmake", "-S", ".", "-B", "own"], cwd=project.source, check=True, capture_output=True)
+    commands = ["cmake -S . -B own", "cmake --build own"]
+    failed = project.build(commands, artefacts=["own/prog"], seeds=[1])
+    project.built(commands, artefacts=["own/prog"], seeds=[1], build={"exclude": ["own"]})
+
+    assert {failure.cause.splitlines()[-1] for failure in failed.failures} == {
+        'The source has a build of your own in it, which was copied, too: build.exclude = ["own"] leaves it out'
+    }
 
 
 @pytest.mark.slow

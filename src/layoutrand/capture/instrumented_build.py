@@ -377,12 +377,22 @@ def _failed(what: str, status: int, log: Path, space: Workspace) -> BuildFailed:
     output = re.sub(rf"{re.escape(str(space.temporary))}/cc\w+", "cc*", output)
     said = of_build(output)
     told = f"it says:\n{_indent(said)}" if said else f"the end of its output:\n{_indent(_end(output))}"
-    cause = f"exited with status {status}; {told}{_full_disk_hint(space.base)}"
+    cause = f"exited with status {status}; {told}{_stale_cmake_hint(output)}{_full_disk_hint(space.base)}"
     return BuildFailed(f"{what} {cause}", log=log, cause=f"the build {cause}")
 
 
 def _end(output: str) -> str:
     return "\n".join(output.splitlines()[-_LAST_LINES:])
+
+
+def _stale_cmake_hint(output: str) -> str:
+    """What to do where CMake finds a build of the user's own, which was copied with the source."""
+    # in a sentence that CMake breaks into lines where it likes
+    found = re.search(r"current\s+CMakeCache\.txt\s+directory\s+(\S*?)/?CMakeCache\.txt\s+is\s+different", output)
+    if found is None:
+        return ""
+    names = f'"{found[1]}"' if found[1] else '"CMakeCache.txt", "CMakeFiles"'
+    return f"\nThe source has a build of your own in it, which was copied, too: build.exclude = [{names}] leaves it out"
 
 
 def _full_disk_hint(folder: Path) -> str:
