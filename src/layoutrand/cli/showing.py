@@ -81,7 +81,8 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     stored = binary.stored
     if stored.storage != "whole":
         what = {"delta": "a delta", "order": "the order that it is written in"}[stored.storage]
-        terminal.line(f"It is {what}: -o FILE writes the binary itself")
+        itself = "-o FILE writes the binary itself" if output is None else f"{output} is the binary itself"
+        terminal.line(f"It is {what}: {itself}")
     return 0
 
 
