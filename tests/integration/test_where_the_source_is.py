@@ -277,7 +277,10 @@ def test_a_matrix_of_revisions_and_flags(versioned, tmp_path):
     assert [
         line for line in lines if "changed: a.c" in line
     ] and f"    source.commit: was {commits['main'][:12]}, now" in text
-    assert "main-O1: toy: 0 of 3 layouts are cached, 3 missing (the capture must be made first)" in lines
+    assert (
+        "main-O1: toy: 0 of 3 layouts are cached, 3 missing (the capture must be made first, and may come out as an earlier one)"
+        in lines
+    )
 
 
 @pytest.mark.slow

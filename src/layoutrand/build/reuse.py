@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from layoutrand.build.binaries import binary_key, cached_binary
 from layoutrand.build.build_setup import BuildSetup
@@ -26,6 +26,9 @@ from layoutrand.model import STOCK, LayoutName
 from layoutrand.platform.disk import readable
 
 State = Literal["reused", "from a kept build", "to build", "error"]
+
+_NO_CAPTURE_YET: Final = "the capture must be made first, and may come out as an earlier one"
+"""Why no layout counts as cached; a comment that changes builds anew and links the same."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ def _binaries(
 ) -> Binaries:
     wanted = [layout for layout in layouts if layout != STOCK]
     if verdict.capture is None:
-        return Binaries(artefact, (), (), tuple(wanted), "the capture must be made first" if wanted else "")
+        return Binaries(artefact, (), (), tuple(wanted), _NO_CAPTURE_YET if wanted else "")
     capture, policy = verdict.capture, setup.config.layout
     together = known_captures(setup)
     if together is None:
