@@ -14,6 +14,7 @@ from layoutrand.build.build_warnings import NotBuilt
 from layoutrand.build.shared_failures import SharedFailures
 from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config
+from layoutrand.errors import WrongArtefact
 from layoutrand.model import IDENTITY, STOCK
 from workshop import Workshop, main_calling, many_functions
 
@@ -76,6 +77,19 @@ def test_what_flags_may_be_to_blame_for_stops_no_other(made: Make) -> None:
     results, builds = made("$CC $CFLAGS -o prog a.c", systems)
     assert builds == 8
     assert [len(result.failures) for result in results] == [3, 0, 0, 0]
+
+
+def test_two_that_were_built_side_by_side_are_not_called_left_out(tmp_path: Path) -> None:
+    """Both builds had begun before either failed; what is left of the second, its stock build, is not made."""
+    config = Workshop(tmp_path / "project", tmp_path / "cache").config("true", systems=THREE)
+    failed, error = SharedFailures(), WrongArtefact("made no prog")
+    failed.note(config, "O1", error)
+    failed.note(config, "O2", error)
+    for name in ("O1", "O2", "O3"):
+        with pytest.raises(WrongArtefact):
+            failed.refuse(config, name)
+
+    assert failed.left_out() == [NotBuilt(("O3",), "O1")]
 
 
 def test_another_environment_is_another_build(made: Make) -> None:
