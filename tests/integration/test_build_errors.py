@@ -131,6 +131,11 @@ def test_the_artefact_is_a_script(simple: Workshop) -> None:
     assert "prog is a script; libtool puts the program itself into .libs/prog" in message
 
 
+def test_the_artefact_is_a_static_library(simple: Workshop) -> None:
+    message = failure_of(simple.build(BUILD + " && $AR rc libu.a u.o", artefacts=["libu.a"], seeds=[1])).error
+    assert "libu.a is a static library, whose functions are laid out in the programs that are linked with it" in message
+
+
 def test_the_artefact_was_never_linked(simple: Workshop) -> None:
     """An executable that comes with the source was not linked by this build: the links seen are listed."""
     subprocess.run(["gcc", "-o", simple.source / "ready", "main.c", "u.c"], cwd=simple.source, check=True)

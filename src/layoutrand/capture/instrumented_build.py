@@ -46,7 +46,7 @@ from layoutrand.errors import (
 )
 from layoutrand.linkers.compiling import what_stops
 from layoutrand.model import LayoutName
-from layoutrand.objects import elf
+from layoutrand.objects import archive, elf
 from layoutrand.platform.disk import cache_errors, sha256_bytes, tail, write_atomically
 from layoutrand.platform.masked_files import mask_file
 from layoutrand.platform.packages import C_HEADERS, install
@@ -331,6 +331,12 @@ def artefact_of(tree: Path, artefact: str, log: Path, outputs: Sequence[str], *,
         if data[:2] == b"#!":
             program = Path(artefact).parent / ".libs" / Path(artefact).name
             raise WrongArtefact(f"{artefact} is a script; libtool puts the program itself into {program}", log=log)
+        if data.startswith(archive.MAGIC):
+            raise WrongArtefact(
+                f"{artefact} is a static library, whose functions are laid out in the programs that are linked with "
+                "it: build.artefacts takes these",
+                log=log,
+            )
         raise WrongArtefact(
             f"{artefact} is not an ELF file. If the build packs or converts a program into it, `layoutrand build "
             "--mode rebuild` lays out that program inside the build, once per seed",
