@@ -27,8 +27,9 @@ from layoutrand.platform.disk import readable
 
 State = Literal["reused", "from a kept build", "to build", "error"]
 
-_NO_CAPTURE_YET: Final = "the capture must be made first, and may come out as an earlier one"
-"""Why no layout counts as cached; a comment that changes builds anew and links the same."""
+_NO_CAPTURE_YET: Final = "the capture must be made first"
+_AS_EARLIER: Final = ", and may come out as an earlier one"
+"""What is added where there was one: a comment that changes builds anew and links the same."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,8 @@ def _binaries(
 ) -> Binaries:
     wanted = [layout for layout in layouts if layout != STOCK]
     if verdict.capture is None:
-        return Binaries(artefact, (), (), tuple(wanted), _NO_CAPTURE_YET if wanted else "")
+        why = _NO_CAPTURE_YET + _AS_EARLIER * (verdict.compared_with is not None)
+        return Binaries(artefact, (), (), tuple(wanted), why if wanted else "")
     capture, policy = verdict.capture, setup.config.layout
     together = known_captures(setup)
     if together is None:
