@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import contextmanager
+from pathlib import Path
 
 from fakes import FakeExecutor, make_binary, make_config
 from layoutrand.build.build import SystemBuild
@@ -116,4 +117,4 @@ class Made:
             say=self.said.append,
             clock=self.clock,
         )
-        return check(question, SourceRepository("/nowhere", None, ""), tools)
+        return check(question, SourceRepository("/nowhere", None, "", Path("/nowhere")), tools)

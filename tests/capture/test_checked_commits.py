@@ -8,6 +8,7 @@ import pytest
 
 import gitkit
 from layoutrand.capture.checked_commits import chosen_commits, source_repository
+from layoutrand.capture.own_files import remember_written
 from layoutrand.capture.repository import Mirrors
 from layoutrand.errors import UsageError
 
@@ -48,6 +49,8 @@ def test_a_changed_work_tree_is_a_commit_of_what_git_would_add(repository, mirro
     (repository / ".layoutrand").mkdir()
     (repository / ".layoutrand" / "results.sqlite").write_text("x")
     (repository / "sub" / "b.c").unlink()
+    (repository / "report.html").write_text("ours")
+    remember_written(repository, [repository / "report.html"])
     status = gitkit.git("status", "--porcelain", cwd=repository)
     base, head = of(repository, mirrors)
     tree = tmp = mirrors.root.parent / "tree"

@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from layoutrand.capture.own_files import own_files
 from layoutrand.capture.repository import Mirrors
-from layoutrand.capture.source import is_ours
+from layoutrand.capture.source import is_ours, is_printed_to, left_out
 from layoutrand.capture.submodules import is_local
 from layoutrand.errors import BuildFailed, UsageError
 from layoutrand.platform.disk import is_cache
@@ -40,30 +41,31 @@ class CheckedCommit:
 class SourceRepository:
     """Where the source of a project is kept: address of the repository, and the directory of the source in it.
 
-    ``root`` is its work tree on this machine, None where there is none.
+    ``root`` is its work tree on this machine, None where there is none; ``project`` is the project's own directory.
     """
 
     url: str
     root: Path | None
     inside: str
+    project: Path
 
 
 def source_repository(project: Path, source: str, repo: str | None) -> SourceRepository:
     """The repository that the source of the project belongs to; raises `UsageError` where there is none."""
     if repo is not None and not (project / repo).exists() and not (is_local(repo) and "://" not in repo):
-        return SourceRepository(repo, None, "")
+        return SourceRepository(repo, None, "", project)
     folder = (project / (repo if repo is not None else source)).resolve()
     try:
         top = os.fsdecode(git("rev-parse", "--show-toplevel", cwd=folder).removesuffix(b"\n"))
     except BuildFailed as error:
         if repo is not None:  # a bare repository
-            return SourceRepository(str(folder), None, "")
+            return SourceRepository(str(folder), None, "", project)
         raise UsageError(
             f"{folder} is in no git repository ({error.message}), so there are no commits to go by"
         ) from error
     root = Path(top).resolve()
     inside = "" if repo is not None or folder == root else folder.relative_to(root).as_posix()
-    return SourceRepository(str(root), root, inside)
+    return SourceRepository(str(root), root, inside, project)
 
 
 def chosen_commits(
@@ -140,7 +142,7 @@ def _label(rev: str, commit: str) -> str:
 
 
 def _work_tree(where: SourceRepository, mirrors: Mirrors, head: str) -> CheckedCommit:
-    """The work tree as a commit that the mirror alone has: what git knows, and what it would add.
+    """The work tree as a commit that the mirror alone has: what git knows, and what it would add, but nothing of ours.
 
     The same files on the same commit are the same commit, whenever it is made; its time is that of the commit below.
     """
@@ -152,6 +154,9 @@ def _work_tree(where: SourceRepository, mirrors: Mirrors, head: str) -> CheckedC
     in_cache = cache(lambda top: is_cache(root / top))  # as layoutrand's in a job of a CI system may be
     wanted = [name for name in dict.fromkeys(listed) if not (is_ours(name) or in_cache(name.partition("/")[0]))]
     wanted = [name for name in wanted if not name.endswith("/")]  # a repository of its own, and no submodule
+    ours = own_files(where.project, root)
+    wanted = [name for name in wanted if not left_out(name, ours)]
+    wanted = [name for name in wanted if not (os.path.lexists(root / name) and is_printed_to(root / name))]
     with mirrors.lock(mirror.name):
         _in(mirror, root, "read-tree", head)
         _in(mirror, root, "update-index", "--add", "--remove", "-z", "--stdin", stdin=_lines(wanted))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -20,6 +18,7 @@ from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
 from layoutrand.capture.build_put_back import doubt_kept, find_kept, keep_build, put_back
 from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
+from layoutrand.capture.failed_build import LINES, failed_build
 from layoutrand.capture.go_records import build_records
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.linked_files import (
@@ -53,7 +52,6 @@ from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner
 from layoutrand.platform.regular_file import PROGRAM, content_of_regular
 from layoutrand.text.build_output import lacks_c_library
-from layoutrand.text.telling_line import of_build
 from layoutrand.text.toml_words import toml_string
 from layoutrand.warning import sentences_of
 
@@ -64,11 +62,6 @@ _UNHEARD: Mapping[str, str] = {
     "cargo": "no cargo: the build does not call it by that name with build, rustc, run, test or bench",
 }
 """Whom flags did not reach, by kind (`Recipe.given_flags`)."""
-
-_LITTLE = 1 << 20  # bytes
-_LINES = 5000
-_LAST_LINES = 20
-
 
 Building = Callable[[str], object]
 """Told that a build is made; and why an earlier one does not do, "" where there was none."""
@@ -236,7 +229,7 @@ def built(
             order.tools.check(recipe.system, tree, log, status)
         if status != 0:
             _check_c_library(order, runner, log)
-            raise _failed(f"system {recipe.system!r}: the {what} build", status, log, space)
+            raise failed_build(f"system {recipe.system!r}: the {what} build", status, log, space)
         made = InstrumentedBuild(space, tree, log, time.perf_counter() - begin)
         if relinking is None:
             keep_build(order, made, cache, say)
@@ -297,7 +290,7 @@ def _refuse_unheard(order: BuildOrder, space: Workspace, tree: Path, log: Path) 
 
 def _check_c_library(order: BuildOrder, runner: Runner, log: Path) -> None:
     """Raise `BuildFailed` in one line where the build failed for want of the C library, as any program would."""
-    if lacks_c_library(tail(log, _LINES)) and lacks_c_library(what_stops(order.toolbox.tools["cc"].path, runner)):
+    if lacks_c_library(tail(log, LINES)) and lacks_c_library(what_stops(order.toolbox.tools["cc"].path, runner)):
         raise BuildFailed(
             f"system {order.recipe.system!r}: {C_HEADERS} and start files, which every program is built with, are "
             f"missing: {install([C_HEADERS])}",
@@ -373,38 +366,3 @@ def _finish(
         n_links=n_links,
         links=tuple(links),
     )
-
-
-def _failed(what: str, status: int, log: Path, space: Workspace) -> BuildFailed:
-    """The error with what the build said about it, in names that are the same in every build."""
-    output = tail(log, _LINES)
-    for directory in (space.tree, space.wrappers):
-        output = output.replace(f"{directory}/", "")
-    output = re.sub(rf"{re.escape(str(space.temporary))}/cc\w+", "cc*", output)
-    said = of_build(output)
-    told = f"it says:\n{_indent(said)}" if said else f"the end of its output:\n{_indent(_end(output))}"
-    cause = f"exited with status {status}; {told}{_stale_cmake_hint(output)}{_full_disk_hint(space.base)}"
-    return BuildFailed(f"{what} {cause}", log=log, cause=f"the build {cause}")
-
-
-def _end(output: str) -> str:
-    return "\n".join(output.splitlines()[-_LAST_LINES:])
-
-
-def _stale_cmake_hint(output: str) -> str:
-    """What to do where CMake finds a build of the user's own, which was copied with the source."""
-    # in a sentence that CMake breaks into lines where it likes
-    found = re.search(r"current\s+CMakeCache\.txt\s+directory\s+(\S*?)/?CMakeCache\.txt\s+is\s+different", output)
-    if found is None:
-        return ""
-    names = f'"{found[1]}"' if found[1] else '"CMakeCache.txt", "CMakeFiles"'
-    return f"\nThe source has a build of your own in it, which was copied, too: build.exclude = [{names}] leaves it out"
-
-
-def _full_disk_hint(folder: Path) -> str:
-    free = shutil.disk_usage(folder).free
-    return f"\nNo space left on device for {folder}, perhaps: only {free >> 10} KiB are free" if free < _LITTLE else ""
-
-
-def _indent(text: str) -> str:
-    return "\n".join("    " + line for line in text.splitlines())

@@ -1,0 +1,54 @@
+"""The error of a build that has failed: what the build said about it, and what may be behind that."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Final
+
+from layoutrand.capture.workspace import Workspace
+from layoutrand.errors import BuildFailed
+from layoutrand.platform.disk import tail
+from layoutrand.text.telling_line import of_build
+
+LINES: Final = 5000
+"""The last lines of a build's output, in which what it failed for is looked for."""
+
+_LITTLE: Final = 1 << 20  # bytes
+_LAST_LINES: Final = 20
+
+
+def failed_build(what: str, status: int, log: Path, space: Workspace) -> BuildFailed:
+    """The error with what the build said about it, in names that are the same in every build."""
+    output = tail(log, LINES)
+    for directory in (space.tree, space.wrappers):
+        output = output.replace(f"{directory}/", "")
+    output = re.sub(rf"{re.escape(str(space.temporary))}/cc\w+", "cc*", output)
+    said = of_build(output)
+    told = f"it says:\n{_indent(said)}" if said else f"the end of its output:\n{_indent(_end(output))}"
+    cause = f"exited with status {status}; {told}{_stale_cmake_hint(output)}{_full_disk_hint(space.base)}"
+    return BuildFailed(f"{what} {cause}", log=log, cause=f"the build {cause}")
+
+
+def _end(output: str) -> str:
+    return "\n".join(output.splitlines()[-_LAST_LINES:])
+
+
+def _stale_cmake_hint(output: str) -> str:
+    """What to do where CMake finds a build of the user's own, which was copied with the source."""
+    # in a sentence that CMake breaks into lines where it likes
+    found = re.search(r"current\s+CMakeCache\.txt\s+directory\s+(\S*?)/?CMakeCache\.txt\s+is\s+different", output)
+    if found is None:
+        return ""
+    names = f'"{found[1]}"' if found[1] else '"CMakeCache.txt", "CMakeFiles"'
+    return f"\nThe source has a build of your own in it, which was copied, too: build.exclude = [{names}] leaves it out"
+
+
+def _full_disk_hint(folder: Path) -> str:
+    free = shutil.disk_usage(folder).free
+    return f"\nNo space left on device for {folder}, perhaps: only {free >> 10} KiB are free" if free < _LITTLE else ""
+
+
+def _indent(text: str) -> str:
+    return "\n".join("    " + line for line in text.splitlines())
