@@ -365,6 +365,30 @@ def test_modules_that_are_mixed_are_the_reason_also_without_the_linker(workshop:
     assert "'module-order' needs modules" in only_error(result)
 
 
+def test_what_was_written_all_the_same_is_not_taken_from_the_cache(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it was refused without the linker, too, layouts of partitions were put into caches as those of modules."""
+    require("gcc", "gcc")
+    workshop.write_named(SMALL)
+    system, layout = lto_system("gcc", HOW=""), {"factors": ["module-order"], "engine": "permute"}
+    workshop.built(SMALL_BUILD, system=system, seeds=[1], layout={"engine": "permute"})
+    with monkeypatch.context() as before:
+        for where in (
+            "build.linking.require_factors",
+            "link.relink.require_factors",
+            "link.one_layout.require_factors",
+        ):
+            before.setattr(f"layoutrand.{where}", lambda *_: None)
+        before.setattr("layoutrand.link.one_layout.may_differ", lambda *_, **__: True)
+        wrong = workshop.build(SMALL_BUILD, system=system, layout=layout, seeds=[1])
+        assert [binary.layout for binary in wrong.binaries if isinstance(binary.layout, int)] == [1]
+    result = workshop.build(SMALL_BUILD, system=system, layout=layout, seeds=[1])
+
+    assert {failure.layout for failure in result.failures} == {1}
+    assert "'module-order' needs modules" in only_error(result)
+
+
 @pytest.mark.slow
 def test_thinlto_keeps_modules_apart(workshop: Workshop) -> None:
     """Each native object is made of one module, so module factors have their meaning."""

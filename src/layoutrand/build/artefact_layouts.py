@@ -10,7 +10,7 @@ from layoutrand.build.binaries import binary_key, cached_binary
 from layoutrand.build.build_setup import BuildSetup, threads
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.capture.companions import companions
-from layoutrand.link.one_layout import nothing_to_move
+from layoutrand.link.one_layout import meaningless, nothing_to_move
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.warning import AnyWarning
@@ -74,12 +74,16 @@ def artefact_layouts(
 def refuse_immovable(
     tasks: Sequence[ArtefactTask], rows: Mapping[str, list[Binary | BuildFailure]]
 ) -> dict[str, list[Binary | BuildFailure]]:
-    """A program with nothing to move has no layouts, unless it needs artefacts that have some."""
+    """A program with nothing to move has no layouts, unless it needs artefacts that have some.
+
+    Nor has one whose modules link-time optimisation mixes, of factors for modules: also where layouts are in the cache
+    that an earlier version wrote all the same.
+    """
     needs = companions(rows)
     few = {
-        task.link.artefact: nothing_to_move(task.link, task.setup.config.layout)
+        task.link.artefact: meaningless(task.link, task.setup.config.layout.drawn)
+        or ("" if needs[task.link.artefact] else nothing_to_move(task.link, task.setup.config.layout))
         for task in tasks
-        if not needs[task.link.artefact]
     }
     return {
         artefact: [

@@ -19,15 +19,22 @@ def nothing_to_move(link: CapturedLink, policy: LayoutPolicy) -> str:
     return reason and f"{link.artefact} has {reason}"
 
 
+def meaningless(link: CapturedLink, factors: Sequence[str]) -> str:
+    """Why one of the factors has no meaning for the link, or ""."""
+    try:
+        require_factors(link.lto, factors, link.artefact)
+    except FeatureUnsupported as error:
+        return str(error)
+    return ""
+
+
 def only_one_layout(link: CapturedLink, *, factors: Sequence[str], classes: str, whole: bool = False) -> str:
     """Why every seed would give the link the same layout, or "" where some seed would not.
 
     ``whole`` is as in `draw`.  Also where the factors have no meaning for the link at all: it is refused then, and that
     has a reason of its own.
     """
-    try:
-        require_factors(link.lto, factors, link.artefact)
-    except FeatureUnsupported:
+    if meaningless(link, factors):
         return ""
     if LINK_ORDER in factors and any(len(run) > 1 for run in link_order.runs(link.argv, link.moves.values())):
         return ""
