@@ -106,7 +106,8 @@ def test_they_are_executed_and_shown(program: Workshop) -> None:
 
     shown = command(program, "inspect", "sys", "2", "-o", "sub/two")
     assert "in exactly the order asked for" in " ".join(shown.split())
-    assert "It is a delta: -o FILE writes the binary itself" in shown
+    assert "It is a delta: sub/two is the binary itself" in shown
+    assert "It is a delta: -o FILE writes the binary itself" in command(program, "inspect", "sys", "2")
     document = json.loads(command(program, "inspect", "sys", "2", "--json"))
     assert (document["storage"], document["base"]) == ("delta", made[IDENTITY]["path"])
     written = program.project / "sub/two"
