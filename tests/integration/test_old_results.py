@@ -155,7 +155,7 @@ def test_a_changed_file_refuses_and_papers_beside_the_program_are_told(project):
 
 @pytest.mark.slow
 def test_what_is_printed_into_the_source_is_no_reason_to_refuse(project):
-    """A file that the shell makes for a command is none of the program; to the next it is new, which says what to do."""
+    """A file that a shell makes for a command is none of the program, until somebody else writes into it, too."""
     project.run()
     with (project.source / "table").open("w") as printed:
         subprocess.run(
@@ -166,7 +166,10 @@ def test_what_is_printed_into_the_source_is_no_reason_to_refuse(project):
             check=True,
         )
     assert "new against old" in (project.source / "table").read_text()
+    project("compare", "old", "new")
 
+    with (project.source / "table").open("a") as file:
+        file.write("by somebody\n")
     refused = project("compare", "old", "new", status=1)
     assert "(new: table)" in refused.stderr
     assert "New files that are no part of the program belong into build.exclude." in refused.stderr

@@ -370,7 +370,7 @@ def test_levels_of_the_machine_are_shaded_and_lead_from_the_light(tmp_path):
     page = page_of(selected(config, tmp_path))
 
     lights = {light.name: light for light in page.lights}
-    assert (lights["machine quiet"].state, lights["outputs right"].state) == ("doubtful", "good")
+    assert (lights["machine quiet"].state, lights["nothing failed"].state) == ("doubtful", "good")
     order = next(figure for figure in page.cards[0].figures if figure.anchor == lights["machine quiet"].link)
     assert order.svg.count('class="regime"') == 2
     assert order.caption.startswith("The machine switched between levels, ")
@@ -385,7 +385,7 @@ def test_the_lights_tell_what_is_not_known_and_what_went_wrong(tmp_path):
     imported = page_of(import_selection(ImportQuestion([str(path)], None, "benchmarks", 0, [], [])), baseline="x")
     assert {light.name: light.state for light in imported.lights} == {
         "machine quiet": "unknown",
-        "outputs right": "unknown",
+        "nothing failed": "unknown",
         "layouts enough": "doubtful",
         "no drift": "unknown",
     }
@@ -395,7 +395,7 @@ def test_the_lights_tell_what_is_not_known_and_what_went_wrong(tmp_path):
     failed = dataclasses.replace(selection.executions[0], status="exit", reason="no")
     page = page_of(dataclasses.replace(selection, failures=(failed,)))
     lights = {light.name: light for light in page.lights}
-    assert (lights["outputs right"].state, lights["outputs right"].link) == ("bad", "failures")
+    assert (lights["nothing failed"].state, lights["nothing failed"].link) == ("bad", "failures")
     assert "failures" in page.unfolded
     assert lights["no drift"].state == "unknown"  # three executions do not tell
     assert (

@@ -1,4 +1,4 @@
-"""The trust lights of the report: machine quiet, outputs right, layouts enough, no drift.
+"""The trust lights of the report: machine quiet, nothing failed, layouts enough, no drift.
 
 They say what the reasons of all conclusions say (`analysis/reasons.py`), sorted by what a reader would look at.
 """
@@ -35,6 +35,7 @@ _OUTPUTS: Final[frozenset[Cause]] = frozenset({"failures"})
 _TOLD: Final[frozenset[Cause]] = frozenset({"same binaries"})
 """What is no matter of trust: the verdict says it."""
 
+_COMPARED: Final = "outputs were compared where expect_stdout says with what"
 _MOST_NAMED: Final = 3
 _LONGEST: Final = 160
 
@@ -93,7 +94,7 @@ def _of_machine(
 
 
 def _of_outputs(selection: Selection, reasons: Found) -> TrustLight:
-    name = "outputs right"
+    name = "nothing failed"
     if selection.sources and not selection.failures:
         return TrustLight(name, "unknown", "imported files do not tell", "failures")
     executed, failed = processes(selection.executions), processes(selection.failures)
@@ -106,7 +107,7 @@ def _of_outputs(selection: Selection, reasons: Found) -> TrustLight:
         return TrustLight(name, "bad" if failed else "doubtful", said, "failures")
     if about := _of(reasons, _OUTPUTS):
         return TrustLight(name, "doubtful", _said(about), "failures")
-    return TrustLight(name, "good", f"{executed:,} executions, none of which failed", "failures")
+    return TrustLight(name, "good", f"{executed:,} executions, none of which failed; {_COMPARED}", "failures")
 
 
 def _of_layouts(reasons: Found, unknown: Sequence[str], cards: Mapping[str, str]) -> TrustLight:
