@@ -19,6 +19,7 @@ from layoutrand.cli import make_app
 from layoutrand.cli.help_text import dressed
 from overwrite import overwrite
 from startkit import layoutrand
+from workshop import require
 
 CONFIG = """\
 [project]
@@ -525,6 +526,7 @@ def test_init_says_how_a_build_that_fails_is_given(tmp_path, env):
 
 
 def test_init_names_what_else_would_build_it(tmp_path, env):
+    require("cmake", "cmake")
     (tmp_path / "configure").write_text("#!/bin/sh\nexit 1\n")
     (tmp_path / "CMakeLists.txt").write_text("add_executable(x x.c)\n")
 
