@@ -17,24 +17,28 @@ def project(tmp_path):
     return folder
 
 
+def figures(project):
+    return [project / "figures" / "a.svg", project / "figures" / "deep" / "b.svg"]
+
+
 def listed(project, folder=None):
     where = folder or project
     return [name for name in source.listing(where, own_files(project, where)) if name != ".layoutrand"]
 
 
 def test_files_and_whole_directories(project):
-    remember_written(project, [project / "report [1].html", project / "figures"])
+    remember_written(project, [project / "report [1].html", *figures(project)])
     assert listed(project) == ["main.c"]
 
 
 def test_what_is_changed_is_somebodys_own_again(project):
-    remember_written(project, [project / "report [1].html", project / "figures"])
+    remember_written(project, [project / "report [1].html", *figures(project)])
     (project / "figures" / "a.svg").write_text("mine")
     assert listed(project) == ["figures", "main.c", "figures/a.svg"]
 
 
 def test_what_lies_beside_in_a_directory_stays(project):
-    remember_written(project, [project / "figures"])
+    remember_written(project, figures(project))
     (project / "figures" / "deep" / "mine.txt").write_text("mine")
     assert listed(project) == ["figures", "main.c", "report [1].html", "figures/deep", "figures/deep/mine.txt"]
 
@@ -55,6 +59,12 @@ def test_a_source_beside_the_project_has_names_of_its_own(project):
     assert listed(project, other) == []
 
 
+def test_what_was_there_before_in_the_same_directory_stays(project):
+    """Figures that are written among sources."""
+    remember_written(project, [project / "figures" / "a.svg"])
+    assert listed(project) == ["figures", "main.c", "report [1].html", "figures/deep", "figures/deep/b.svg"]
+
+
 def test_a_link_is_no_file_that_was_written(project):
     remember_written(project, [project / "report [1].html"])
     os.rename(project / "report [1].html", project.parent / "moved")
@@ -68,6 +78,6 @@ def test_a_link_is_no_file_that_was_written(project):
 def test_a_damaged_record_leaves_files_in_the_source(project, data):
     with pytest.raises(ValueError):
         parse_written(data)
-    remember_written(project, [project / "figures"])
+    remember_written(project, figures(project))
     (project / ".layoutrand" / "written.json").write_bytes(data)
     assert "figures/a.svg" in listed(project)

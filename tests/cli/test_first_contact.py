@@ -183,9 +183,12 @@ def test_what_a_shell_writes_our_output_into_is_no_part_of_the_source(project, e
         subprocess.run(call, cwd=project, env=env, stdout=file, check=True)
     assert (project / "table [1].txt").read_text().strip()
     assert own_files(project, project) == [glob.escape("table [1].txt")]
-    with open(project / "table [1].txt", "a", encoding="utf-8") as file:
-        file.write("mine\n")
-    assert own_files(project, project) == []
+    for text, is_ours in (("", True), ("mine\n", False)):
+        with open(project / "table [1].txt", "a", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            subprocess.run(call, cwd=project, env=env, stdout=file, check=True)
+        assert bool(own_files(project, project)) is is_ours
 
 
 def test_mistakes_are_told_in_the_order_of_lines(project, env):

@@ -11,6 +11,7 @@ from layoutrand.capture.workspace import Workspace
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.disk import tail
 from layoutrand.text.telling_line import of_build
+from layoutrand.text.toml_words import toml_string
 
 LINES: Final = 5000
 """The last lines of a build's output, in which what it failed for is looked for."""
@@ -41,7 +42,7 @@ def _stale_cmake_hint(output: str) -> str:
     found = re.search(r"current\s+CMakeCache\.txt\s+directory\s+(\S*?)/?CMakeCache\.txt\s+is\s+different", output)
     if found is None:
         return ""
-    names = f'"{found[1]}"' if found[1] else '"CMakeCache.txt", "CMakeFiles"'
+    names = ", ".join(map(toml_string, [found[1]] if found[1] else ["CMakeCache.txt", "CMakeFiles"]))
     return f"\nThe source has a build of your own in it, which was copied, too: build.exclude = [{names}] leaves it out"
 
 

@@ -324,7 +324,7 @@ def artefact_of(tree: Path, artefact: str, log: Path, outputs: Sequence[str], *,
         if data[:2] == b"#!":
             program = Path(artefact).parent / ".libs" / Path(artefact).name
             raise WrongArtefact(f"{artefact} is a script; libtool puts the program itself into {program}", log=log)
-        if data.startswith(archive.MAGIC):
+        if archive.is_archive(data):
             raise WrongArtefact(
                 f"{artefact} is a static library, whose functions are laid out in the programs that are linked with "
                 "it: build.artefacts takes these",

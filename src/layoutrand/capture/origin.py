@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from layoutrand.cache.store import Cache
 from layoutrand.capture import source
 from layoutrand.capture.capture_warnings import ChangedSource, LfsPointers, NotCommitted, UnknownState
 from layoutrand.capture.checkout import pointers_of_lfs
-from layoutrand.capture.own_files import own_files
+from layoutrand.capture.own_files import own_files, remember_written
 from layoutrand.capture.repository import Mirrors
 from layoutrand.capture.submodules import is_local
 from layoutrand.capture.worktree import git_state
@@ -183,6 +183,12 @@ def is_part_of_source(config: Config, project: Path, path: Path) -> bool:
         return False
     name = place.relative_to(folder).as_posix()
     return not source.is_ours(name) and not source.left_out(name, build.exclude)
+
+
+def leave_out_of_source(config: Config, project: Path, files: Iterable[Path]) -> None:
+    """Have files that layoutrand has written be no part of the source, where they lie in it; raises `OSError`."""
+    if written := [file for file in files if is_part_of_source(config, project, file)]:
+        remember_written(project, written)
 
 
 def _generated(build: GeneratedSource) -> Origin:

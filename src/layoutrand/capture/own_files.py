@@ -8,7 +8,8 @@ from __future__ import annotations
 import glob
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -19,14 +20,19 @@ _RECORD: Final = "written.json"
 _SCHEMA: Final = "layoutrand/written/1"
 
 
-def remember_written(project: Path, targets: Iterable[Path]) -> None:
-    """Remember files, and all files in directories, as written by layoutrand; raises `OSError` where that cannot be."""
-    files = {os.path.relpath(file.resolve(), project.resolve()): file for each in targets for file in _files(each)}
-    new = {name: sha256_file(file) for name, file in files.items()}
+def remember_written(project: Path, files: Iterable[Path]) -> None:
+    """Remember these files as written by layoutrand, all of each; raises `OSError` where that cannot be."""
+    new = {_name(project, file): sha256_file(file) for file in files}
     known = {name: digest for name, digest in _known(project).items() if _is_as_written(project / name, digest)}
     record = project / PROJECT_FOLDER / _RECORD
     record.parent.mkdir(exist_ok=True)
     write_atomically(record, canonical_json({"schema": _SCHEMA, "files": known | new}))
+
+
+def is_own(project: Path, file: Path) -> bool:
+    """Whether the file is as layoutrand has written it."""
+    digest = _known(project).get(_name(project, file))
+    return digest is not None and _is_as_written(file, digest)
 
 
 def own_files(project: Path, folder: Path) -> list[str]:
@@ -38,8 +44,9 @@ def own_files(project: Path, folder: Path) -> list[str]:
     found = {path for path, digest in paths.items() if folder in path.parents and _is_as_written(path, digest)}
     around = {parent for path in found for parent in path.parents if folder in parent.parents}
     for directory in sorted(around, key=lambda path: len(path.parts), reverse=True):
-        if found.issuperset(directory.iterdir()):
-            found.add(directory)
+        with suppress(OSError):  # of what cannot be read, whoever lists the source tells
+            if found.issuperset(directory.iterdir()):
+                found.add(directory)
     return sorted(glob.escape(path.relative_to(folder).as_posix()) for path in found)
 
 
@@ -65,11 +72,8 @@ def _known(project: Path) -> Mapping[str, str]:
         return {}
 
 
-def _files(target: Path) -> Iterator[Path]:
-    if target.is_dir():
-        yield from (path for path in target.rglob("*") if path.is_file() and not path.is_symlink())
-    elif target.is_file():
-        yield target
+def _name(project: Path, file: Path) -> str:
+    return os.path.relpath(file.resolve(), project.resolve())
 
 
 def _is_as_written(path: Path, digest: str) -> bool:

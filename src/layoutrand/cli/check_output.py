@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 
 from layoutrand.cli.charts import Line, width_of
+from layoutrand.cli.options import leave_out_of_source
 from layoutrand.cli.terminal import Display, Terminal, terminal_width
 from layoutrand.errors import UsageError
 from layoutrand.text.strict_json import json_text
@@ -67,6 +68,7 @@ class CheckOutput:
         show_failed(answer, terminal, told)
         for name, path in self.files:
             _write(path, self._document(answer, name))
+        leave_out_of_source(answer.question.config, answer.question.project, [path for _, path in self.files], terminal)
         if self.format == "github":
             self._to_github(answer)
         elif self.format != "text":

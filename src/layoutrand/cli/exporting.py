@@ -69,7 +69,7 @@ def export(  # noqa: PLR0913 - one parameter for each option
         return 0
     write_text(output, result.text)
     terminal.say(f"wrote {output}")
-    options.leave_out_of_source(config, directory, output, terminal)
+    options.leave_out_of_source(config, directory, [output], terminal)
     return 0
 
 

@@ -172,4 +172,4 @@ def _write_page(found: History, target: Path, part: ProjectPart, terminal: Termi
 
     write_text(target, render(history_page(found)))
     terminal.say(f"wrote {target}")
-    options.leave_out_of_source(part.config, part.directory, target, terminal)
+    options.leave_out_of_source(part.config, part.directory, [target], terminal)

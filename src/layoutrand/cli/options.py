@@ -162,9 +162,9 @@ def budget_s(text: str) -> float:
 def load_config(directory: Path) -> Config:
     """The project's configuration; raises `UsageError` where there is none, with what to do."""
     config, remarks = read_config(directory)
+    note_project(config, directory)
     for sentence in remarks:
         terminal(json=False, quiet=False).warn(sentence)
-    note_project(config, directory)
     return config
 
 
@@ -197,19 +197,16 @@ def read_config(directory: Path) -> tuple[Config, list[str]]:
     return expanded(config, directory), []
 
 
-def leave_out_of_source(config: Config, directory: Path, target: Path, terminal: Terminal) -> None:
-    """Have a file or directory that was written on request be no part of what is built, if that is where it lies."""
-    from layoutrand.capture.origin import is_part_of_source
-    from layoutrand.capture.own_files import remember_written
+def leave_out_of_source(config: Config, directory: Path, files: Sequence[Path], terminal: Terminal) -> None:
+    """Have files that were written on request be no part of what is built, where they lie in it."""
+    from layoutrand.capture import origin
 
-    if not is_part_of_source(config, directory, target):
-        return
     try:
-        remember_written(directory, [target])
+        origin.leave_out_of_source(config, directory, files)
     except OSError as error:
         terminal.warn(
-            f"{target} lies in build.source, and that it is no part of it cannot be remembered ({error.strerror}): to "
-            "the next build that is another source, which is captured anew; move it elsewhere, or name it in "
+            f"{files[0]} lies in build.source, and that it is no part of it cannot be remembered ({error.strerror}): "
+            "to the next build that is another source, which is captured anew; move it elsewhere, or name it in "
             "build.exclude"
         )
 

@@ -86,7 +86,7 @@ def report(  # noqa: PLR0913 - one parameter for each option
     write_text(target, render(page, script=not no_script))
     terminal.say(f"wrote {target}")
     if not imports:
-        options.leave_out_of_source(options.load_config(directory), directory, target, terminal)
+        options.leave_out_of_source(options.load_config(directory), directory, [target], terminal)
     return 0
 
 
@@ -157,7 +157,8 @@ def figures(  # noqa: PLR0913 - one parameter for each option
     counts = ", ".join(f"{sum(file.name.endswith(f'.{kind}') for file in files)} {kind}" for kind in wanted)
     terminal.say(f"wrote {len(files)} files into {target}: {counts} and {CAPTIONS}")
     if not imports:
-        options.leave_out_of_source(options.load_config(directory), directory, target, terminal)
+        written = [target / file.name for file in files]
+        options.leave_out_of_source(options.load_config(directory), directory, written, terminal)
     return 0
 
 

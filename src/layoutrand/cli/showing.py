@@ -70,6 +70,7 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     found = inspect_binary(config, link, binary, others, kept)
     if output is not None:
         _write(binary, output)
+        options.leave_out_of_source(config, directory, [output], options.terminal(json=json, quiet=True))
     if json:
         terminal.document(inspect_document(found))
         return 0

@@ -133,6 +133,7 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         terminal.say("no cause is looked for, since no offset stands out")
     if output is not None:
         write_text(output, _figure(found))
+        options.leave_out_of_source(config, directory, [output], terminal)
         terminal.say(f"wrote {output}")
     if json:
         terminal.document(sweep_document(found))

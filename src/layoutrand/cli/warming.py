@@ -67,7 +67,8 @@ def warmup(  # noqa: PLR0913 - one parameter for each option
     shown = selection.names.given_each(
         replace(each, warnings=selection.names.given_each(each.warnings)) for each in found
     )
-    for name in dict.fromkeys(each.benchmark for each in found):
+    names = dict.fromkeys(each.benchmark for each in found)
+    for name in names:
         picture = draw([each for each, of in zip(shown, found, strict=True) if of.benchmark == name])
         try:
             write_atomically(_figure(folder, name), picture.encode())
@@ -79,7 +80,7 @@ def warmup(  # noqa: PLR0913 - one parameter for each option
     if plots or (plots is None and sys.stdout.isatty() and not json):
         show_plots(shown, terminal, width=terminal.out.width)
     terminal.say(f"figures: {_figure(folder, '*')}")
-    options.leave_out_of_source(config, directory, folder, terminal)
+    options.leave_out_of_source(config, directory, [_figure(folder, name) for name in names], terminal)
     if write:
         _write(config, directory, found, Scope(here if for_host else None, by_system=for_system), here, terminal)
     return 0

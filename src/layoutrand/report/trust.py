@@ -31,7 +31,7 @@ _ENOUGH: Final[frozenset[Cause]] = frozenset(
         "not to be tested",
     }
 )
-_OUTPUTS: Final[frozenset[Cause]] = frozenset({"failures"})
+_FAILURES: Final[frozenset[Cause]] = frozenset({"failures"})
 _TOLD: Final[frozenset[Cause]] = frozenset({"same binaries"})
 """What is no matter of trust: the verdict says it."""
 
@@ -53,11 +53,11 @@ def lights(
     unknown = [each.benchmark for each in alone if of_layouts(each, found.warnings).verdict == "cannot tell"]
     made = [
         _of_machine(selection, found, reasons, _link(reasons, _MACHINE, cards, "order", first), simulated=is_simulated),
-        _of_outputs(selection, reasons),
+        _of_failures(selection, reasons),
         _of_layouts(reasons, unknown, cards),
         _of_drift(found, reasons, _link(reasons, _DRIFT, cards, "order", first), simulated=is_simulated),
     ]
-    known = _MACHINE | _DRIFT | _ENOUGH | _OUTPUTS | _TOLD
+    known = _MACHINE | _DRIFT | _ENOUGH | _FAILURES | _TOLD
     if others := [(name, each) for name, each in reasons if each.cause not in known]:
         made.append(TrustLight("like compared with like", "doubtful", _said(others), "warnings"))
     return made
@@ -72,7 +72,7 @@ def _reasons(found: AnalysisReport, comparisons: Sequence[Comparison]) -> Iterat
                     yield pair.benchmark, reason
     for analysis in found.analyses:
         for reason in of_layouts(analysis, found.warnings).reasons:
-            if reason.effect != "notes" and (not comparisons or reason.cause in _MACHINE | _DRIFT | _OUTPUTS):
+            if reason.effect != "notes" and (not comparisons or reason.cause in _MACHINE | _DRIFT | _FAILURES):
                 yield analysis.benchmark, reason
 
 
@@ -93,7 +93,7 @@ def _of_machine(
     return TrustLight(name, "good", few, link)
 
 
-def _of_outputs(selection: Selection, reasons: Found) -> TrustLight:
+def _of_failures(selection: Selection, reasons: Found) -> TrustLight:
     name = "nothing failed"
     if selection.sources and not selection.failures:
         return TrustLight(name, "unknown", "imported files do not tell", "failures")
@@ -105,7 +105,7 @@ def _of_outputs(selection: Selection, reasons: Found) -> TrustLight:
             parts.append(f"{unbuilt:,} binaries were not built" if unbuilt > 1 else "1 binary was not built")
         said = f"{' and '.join(parts)}; not in the numbers"
         return TrustLight(name, "bad" if failed else "doubtful", said, "failures")
-    if about := _of(reasons, _OUTPUTS):
+    if about := _of(reasons, _FAILURES):
         return TrustLight(name, "doubtful", _said(about), "failures")
     return TrustLight(name, "good", f"{executed:,} executions, none of which failed; {_COMPARED}", "failures")
 
