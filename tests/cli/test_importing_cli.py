@@ -39,6 +39,35 @@ def test_analyse_and_compare_need_no_project(layoutrand, table):
     assert (row["verdict"], row["paired"]["n_pairs"]) == ("slower", 8)
 
 
+def hyperfine(folder, system, names):
+    for seed, name in enumerate(names, 1):
+        result = {"command": name, "times": [1 + seed / 100, 1.001 + seed / 100], "exit_codes": [0, 0]}
+        (folder / f"{system}-{seed}.json").write_text(json.dumps({"results": [result]}))
+
+
+def test_commands_that_name_their_binary_are_said_to_be_benchmarks_of_one_layout(layoutrand, tmp_path):
+    for system in "ab":
+        hyperfine(tmp_path, system, [f"bin/{system}-{seed} fib.lua" for seed in range(1, 9)])
+    done = layoutrand("analyse", "--import", "a:*=a-*.json")
+    assert "a: a name for each binary (bin/a-1 fib.lua, ...); one for all: hyperfine" in done.stdout
+    assert "Next: import more binaries" in done.stdout
+    assert "layoutrand run" not in done.stdout
+    done = layoutrand("compare", "a", "b", "--import", "a:*=a-*.json", "--import", "b:*=b-*.json")
+    assert done.returncode == 1
+    assert "b: each binary has a name of its own, such as bin/b-1 fib.lua and bin/b-8 fib.lua" in done.stderr
+    assert "Give it one name in the files of both, as by `hyperfine --command-name NAME`" in done.stderr
+    assert "build more layouts" not in done.stderr
+
+
+def test_binaries_that_share_a_name_are_layouts_of_it(layoutrand, tmp_path):
+    hyperfine(tmp_path, "a", ["fib"] * 8)
+    done = layoutrand("analyse", "--import", "a:*=a-*.json")
+    assert "a: 8 layouts" in done.stdout
+    assert "a name for each" not in done.stdout
+    assert "S = your own build" not in done.stdout
+    assert "fib, wall_s: 1.01 s to 1.08" in done.stdout
+
+
 def test_failed_executions_are_listed(layoutrand):
     done = layoutrand(
         "analyse", "--import", "A=/dev/stdin", stdin="seed,value,status,reason\n1,1,,\n2,2,,\n3,,exit,status 4\n"

@@ -310,6 +310,9 @@ def _paired(samples: tuple[Sample, Sample], confidence: float) -> Pairing | None
         return None
 
 
+_ONE_NAME: Final = " Give it one name in the files of both, as by `hyperfine --command-name NAME`."
+
+
 def _nothing_common(
     baseline: str,
     candidate: str,
@@ -325,7 +328,7 @@ def _nothing_common(
     lines = [
         f"{baseline} and {candidate} have no benchmark in common with successful executions of seeds{of_metric}.",
         f"{baseline} has {listed(old)}; {candidate} has {listed(new)}."
-        + ("" if selection.sources else " Execute both with `layoutrand run`."),
+        + (_ONE_NAME if selection.sources else " Execute both with `layoutrand run`."),
         *sentences_of(selection.warnings),
     ]
     if selection.failures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 from layoutrand.analysis.analysis_warnings import LeftOutExecutions
 from layoutrand.analysis.sample import ROUND
@@ -15,6 +15,9 @@ from layoutrand.config.seeds import format_seeds
 from layoutrand.execute.experiment import launched_by
 from layoutrand.model import IDENTITY, STOCK, BinaryName, Execution
 from layoutrand.warning import sentences_of
+
+_WITH_SEEDS: Final = frozenset({"csv", "layoutrand"})
+"""The formats in which `export` writes seeds."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Evidence:
     """Of a selection; ``policy`` and what follows it are None for imported results, which do not tell.
 
     ``nodes`` are those of a cluster that executed it, none where it was executed here; ``coinciding`` says what lies at
-    the same addresses where layouts are reconciled.
+    the same addresses where layouts are reconciled; ``formats`` are those of the files that were imported.
     """
 
     systems: tuple[SystemEvidence, ...]
@@ -56,11 +59,13 @@ class Evidence:
     protocol: int | None
     nodes: tuple[str, ...] = ()
     coinciding: tuple[CoincidingSystems, ...] = ()
+    formats: tuple[str, ...] = ()
 
     @property
     def of_others(self) -> bool:
-        """Whether results were imported whose binaries have names: those that layoutrand made have seeds."""
-        return self.host is None and any(row.others for row in self.systems)
+        """Whether results were imported that layoutrand did not export: of binaries with names, or in other formats."""
+        is_foreign = not _WITH_SEEDS.issuperset(self.formats)
+        return self.host is None and (is_foreign or any(row.others for row in self.systems))
 
 
 def evidence(selection: Selection, systems: Collection[str] = ()) -> Evidence:
@@ -80,6 +85,7 @@ def evidence(selection: Selection, systems: Collection[str] = ()) -> Evidence:
         protocol=experiment.protocol if own else None,
         nodes=tuple(sorted({e.node for e in selection.executions if e.node and (not systems or e.system in systems)})),
         coinciding=selection.coinciding,
+        formats=tuple(dict.fromkeys(source.format for source in selection.sources)),
     )
 
 

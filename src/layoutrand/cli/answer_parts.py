@@ -18,6 +18,7 @@ from layoutrand.analysis.reasons import steps_of_import
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cache.capture_record import source_in_brief
 from layoutrand.cli.charts import Line
+from layoutrand.interop.interop_warnings import NameOfEachBinary
 from layoutrand.stats.stats_warning import StatsWarning
 
 if TYPE_CHECKING:
@@ -106,7 +107,9 @@ def remark_lines(selection: Selection, shown: Iterable[tuple[str, str]], width: 
     if selection.left_out:
         left_out = "; ".join(each.brief() for each in evidence(selection).left_out)
         lines += wrapped("ⓘ", "cyan", f"left out: {left_out}", width)
-    for warning in dict.fromkeys(each for each in selection.warnings if isinstance(each, NotCompared)):
+    for warning in dict.fromkeys(
+        each for each in selection.warnings if isinstance(each, NotCompared | NameOfEachBinary)
+    ):
         lines += wrapped("ⓘ", "cyan", warning.brief(), width)
     if metric := metric_beside(selection, shown):
         lines += wrapped("ⓘ", "cyan", f"simulated counts are recorded as well: --metric {metric}", width)

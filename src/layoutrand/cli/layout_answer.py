@@ -218,7 +218,8 @@ def _distribution(rows: Sequence[_Row], width: int) -> list[Line]:
     names = max(cell_len(row.analysis.system) for row in several)
     columns = min(40, width - names - 8)
     title = f"  {first.benchmark}, {first.metric}: {quantity(low, first.unit)} to {quantity(high, first.unit)}"
-    lines: list[Line] = [[(title, ""), ("   S = your own build", "dim")]]
+    has_own = any(row.analysis.stock is not None for row in several)
+    lines: list[Line] = [[(title, ""), ("   S = your own build" * has_own, "dim")]]
     for row in several:
         bars = list(histogram([mean for _, mean in row.analysis.binary_means], low, high, columns))
         line: Line = [("    ", ""), (filled(row.analysis.system, names), ""), ("  ", "")]

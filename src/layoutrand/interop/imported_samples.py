@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ from layoutrand.errors import UsageError
 from layoutrand.interop.column_cells import FloatArray, IntArray
 from layoutrand.interop.import_spec import layout_of
 from layoutrand.interop.imported_numbers import Numbers, together
-from layoutrand.interop.interop_warnings import OnlyWarmup, SingleBinaries
+from layoutrand.interop.interop_warnings import NameOfEachBinary, OnlyWarmup, SingleBinaries
 from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
 from layoutrand.text.digits import MEASURABLE
 from layoutrand.text.measurable_columns import are_measurable
@@ -205,11 +205,24 @@ def _warnings(sample: Sample, table: Mapping[str, _Runs]) -> list[OnlyWarmup]:
     return [OnlyWarmup(sample.system, sample.benchmark, lost)] if lost else []
 
 
-def _single(found: Sequence[Sample]) -> list[SingleBinaries]:
-    """A warning about samples of one binary, which is all that most harnesses ever measure."""
+def _single(found: Sequence[Sample]) -> list[AnyWarning]:
+    """Warnings about samples of one binary, which is all that most harnesses ever measure."""
     primary = [sample for sample in found if sample.is_primary]
-    single = [sample for sample in primary if len(sample.binaries) == 1]
-    if not single:
-        return []
+    named = _named_apart(primary)
+    single = [sample for sample in primary if len(sample.binaries) == 1 and sample.system not in named]
     systems = dict.fromkeys(sample.system for sample in single)
-    return [SingleBinaries(tuple(systems), len(single) == len(primary))]
+    warnings: list[AnyWarning] = [NameOfEachBinary(system, names) for system, names in named.items()]
+    return [*warnings, SingleBinaries(tuple(systems), len(single) == len(primary))] if single else warnings
+
+
+def _named_apart(primary: Iterable[Sample]) -> dict[str, tuple[str, str]]:
+    """Systems of several binaries none of which has a benchmark of another, and two names of such benchmarks."""
+    of_systems: dict[str, list[Sample]] = {}
+    for sample in primary:
+        of_systems.setdefault(sample.system, []).append(sample)
+    return {
+        system: (own[0].benchmark, own[-1].benchmark)
+        for system, own in of_systems.items()
+        if len(own) > 1 and all(len(each.binaries) == 1 for each in own)
+        if len({each.binaries[0][0] for each in own}) == len(own)
+    }

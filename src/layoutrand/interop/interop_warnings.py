@@ -19,6 +19,25 @@ class FileRemark(AnyWarning):
 
 
 @dataclass(frozen=True)
+class NameOfEachBinary(AnyWarning):
+    """A system each of whose binaries has benchmarks of its own, as commands with the binary's path name them."""
+
+    system: str
+    names: tuple[str, str]
+
+    def __str__(self) -> str:
+        one, other = self.names
+        return (
+            f"{self.system}: each binary has a name of its own, such as {one} and {other}, so they are benchmarks of "
+            "one layout each; name them alike: `hyperfine --command-name NAME`, or `command` in its files"
+        )
+
+    def brief(self) -> str:
+        """What to do, and to what."""
+        return f"{self.system}: a name for each binary ({self.names[0]}, ...); one for all: hyperfine --command-name"
+
+
+@dataclass(frozen=True)
 class SharedJvm(AnyWarning):
     """A benchmark of JMH without forks."""
 
