@@ -155,9 +155,19 @@ def test_many_are_told_by_those_that_take_longest() -> None:
 
 def test_more_executions_of_each_are_said_where_they_are_best() -> None:
     ratio = deciding("", count(12, 40), count(12, 60))
-    text = " ".join(shown([planned("lua", "O2", ratio, counts={"execution": 5}), planned("zlib", "O2", ratio)]))
-    assert "5 executions of each binary are best for lua O2" in text
-    assert "plan --write" in text
+    text = " ".join(
+        line.strip()
+        for line in shown([planned("lua", "O2", ratio, counts={"execution": 5}), planned("zlib", "O2", ratio)])
+    )
+    assert "5 executions of each binary are best for lua O2, 1 for the others, as" in text
+    assert "plan --write sets run.executions = 5 for all" in text
+    text = " ".join(
+        line.strip()
+        for line in shown([planned(name, "O2", ratio, counts={"execution": n}) for n, name in enumerate("abc", 1)])
+    )
+    assert "3 executions of each binary are best for c O2, 1 to 2 for the others, as" in text
+    text = " ".join(line.strip() for line in shown([planned("lua", "O2", ratio, counts={"execution": 2})]))
+    assert "2 executions of each binary are best for lua O2, as" in text
 
 
 def test_executions_of_one_layout_are_counted_as_such() -> None:

@@ -57,7 +57,7 @@ def plan_screen(
         lines.append([(f"    and {len(rows) - len(told)} more, which take less: --full", "dim")])
     lines.append([])
     for text in _executions(plans):
-        lines += wrapped("ⓘ", "cyan", text, width)
+        lines += wrapped("ⓘ", "cyan", text, width, most=3)
     lines += wrapped("ⓘ", "cyan", briefly_promised(pilot, counted), width, most=_LINES_OF_PROMISE)
     for text, names in _warnings(plans).items():
         whose = "" if len(names) == len(plans) else f"{', '.join(names[:3])}{' and more' * (len(names) > 3)}: "
@@ -144,9 +144,12 @@ def _executions(plans: Sequence[BenchmarkPlan]) -> list[str]:
         return []
     most = max(counts.values())
     names = [name for name, count in counts.items() if count == most]
+    fewer = sorted(set(counts.values()) - {most})
+    others = f", {' to '.join(map(str, dict.fromkeys((fewer[0], fewer[-1]))))} for the others" if fewer else ""
+    listed = f"{', '.join(names[:3])}{' and more' * (len(names) > 3)}"
     return [
-        f"{most} executions of each binary are best for {', '.join(names[:3])}{' and more' * (len(names) > 3)}, which "
-        "the numbers above have: layoutrand plan --write sets run.executions"
+        f"{most} executions of each binary are best for {listed}{others}, as the numbers above have it: "
+        f"layoutrand plan --write sets run.executions = {most} for all"
     ]
 
 
