@@ -66,6 +66,33 @@ def test_what_a_program_put_in_place_of_a_directory_is_removed_and_nothing_behin
     assert not (again.bin.parent / name).is_symlink()
 
 
+@pytest.mark.parametrize("name", ["", "cwd", "bin", "tmp", "output"])
+def test_only_a_directory_that_nobody_changed_is_used_again(tmp_path, binary, name):
+    """One with other rights, or one that a program put in its place, is not; and then none is."""
+
+    def numbers():
+        return [(room.bin.parent / each).stat().st_ino for each in ("", "cwd", "bin", "tmp", "output")]
+
+    place = Workplace(tmp_path / "work")
+    room = place.prepare({"prog": Stored(binary)}, [])
+    first = numbers()
+    room.stdout.write_text("x")
+    room.stderr.write_text("x")
+    place.prepare({"prog": Stored(binary)}, [])
+    assert numbers() == first
+
+    room.stdout.write_text("x")
+    room.stderr.write_text("x")
+    before = stat.S_IMODE(room.tmp.stat().st_mode)
+    (room.bin.parent / name).chmod(0o711)
+    kept = [os.open(room.bin.parent / each, os.O_RDONLY) for each in ("", "cwd", "bin", "tmp", "output")]
+    place.prepare({"prog": Stored(binary)}, [])  # while those are open nobody else has their numbers
+    for descriptor in kept:
+        os.close(descriptor)
+    assert not set(numbers()) & set(first)
+    assert stat.S_IMODE((room.bin.parent / name).stat().st_mode) == before
+
+
 def test_the_binary_is_a_file_of_the_execution(tmp_path, binary):
     """A new one for each execution, that only root may write to, with the content and the times of the cache's."""
     place = Workplace(tmp_path / "work")

@@ -1,7 +1,8 @@
 """Where an execution happens: fresh directories under one name that never changes, and the logs of failures.
 
-Every execution gets new, empty directories at the *same* path, so that no length and no content of a path differs
-between layouts: argv[0], the environment and the auxiliary vector are the same to the byte.  The binary is a new file,
+Every execution gets empty directories at the *same* path, so that no length and no content of a path differs
+between layouts: argv[0], the environment and the auxiliary vector are the same to the byte.  A directory that no
+program changed is emptied of what was put there, and any other is made anew.  The binary is a new file,
 the execution's own, with all its pages in the page cache: whatever a program writes into it, the cache keeps what was
 built.  A file that lived on from one execution of a binary to the next would keep its pages, too.  Where these lie in
 memory, and so which of them meet in a cache of the processor, would be a property of the binary as its layout is, and
@@ -17,7 +18,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, TypeAlias
 
 from layoutrand.cache.contents import place
 from layoutrand.errors import BundleError, CacheError, ResultsError, UnusableFile
@@ -48,6 +49,14 @@ class Sandbox:
     instrument: InstrumentFiles
 
 
+_FolderState: TypeAlias = tuple[int, ...]
+
+
+def _state(folder: os.stat_result, changed_ns: int) -> _FolderState:
+    """What tells whether it is the same directory, and whether somebody changed its attributes or its entries."""
+    return (folder.st_dev, folder.st_ino, folder.st_mode, folder.st_uid, folder.st_gid, changed_ns)
+
+
 class Workplace:
     """The directory in which a project's executions happen, one at a time."""
 
@@ -72,24 +81,20 @@ class Workplace:
         self._manners: set[Manner] = set()
         made = (self.sandbox.bin, self.sandbox.cwd, self.sandbox.tmp, self.sandbox.stdout.parent)
         self._folders = [os.fspath(each) for each in (sandbox, *made)]
+        self._contents = [sorted(each.name for each in made), *([] for _ in made)]
+        self._states: list[_FolderState] = []
         self._placed: list[Path] = []
 
     def prepare(self, binaries: Mapping[str, Stored], files: Sequence[Path]) -> Sandbox:
-        """Make everything new: ``binaries`` by their path below ``bin``, copies of ``files`` in the working directory.
+        """Make it as new: ``binaries`` by their path below ``bin``, copies of ``files`` in the working directory.
 
         Raises `ResultsError` where the file system does not let it.
         """
         self._manners = set()
         with _explained(self.root):
-            self._remove_sandbox()
+            if not self._emptied():
+                self._make_sandbox()
             self._placed = [self.sandbox.stdout, self.sandbox.stderr]
-            try:
-                os.mkdir(self._folders[0])
-            except FileNotFoundError:
-                make_folder(self.root)
-                os.mkdir(self._folders[0])
-            for folder in self._folders[1:]:
-                os.mkdir(folder)
             for relative, binary in binaries.items():
                 self._place(binary, self.sandbox.bin / relative)
             for file in files:
@@ -98,6 +103,7 @@ class Workplace:
                     shutil.copytree(file, self.sandbox.cwd / file.name, symlinks=True)
                 else:
                     shutil.copy2(file, self.sandbox.cwd / file.name)
+            self._states = self._looked_at()
         return self.sandbox
 
     def furnish(self, template: Path, path: str, binary: Stored) -> None:
@@ -167,18 +173,30 @@ class Workplace:
         with _explained(self.root):
             _remove(self.root)
 
-    def _remove_sandbox(self) -> None:
-        """Remove the last execution's sandbox: the files that were put there, and where there are others, those too."""
+    def _emptied(self) -> bool:
+        """Whether nothing is left of the last execution, once what was put there is removed: not if it changed more."""
         try:
-            if self._placed and all(stat.S_ISDIR(os.lstat(folder).st_mode) for folder in self._folders):  # no link
-                for path in self._placed:
-                    os.unlink(path)
-                for folder in reversed(self._folders):
-                    os.rmdir(folder)
-                return
-        except OSError:  # a program left something, or took something away
-            pass
+            if not self._states or self._looked_at() != self._states:
+                return False
+            for path in self._placed:
+                os.unlink(path)
+            return [sorted(os.listdir(folder)) for folder in self._folders] == self._contents
+        except OSError:  # a program took something away
+            return False
+
+    def _make_sandbox(self) -> None:
         _remove(self.root / _SANDBOX)
+        try:
+            os.mkdir(self._folders[0])
+        except FileNotFoundError:
+            make_folder(self.root)
+            os.mkdir(self._folders[0])
+        for folder in self._folders[1:]:
+            os.mkdir(folder)
+
+    def _looked_at(self) -> list[_FolderState]:
+        *rest, output = (os.lstat(folder) for folder in self._folders)
+        return [*(_state(each, each.st_ctime_ns) for each in rest), _state(output, 0)]  # it is us who write there
 
     def _place(self, binary: Stored, target: Path) -> None:
         if target.parent == self.sandbox.bin:
