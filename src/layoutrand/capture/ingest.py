@@ -4,7 +4,8 @@ The proof has three links. (1) The recorded command, replayed on the captured fi
 the build made, byte for byte: nothing is missing from the capture. (2) The same with a unique symbol on every
 section gives the same loaded contents: the edit is harmless, and the symbols tell in which order the linker placed
 the sections. (3) Linked with that order asked for explicitly, identity has the same order and the objects' own
-bytes outside relocations: the means of ordering is harmless too.  Seeds are then compared with identity.
+bytes outside relocations: the means of ordering is harmless too.  Seeds are then compared with identity.  (1) and (2)
+are linked at once: of a large program a link takes long.
 
 Where a linker's map tells the order beforehand, (3) is linked at once and must load what the artefact loads, which is
 (2) as well.  And where nothing of the capture is kept (`layoutrand exec`), the map is that of the build's own link, and
@@ -14,10 +15,11 @@ stands for (1) as far as the program that is loaded goes.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,7 +27,6 @@ from layoutrand.cache.capture_record import ROOT, CapturedLink
 from layoutrand.capture import objects
 from layoutrand.capture.capture_warnings import WholeObjects
 from layoutrand.capture.collect import (
-    TEMPORARY,
     Draft,
     IngestSetup,
     Named,
@@ -39,14 +40,13 @@ from layoutrand.capture.foresight import foreseen, foretold, mapped
 from layoutrand.capture.go_link import ingest_go
 from layoutrand.capture.identity import (
     NOT_LOADED_CODE,
-    first_difference,
     prove_identity,
     refuse_spread,
-    same_but_for_numbers,
 )
 from layoutrand.capture.linked_files import compilers_of
 from layoutrand.capture.records import LinkRecord
-from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, NotCompiledHere, WorkedOnAfterLink
+from layoutrand.capture.replay_proof import proved_replay
+from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, NotCompiledHere
 from layoutrand.layout.factors import LINK_ORDER, LINKER_SHUFFLE, places_data
 from layoutrand.link import codecheck, lto
 from layoutrand.link.code import Code
@@ -54,8 +54,9 @@ from layoutrand.link.lto_division import require_factors
 from layoutrand.linkers import linkline
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_function_section
-from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
-from layoutrand.platform.process import Completed
+from layoutrand.platform.disk import remove_tree, sha256_bytes
+
+_Other = TypeVar("_Other")
 
 
 def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
@@ -74,16 +75,22 @@ def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
     link = _describe(record, setup, draft)
     found = _objects(record, setup, draft)
     if proved is None:
-        setup = replace(setup, built=_proved_replay(setup, link, draft, lto.asking_nothing(record.words())))
-    try:
-        if done := _as_foretold(setup, link, draft, found):
-            return done
-    except (BuildError, FeatureUnsupported):  # not as expected; what follows finds it out, and says what is wrong
-        _remove(setup, "edited", "identity")
-    identity, chosen = _probe(setup, link, draft, found)
+        built, marked = _beside(
+            partial(proved_replay, setup, link, draft, lto.asking_nothing(record.words())),
+            partial(_marked, setup, link, draft, found),
+        )
+        setup = replace(setup, built=built)
+    else:
+        try:
+            if done := _as_foretold(setup, link, draft, found):
+                return done
+        except (BuildError, FeatureUnsupported):  # not as expected; what follows finds it out, and says what is wrong
+            _remove(setup, "edited", "identity")
+        marked = _marked(setup, link, draft, found)
+    identity, chosen = _told(setup, link, *marked)
     link = _edit(setup, replace(link, identity=identity), draft, found, chosen)
     masks = [_masks(found, chosen)]
-    del named, proved, draft, found, chosen  # all that the link read: more memory than what follows needs
+    del named, proved, draft, found, marked, chosen  # all that the link read: more memory than what follows needs
     return prove_identity(setup, link, masks.pop)
 
 
@@ -229,80 +236,37 @@ def _relocated(
     return arguments
 
 
-def _under_own_names(setup: IngestSetup, link: CapturedLink, draft: Draft, folder: Path) -> CapturedLink:
-    """The link to replay, its temporary objects in ``folder`` under the names that the compiler driver drew for them.
-
-    GNU ld writes such a name into the symbol table for an object that names no source, as assembler's do not. The
-    capture calls them by number all the same, or no two captures of one source would be alike.
-    """
-    drawn: dict[str, str] = {}
-    for path, name in draft.names.items():
-        if name.startswith(TEMPORARY) and not name.startswith(f"{lto.FOLDER}/"):
-            drawn.setdefault(name, posixpath.basename(path))
-    own = {name: folder / str(number) / called for number, (name, called) in enumerate(drawn.items())}
-    with cache_errors("write", folder):
-        for name, target in own.items():
-            target.parent.mkdir(parents=True)
-            link_or_copy(setup.base / "root" / name, target)
-    words = {f"{ROOT}/{name}": str(target) for name, target in own.items()}
-    return replace(link, replay_argv=tuple(words.get(word, word) for word in link.replay_argv))
+def _beside(proof: Callable[[], bytes], other: Callable[[], _Other]) -> tuple[bytes, _Other]:
+    """What both return, done at once; what is wrong with the proof is told before what is wrong with the other one."""
+    with ThreadPoolExecutor(1) as pool:
+        proving = pool.submit(proof)
+        try:
+            done = other()
+        except BaseException:
+            proving.result()
+            raise
+        return proving.result(), done
 
 
-def _proved_replay(setup: IngestSetup, link: CapturedLink, draft: Draft, plugin: Sequence[str]) -> bytes:
-    """The captured files alone give the artefact that the build made, byte for byte; what they give without a plugin.
-
-    With lld's link-time optimisation the table of local symbols may come out in another order, and with it the build
-    id: there all that is loaded besides must be equal. Names of symbols may have other numbers where the linker counts
-    in them what it has read: gcc's ``plugin``, without which layouts are linked but for link-time optimisation, adds to
-    what it reads. Where what has such names comes in another order, too, the artefact must be what a replay with the
-    plugin gives.
-    """
-    done, replayed = _replayed(setup, link, draft)
-    if done.returncode != 0:
-        raise CaptureFailed(f"{link.artefact}: the captured link fails by itself: {done.text().strip()[-2000:]}")
-    if same_but_for_numbers(setup.built, replayed, setup.linker.numbered):
-        return setup.built
-    numbered = setup.linker.numbered is not None and setup.linker.numbered.search(setup.built) is not None
-    if numbered and plugin and not link.lto and len(replayed) == len(setup.built):
-        with_plugin = replace(link, replay_argv=(*link.replay_argv, *plugin))
-        if _replayed(setup, with_plugin, draft)[1] == setup.built:
-            return replayed
-    if link.lto:
-        where = first_difference(setup.built, replayed, link.artefact) if setup.linker.generates_code else "the file"
-        if where:
-            raise CaptureFailed(
-                f"{link.artefact}: with the code that link-time optimisation made kept, its link gives another file "
-                f"than the build left: {where} differs. Is it stripped or changed after the link? Then leave that step "
-                "out of build.commands. Otherwise build without -flto, and please report this"
-            )
-        return setup.built
-    raise WorkedOnAfterLink(
-        f"{link.artefact}: replaying its link gives another file than the build left "
-        f"({len(replayed)} and {len(setup.built)} bytes). Something changed the file after the link (strip, "
-        "objcopy, chrpath, signing?): leave that step out of build.commands, name the file as it was linked, or "
-        "use --mode rebuild, which does that step for every seed"
-    )
-
-
-def _replayed(setup: IngestSetup, link: CapturedLink, draft: Draft) -> tuple[Completed, bytes]:
-    folder = setup.base / "own-names"
-    done, replayed = setup.link(_under_own_names(setup, link, draft, folder), "root", replay=True)
-    remove_tree(folder)
-    return done, replayed
-
-
-def _probe(
+def _marked(
     setup: IngestSetup, link: CapturedLink, draft: Draft, found: list[objects.Object]
-) -> tuple[tuple[int, ...], list[objects.Candidate]]:
-    """Link with unique symbols but no order: which sections are in the output, and in which order."""
+) -> tuple[list[objects.Candidate], bytes]:
+    """The sections that may be placed, and the file that a link gives with unique symbols on them, but no order."""
     named = objects.candidates(found, data=places_data(setup.factors), reserved=draft.reserved, archives=setup.archives)
     marked = objects.edited_files(draft.files, found, named, rename=False)
     write_edited(setup.base / "probe", marked, setup.base / "root", draft.files)
     done, probed = setup.link(link, "probe")
+    remove_tree(setup.base / "probe")
     if done.returncode != 0:
         raise CaptureFailed(f"{link.artefact}: the link fails once sections are marked: {done.text().strip()[-2000:]}")
+    return named, probed
+
+
+def _told(
+    setup: IngestSetup, link: CapturedLink, named: list[objects.Candidate], probed: bytes
+) -> tuple[tuple[int, ...], list[objects.Candidate]]:
+    """Which sections are in the output, and in which order, as the link with marks tells; they change nothing else."""
     binary = elf.read(probed, name=f"{link.artefact} (probe)")
-    remove_tree(setup.base / "probe")
     original = elf.read(setup.built, name=link.artefact)
     if elf.loaded_content(binary, skip=NOT_LOADED_CODE) != elf.loaded_content(original, skip=NOT_LOADED_CODE):
         raise CaptureFailed(f"{link.artefact}: marking its sections changed what is loaded; please report this")
