@@ -195,7 +195,8 @@ class Execution:
     ``conditions`` is what the execution was given beside its command (CPUs, priority, stack offset, limits),
     ``host_state`` what the machine was like, and ``disturbances`` names what was not as it should be (see
     `layoutrand.config.disturbance`).  ``node`` is the node of a cluster that executed it, or "" for the machine that
-    layoutrand was started on.
+    layoutrand was started on.  ``output_sha256`` is the SHA-256 of what it printed (see
+    `layoutrand.execute.printed`), or "" where that is not known.
     """
 
     system: str
@@ -224,6 +225,7 @@ class Execution:
     disturbances: tuple[str, ...]
     measurements: tuple[Measurement, ...]
     node: str = ""
+    output_sha256: str = ""
 
 
 @dataclass(frozen=True)

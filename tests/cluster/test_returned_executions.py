@@ -66,6 +66,8 @@ def test_a_record_is_taken(records, one):
         ("measurements", [["wall", "s", 0, 1.5, 0]]),
         ("measurements", [["wall", "s"]]),
         ("started_at", 10**400),
+        ("output_sha256", None),
+        ("output_sha256", "A" * 64),
         ("unknown", 1),
     ],
 )

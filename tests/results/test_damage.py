@@ -293,6 +293,7 @@ def test_a_file_of_the_version_before_is_verified_without_seals(path):
         for table in TABLES:
             connection.execute(f"ALTER TABLE {table} DROP COLUMN seal")
         connection.execute("ALTER TABLE executions DROP COLUMN measured")
+        connection.execute("ALTER TABLE executions DROP COLUMN output_sha256")
         connection.execute("UPDATE executions SET rusage = '[]' WHERE id = 3")
         connection.execute("PRAGMA user_version = 4")
         connection.commit()

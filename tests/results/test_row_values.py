@@ -25,6 +25,14 @@ def row_with(**values):
     return tuple(values.get(column, each) for column, each in zip(EXECUTION_COLUMNS, ROW, strict=True))
 
 
+@pytest.mark.parametrize("value", [None, 1, "a" * 63, "A" * 64, "a" * 64 + "\n"])
+def test_what_is_no_digest_of_an_output_is_strange(value):
+    (known,) = executions_of([row_with(output_sha256="a" * 64)], [()])
+    assert known.output_sha256 == "a" * 64
+    with pytest.raises(StrangeValue, match="output_sha256 is no"):
+        executions_of([row_with(output_sha256=value)], [()])
+
+
 def test_measurements_stay_with_their_execution():
     none, both, one = (executions_of([ROW], [own])[0] for own in ((), MEASURED, MEASURED[1:]))
     assert (none.measurements, both) == ((), EXECUTION)

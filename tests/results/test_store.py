@@ -19,7 +19,8 @@ from layoutrand.errors import ResultsError
 from layoutrand.model import BuildFailure, BuiltFrom, Context, Experiment, Node, SlotKey
 from layoutrand.results.file import check_usable, exclusive_use, open_for_reading, open_for_writing, results_path
 from layoutrand.results.row_values import built_of
-from layoutrand.results.rows import built_text
+from layoutrand.results.rows import EXECUTION_COLUMNS, built_text, to_column
+from layoutrand.results.seals import seal_of
 
 EXPERIMENT = Experiment(project="p", protocol=1, policy="{}", randomise="[]", host="h", hostname="host")
 CONTEXT = Context(
@@ -58,10 +59,11 @@ def test_what_is_recorded_is_read_back_to_the_bit(path):
         log="logs/x",
         rusage={},
     )
-    record(path, EXECUTION, failed)
+    printed = dataclasses.replace(EXECUTION, output_sha256="0123456789abcdef" * 4)
+    record(path, printed, failed)
     with open_for_reading(path) as store:
         one, two = store.executions(EXPERIMENT)
-    assert one == EXECUTION
+    assert one == printed
     assert two == dataclasses.replace(failed, reason=r"killed \udcff")
 
 
@@ -159,7 +161,7 @@ def test_anothers_database_is_refused_and_left_alone(path):
     assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize(("version", "advice"), [(6, "newer layoutrand"), (2, "that wrote it"), (0, "that wrote it")])
+@pytest.mark.parametrize(("version", "advice"), [(7, "newer layoutrand"), (2, "that wrote it"), (0, "that wrote it")])
 def test_another_schema_version_is_refused(path, version, advice):
     record(path, EXECUTION)
     connection = sqlite3.connect(path)
@@ -175,9 +177,11 @@ def test_another_schema_version_is_refused(path, version, advice):
 def older(path, version):
     """Make the file one of an earlier schema version."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        for table in ("experiments", "contexts", "executions", "build_failures", "nodes"):
-            connection.execute(f"ALTER TABLE {table} DROP COLUMN seal")
-        connection.execute("ALTER TABLE executions DROP COLUMN measured")
+        connection.execute("ALTER TABLE executions DROP COLUMN output_sha256")
+        if version < 5:
+            for table in ("experiments", "contexts", "executions", "build_failures", "nodes"):
+                connection.execute(f"ALTER TABLE {table} DROP COLUMN seal")
+            connection.execute("ALTER TABLE executions DROP COLUMN measured")
         if version < 4:
             connection.execute("ALTER TABLE contexts DROP COLUMN built")
         connection.execute(f"PRAGMA user_version = {version}")
@@ -202,6 +206,46 @@ def test_a_file_of_a_version_before_is_read_as_it_is_and_brought_up_to_date_when
     with open_for_reading(path) as store:
         assert [context.built for context in store.contexts(EXPERIMENT)] == [(), (built,)]
         assert [e for e, _ in store.experiments()] == [EXPERIMENT] and store.damaged == ()
+
+
+def test_what_executions_printed_is_unknown_in_a_file_of_the_version_before_whose_seals_stay(path):
+    """No row is sealed anew: one that was damaged by then would look whole."""
+    record(path, EXECUTION, dataclasses.replace(EXECUTION, repetition=1))
+    older(path, 5)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        seals = connection.execute("SELECT seal FROM executions ORDER BY id").fetchall()
+        connection.execute("UPDATE executions SET wall_s = 7.0 WHERE repetition = 1")
+        connection.commit()
+    with open_for_reading(path) as store:
+        assert store.executions(EXPERIMENT) == [EXECUTION]
+        assert [row.key for row in store.damaged] == ["id 2"]
+    printed = dataclasses.replace(EXECUTION, repetition=2, output_sha256="a" * 64)
+    with open_for_writing(path) as store:
+        assert (store.sealed_now, store.is_updated) == (0, True)
+        store.record(store.begin(EXPERIMENT, CONTEXT), printed)
+    with open_for_writing(path) as store:
+        assert not store.is_updated
+        assert store.executions(EXPERIMENT) == [EXECUTION, printed]
+        assert [row.key for row in store.damaged] == ["id 2"]
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT seal FROM executions ORDER BY id").fetchall()[:2] == seals
+
+
+@pytest.mark.parametrize("printed", ["", "b" * 64])
+def test_a_digest_of_what_was_printed_is_sealed(path, printed):
+    record(path, dataclasses.replace(EXECUTION, output_sha256="a" * 64))
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE executions SET output_sha256 = ?", (printed,))
+        connection.commit()
+    with open_for_reading(path) as store:
+        assert store.executions(EXPERIMENT) == []
+        assert [row.key for row in store.damaged] == ["id 1"]
+
+
+def test_the_seal_of_an_execution_is_that_of_the_version_before():
+    """Pinned by what layoutrand wrote before there was a digest of what is printed."""
+    row = (1, 1, 1, *(to_column(EXECUTION, column) for column in EXECUTION_COLUMNS), "measured")
+    assert seal_of("executions", row) == "60f5d54cd87387cf449a928e6ac19ca7"
 
 
 def test_a_node_is_kept_once_for_each_state_it_was_in(path):

@@ -337,6 +337,8 @@ def _telling_of_rows(store: ResultsStore, terminal: Terminal) -> Iterator[None]:
             f"{store.path} is of an earlier layoutrand: its {store.sealed_now} rows have checksums from now on, and "
             "earlier versions no longer read it"
         )
+    elif store.is_updated:
+        terminal.say(f"{store.path} is of an earlier layoutrand, and earlier versions no longer read it from now on")
     try:
         yield
     finally:

@@ -24,7 +24,7 @@ from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 from layoutrand.results.experiments import ResultsStore
 from layoutrand.results.recorded_results import SQLITE_ERRORS, trouble
 from layoutrand.results.recorded_rows import TEXT
-from layoutrand.results.rows import APPLICATION_ID, BUSY_S, READABLE, SCHEMA, SCHEMA_VERSION, UPDATES
+from layoutrand.results.rows import APPLICATION_ID, BUSY_S, READABLE, SCHEMA, SCHEMA_VERSION, SEALED_FROM, UPDATES
 from layoutrand.results.seals import SEALED, seal_rows
 from layoutrand.results.whole_file import disorder
 
@@ -162,7 +162,7 @@ def _link(name: Path, path: Path) -> None:
 
 def _open(path: Path, uri: str, *, writing: bool) -> ResultsStore:
     _refuse_others(path)
-    sealed = 0
+    sealed: int | None = None
     with contextlib.ExitStack() as on_error:
         try:
             connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_S)
@@ -180,7 +180,7 @@ def _open(path: Path, uri: str, *, writing: bool) -> ResultsStore:
         except SQLITE_ERRORS as error:
             raise trouble(path, error) from error
         on_error.pop_all()
-    return ResultsStore(path, connection, found, sealed)
+    return ResultsStore(path, connection, found, sealed or 0, is_updated=sealed is not None)
 
 
 def _refuse_others(path: Path) -> None:
@@ -216,11 +216,11 @@ def _check_version(path: Path, connection: sqlite3.Connection) -> None:
         )
 
 
-def _bring_up_to_date(connection: sqlite3.Connection) -> int:
-    """Give a file of a version before what it lacks, columns and seals; how many rows were sealed."""
-    sealed = 0
+def _bring_up_to_date(connection: sqlite3.Connection) -> int | None:
+    """Give a file of a version before what it lacks; how many rows were sealed, None where it lacks nothing."""
     if _number(connection, "PRAGMA user_version") == SCHEMA_VERSION:
-        return sealed
+        return None
+    sealed = 0
     with contextlib.ExitStack() as unfinished:
         connection.execute("BEGIN IMMEDIATE")
         unfinished.callback(connection.execute, "ROLLBACK")
@@ -228,7 +228,8 @@ def _bring_up_to_date(connection: sqlite3.Connection) -> int:
         if version != SCHEMA_VERSION:  # or another process has done it meanwhile
             for statement in [each for known, all_of in UPDATES.items() if known > version for each in all_of]:
                 connection.execute(statement)
-            sealed = sum(seal_rows(connection, table) for table in SEALED)
+            if version < SEALED_FROM:
+                sealed = sum(seal_rows(connection, table) for table in SEALED)
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")
         unfinished.pop_all()

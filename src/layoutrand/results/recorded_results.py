@@ -20,11 +20,10 @@ from layoutrand.results import row_values
 from layoutrand.results.damage import OTHER_CONTENT, DamagedRow
 from layoutrand.results.recorded_rows import TEXT, RecordedRow, is_damage, recorded_rows, shortened
 from layoutrand.results.row_values import CONTEXT_COLUMNS, StrangeValue
-from layoutrand.results.rows import EXECUTION_COLUMNS, SEALED_FROM, SLOT_COLUMNS
+from layoutrand.results.rows import EXECUTION_COLUMNS, SEALED_FROM, SLOT_COLUMNS, present_columns
 from layoutrand.results.seals import KEYS, SEALED, seal_of
 
 _AT_ONCE: Final = 256  # rows that are read together
-_BUILT_FROM: Final = 4  # the version since which contexts have the column
 SQLITE_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises: the second where its message quotes a damaged schema, which is no UTF-8."""
 
@@ -35,15 +34,22 @@ class RecordedResults:
     """What an open results file holds.  Every method raises `ResultsError` when the file cannot be read."""
 
     def __init__(
-        self, path: Path, connection: sqlite3.Connection, disorder: Sequence[str] = (), sealed_now: int = 0
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        disorder: Sequence[str] = (),
+        sealed_now: int = 0,
+        *,
+        is_updated: bool = False,
     ) -> None:
         """Take over an open connection; use `open_for_writing` or `open_for_reading`.
 
-        ``disorder`` is what is wrong with the file's pages; ``sealed_now`` rows had no seals before it was opened.
+        ``disorder`` is what is wrong with the file's pages; ``sealed_now`` rows had no seals before it was opened,
+        and where it ``is_updated`` it was one of an earlier layoutrand, none of which reads it any more.
         """
         self._path = path
         self._connection = connection
-        self.sealed_now = sealed_now
+        self.sealed_now, self.is_updated = sealed_now, is_updated
         self._damage = {("pages", line): DamagedRow("pages of the file", line, "", "damaged") for line in disorder}
         connection.text_factory = TEXT
 
@@ -168,7 +174,7 @@ class RecordedResults:
             rows = {table: self._rows(table, "1", (), ", ".join(KEYS[table])) for table in tables}
         self.experiments()
         with self._translated():
-            _, damaged = self._intact(recorded_rows(self._connection, None, sealed=self.is_sealed))
+            _, damaged = self._intact(recorded_rows(self._connection, None, version=self._version))
         for execution in damaged:
             self._leave_out(execution.damaged(execution.damage))
         for row in rows["contexts"]:
@@ -202,7 +208,7 @@ class RecordedResults:
         experiment_id = self._experiment_id(experiment)
         if experiment_id is not None:
             with self._translated():
-                yield from recorded_rows(self._connection, experiment_id, sealed=self.is_sealed)
+                yield from recorded_rows(self._connection, experiment_id, version=self._version)
 
     def _sealed_rows(self, table: str, experiment: Experiment, order: str) -> list[tuple[Any, ...]]:
         """The rows of the experiment in the order, with the columns of `SEALED` and the seal."""
@@ -210,8 +216,7 @@ class RecordedResults:
             return self._rows(table, "experiment_id = ?", (self._experiment_id(experiment),), order)
 
     def _rows(self, table: str, where: str, values: Sequence[Any], order: str) -> list[tuple[Any, ...]]:
-        missing = {"built": "'[]'"} if self._version < _BUILT_FROM else {}
-        columns = [missing.get(column, column) for column in SEALED[table]]
+        columns = present_columns(table, SEALED[table], self._version)
         columns.append("seal" if self.is_sealed else "NULL")
         query = f"SELECT {', '.join(columns)} FROM {table} WHERE {where} ORDER BY {order}"  # noqa: S608
         return self._connection.execute(query, values).fetchall()

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from layoutrand.results.damage import OTHER_CONTENT, OTHER_MEASUREMENTS, DamagedRow
-from layoutrand.results.rows import EXECUTION_COLUMNS
+from layoutrand.results.rows import EXECUTION_COLUMNS, SEALED_FROM, present_columns
 from layoutrand.results.seals import MEASURED, SEALED, seal_of, seal_of_measurements
 
 _UNREADABLE: Final = "the part of the file that it is in cannot be read"
@@ -61,11 +61,14 @@ def is_damage(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_CORRUPT
 
 
-def recorded_rows(sql: sqlite3.Connection, experiment_id: int | None, *, sealed: bool) -> Iterator[RecordedRow]:
-    """The executions of the experiment (None: of all), in the order of recording; raises `sqlite3.Error`."""
+def recorded_rows(sql: sqlite3.Connection, experiment_id: int | None, *, version: int) -> Iterator[RecordedRow]:
+    """The executions of the experiment (None: of all), in the order of recording; raises `sqlite3.Error`.
+
+    ``version`` is that of the file's schema.
+    """
 
     def between(first: int, last: int, text: Callable[[bytes], str] = TEXT) -> Iterator[RecordedRow]:
-        return _between(sql, experiment_id, (first, last), text, sealed=sealed)
+        return _between(sql, experiment_id, (first, last), text, version=version)
 
     before, last = _ALL
     try:
@@ -96,7 +99,7 @@ def _between(
     ids: tuple[int, int],
     text: Callable[[bytes], str],
     *,
-    sealed: bool,
+    version: int,
 ) -> Iterator[RecordedRow]:
     """Some after the other, so that no more of the file need be in memory than its reader keeps.
 
@@ -116,7 +119,8 @@ def _between(
         ),
         key=itemgetter(0),
     )
-    columns = (*SEALED["executions"], "seal") if sealed else (*SEALED["executions"][:-1], "NULL", "NULL")
+    *columns, measured_seal = present_columns("executions", SEALED["executions"], version)
+    columns += [measured_seal, "seal"] if version >= SEALED_FROM else ["NULL", "NULL"]
     rows = sql.execute(
         f"SELECT {', '.join(columns)} FROM executions e NOT INDEXED WHERE id BETWEEN ? AND ?{wanted} ORDER BY id",  # noqa: S608
         values,

@@ -20,7 +20,7 @@ from pydantic_core import from_json
 
 from layoutrand.errors import ResultsError
 from layoutrand.model import BuiltFrom, Context, Execution, LayoutName, Measurement, Node, SlotKey
-from layoutrand.results.rows import EXECUTION_COLUMNS, SLOT_COLUMNS
+from layoutrand.results.rows import EXECUTION_COLUMNS, SLOT_COLUMNS, is_digest
 
 _LARGEST_SEED: Final = 2**64 - 1
 _SEED_DIGITS: Final = 20
@@ -112,6 +112,13 @@ def _name(column: str, value: Any) -> str:
     return sys.intern(_text(column, value))
 
 
+def _digest(column: str, value: Any) -> str:
+    """A SHA-256, or nothing where it is not known."""
+    if not is_digest(_text(column, value)):
+        raise StrangeValue(f"{column} is no SHA-256")
+    return sys.intern(value)
+
+
 def _whole(column: str, value: Any) -> int:
     if type(value) is not int or value < 0:
         raise StrangeValue(f"{column} is no whole number")
@@ -171,6 +178,7 @@ _EXECUTION: Final[Mapping[str, Callable[[str, Any], Any]]] = {
         )
     ),
     "disturbances": _items(_is_text),
+    "output_sha256": _digest,
 }
 _EACH_ITS_OWN: Final = frozenset({"rusage"})
 """Columns of text in which each row has another value; in the others neighbouring rows have equal ones as a rule."""

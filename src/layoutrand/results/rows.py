@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
 from layoutrand.model import BuiltFrom, Execution, Measurement, SlotKey
 
-SCHEMA_VERSION: Final = 5
-READABLE: Final = (3, 4, 5)
-"""Versions that are read: 3 lacks ``contexts.built``, 4 all seals; both are added where such a file is written to."""
+SCHEMA_VERSION: Final = 6
+READABLE: Final = (3, 4, 5, 6)
+"""Versions that are read: 3 lacks ``contexts.built``, 4 all seals, 5 ``executions.output_sha256``; what a file lacks is
+added where it is written to."""
 
 SEALED_FROM: Final = 5
 UPDATES: Final = {
@@ -23,8 +25,12 @@ UPDATES: Final = {
             for table in ("experiments", "contexts", "executions", "build_failures", "nodes")
         ),
     ),
+    6: ("ALTER TABLE executions ADD COLUMN output_sha256 TEXT NOT NULL DEFAULT ''",),
 }
-"""Version -> what makes a file of the version before one of it; seals are then filled in."""
+"""Version -> what makes a file of the version before one of it; seals are filled in where there were none."""
+
+ADDED: Final = {"contexts": {"built": (4, "'[]'")}, "executions": {"output_sha256": (6, "''")}}
+"""Table -> column -> the version since which it is there, and what files of earlier ones are read as if they had."""
 
 APPLICATION_ID: Final = 0x4C526E64  # "LRnd"; also what file(1) shows
 BUSY_S: Final = 30.0
@@ -49,7 +55,8 @@ CREATE TABLE executions (
     status TEXT NOT NULL, reason TEXT NOT NULL, returncode INTEGER, signal INTEGER,
     started_at REAL NOT NULL, wall_s REAL NOT NULL, rusage TEXT NOT NULL, env_size INTEGER, argv TEXT NOT NULL,
     log TEXT NOT NULL, conditions TEXT NOT NULL, host_state TEXT NOT NULL, disturbances TEXT NOT NULL,
-    node TEXT NOT NULL DEFAULT '', measured TEXT NOT NULL DEFAULT '', seal TEXT NOT NULL DEFAULT '',
+    node TEXT NOT NULL DEFAULT '', output_sha256 TEXT NOT NULL DEFAULT '',
+    measured TEXT NOT NULL DEFAULT '', seal TEXT NOT NULL DEFAULT '',
     UNIQUE (experiment_id, system, benchmark, definition, capture, layout, binary_sha256, instrument, round,
             repetition, attempt));
 CREATE TABLE measurements (
@@ -96,11 +103,13 @@ EXECUTION_COLUMNS: Final = (
     "host_state",
     "disturbances",
     "node",
+    "output_sha256",
 )
 
 
 _AS_TEXT: Final = frozenset({"layout", "round"})
 _AS_JSON: Final = frozenset({"rusage", "argv", "conditions", "host_state", "disturbances"})
+_DIGEST: Final = re.compile("(?:[0-9a-f]{64})?")
 _encoded: Final = json.JSONEncoder(sort_keys=True).encode
 
 
@@ -114,6 +123,17 @@ def to_column(execution: Execution, column: str) -> Any:
     if column in _AS_JSON:
         return json_text(value)
     return clean(value) if isinstance(value, str) else value
+
+
+def is_digest(text: str) -> bool:
+    """Whether ``output_sha256`` can be this: a SHA-256, or nothing where it is not known."""
+    return _DIGEST.fullmatch(text) is not None
+
+
+def present_columns(table: str, columns: Sequence[str], version: int) -> list[str]:
+    """What to ask a file of this version for, to get these columns: itself, or a value for one that it lacks."""
+    added = ADDED.get(table, {})
+    return [added[each][1] if each in added and version < added[each][0] else each for each in columns]
 
 
 def json_text(value: Any) -> str:
