@@ -191,7 +191,7 @@ class Execution:
     request; the failed one stays recorded.  ``status`` is "ok" or the kind of failure ("exit", "signal", "timeout",
     "output-limit", "memory-limit", "wrong-output", "no-measurement", "altered", "not-moved", "start", and "lost" if no
     node brought it to an end).  Times are seconds, ``started_at`` seconds since the epoch; ``log`` is the directory
-    with the output of a failed execution relative to the project, or "".
+    with the output, relative to the project, of a failed execution and of one that printed what none had, else "".
     ``conditions`` is what the execution was given beside its command (CPUs, priority, stack offset, limits),
     ``host_state`` what the machine was like, and ``disturbances`` names what was not as it should be (see
     `layoutrand.config.disturbance`).  ``node`` is the node of a cluster that executed it, or "" for the machine that

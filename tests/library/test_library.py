@@ -200,6 +200,7 @@ def iterations(tmp_path):
             round=MAX_SEED,
             measurements=values,
             disturbances=("throttled", "swap"),
+            output_sha256="a" * 64,
             host_state={"throttle_events": 2, "swap_in_pages": 9000},
         )
         for layout in (MAX_SEED, "stock")
@@ -215,7 +216,7 @@ def test_rows_hold_every_number(iterations):
     ]
     assert (first.seed, last.seed, first.round, first.warmup) == (MAX_SEED, None, MAX_SEED, False)
     assert (first.system, first.benchmark, first.metric, first.unit) == ("O2", "parse", "wall_s", "s")
-    assert first.disturbances == "throttled, swap"
+    assert (first.disturbances, first.output_sha256) == ("throttled, swap", "a" * 64)
     assert any(isinstance(each, DisturbedExecutions) for each in iterations.warnings)
 
 

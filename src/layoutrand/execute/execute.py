@@ -35,6 +35,7 @@ from layoutrand.execute.fruitless import Fruitless
 from layoutrand.execute.judge import altered, in_its_words, judge, not_moved, of_the_program
 from layoutrand.execute.live import Live
 from layoutrand.execute.measure import Command, Executor, Outcome
+from layoutrand.execute.printed import KeptOutputs, output_sha256
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
 from layoutrand.execute.run_progress import RunProgress, Summary, cost, executed_alone, known, summarised
 from layoutrand.execute.workplace import Workplace, end_leftovers
@@ -100,6 +101,7 @@ def execute(
             say(cost(live, len(pending), len(plan.slots) - len(pending)))
         if alone := executed_alone(plan.slots, pending):
             say(alone)
+        kept = KeptOutputs(request.project, recorded)
         fruitless = Fruitless(give_up=request.choices.give_up and request.slots is None)
         fruitless.recorded(recorded)
         states = [execution.host_state for execution in recorded]
@@ -114,7 +116,7 @@ def execute(
                     live.leave_out(slot)
                     continue
                 history = before.attempts.get(plan.key(slot), Attempts())
-                attempts = list(_attempts(plan, slot, history, setup, observe, lambda e: store.record(ids, e)))
+                attempts = list(_attempts(plan, slot, history, setup, kept, observe, lambda e: store.record(ids, e)))
                 fruitless.note(attempts[-1:])
                 recorded += attempts
                 live.add(recorded[-1])
@@ -132,6 +134,7 @@ def _attempts(
     slot: Slot,
     history: Attempts,
     setup: ExecutionSetup,
+    kept: KeptOutputs,
     observe: _Observe,
     record: Callable[[Execution], None],
 ) -> Iterator[Execution]:
@@ -140,7 +143,7 @@ def _attempts(
     history = history.begun(repeat=repeat)
     while True:
         with noted_interrupts():  # Ctrl-C ends what is executed, and never loses what has ended
-            execution = _execute_slot(plan, slot, history.made + 1, setup, observe)
+            execution = _execute_slot(plan, slot, history.made + 1, setup, kept, observe)
             execution = plan.request.marked(execution, setup.workplace.root)
             record(execution)
         yield execution
@@ -168,7 +171,9 @@ def _observe(
     )
 
 
-def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup, observe: _Observe) -> Execution:
+def _execute_slot(
+    plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup, kept: KeptOutputs, observe: _Observe
+) -> Execution:
     project, workplace = plan.request.project, setup.workplace
     benchmark = plan.benchmarks[slot.benchmark]
     sandbox = make_sandbox(plan, slot, setup)
@@ -202,13 +207,19 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
         judgement = altered(alteration)
         if not alteration.of_the_cache:
             setup.images.discard(slot.system)
-    log = ""
+    printed = output_sha256(benchmark, outcome, workplace)
+    name = f"{slot.layout}-{slot.instrument}-round{slot.round}-{slot.repetition}-{attempt}"
+    log = f".layoutrand/logs/run/{slot.system}/{slot.benchmark}/{name}"
     if judgement.status != "ok":
-        name = f"{slot.layout}-{slot.instrument}-round{slot.round}-{slot.repetition}-{attempt}"
-        log = f".layoutrand/logs/run/{slot.system}/{slot.benchmark}/{name}"
         if benchmark.metric.suite is not None and not benchmark.metric.by_case:
             workplace.add_to_output(by_reading(benchmark.metric.suite.kind).worth_keeping(sandbox.bin))
         workplace.keep_output(project / log, plan.request.redaction.patterns())
+    elif slot.benchmark not in plan.references and kept.takes(
+        (slot.system, slot.benchmark, slot.instrument), printed, sandbox.stdout
+    ):
+        workplace.keep_stdout(project / log, plan.request.redaction.patterns())
+    else:
+        log = ""
     return Execution(
         **vars(plan.key(slot)),
         attempt=attempt,
@@ -234,6 +245,7 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
         host_state=seen.state,
         disturbances=seen.disturbances,
         measurements=judgement.measurements,
+        output_sha256=printed,
     )
 
 

@@ -12,6 +12,7 @@ one draw for all executions of stock, which tell how much executions vary by the
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import stat
@@ -25,8 +26,8 @@ from layoutrand.errors import BundleError, CacheError, ResultsError, UnusableFil
 from layoutrand.instruments.instrument import InstrumentFiles
 from layoutrand.jvm.home_image import link_tree
 from layoutrand.model import Stored
-from layoutrand.platform.disk import make_folder, remove_tree, write_atomically
-from layoutrand.platform.masked_files import mask_files
+from layoutrand.platform.disk import make_folder, remove_tree, sha256_bytes, write_atomically
+from layoutrand.platform.masked_files import mask_file, mask_files
 from layoutrand.platform.orphans import end_processes, was_given
 from layoutrand.platform.own_file import Manner
 from layoutrand.platform.regular_file import ANY, PROGRAM, RECORD, content_of_regular, open_regular, text_of_regular
@@ -84,6 +85,7 @@ class Workplace:
         self._contents = [sorted(each.name for each in made), *([] for _ in made)]
         self._states: list[_FolderState] = []
         self._placed: list[Path] = []
+        self._printed: bytes | None = None
 
     def prepare(self, binaries: Mapping[str, Stored], files: Sequence[Path]) -> Sandbox:
         """Make it as new: ``binaries`` by their path below ``bin``, copies of ``files`` in the working directory.
@@ -91,6 +93,7 @@ class Workplace:
         Raises `ResultsError` where the file system does not let it.
         """
         self._manners = set()
+        self._printed = None
         with _explained(self.root):
             if not self._emptied():
                 self._make_sandbox()
@@ -121,8 +124,20 @@ class Workplace:
         return " and ".join(sorted(self._manners))
 
     def stdout(self) -> bytes:
-        """What the last execution printed."""
-        return content_of_regular(self.sandbox.stdout, largest=PROGRAM)
+        """What the last execution printed; it is read once, and in memory until the next one is prepared."""
+        if self._printed is None:
+            self._printed = content_of_regular(self.sandbox.stdout, largest=PROGRAM)
+        return self._printed
+
+    def stdout_sha256(self) -> str:
+        """The SHA-256 of that, in hexadecimal; raises `OSError`.
+
+        What nobody has read is read in pieces.
+        """
+        if self._printed is not None:
+            return sha256_bytes(self._printed)
+        with open_regular(self.sandbox.stdout, largest=PROGRAM) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def written(self, name: str) -> str | None:
         """What the instrument of the last execution wrote into the file of that name, or None where it did not."""
@@ -167,6 +182,14 @@ class Workplace:
             _remove(directory)
             directory.parent.mkdir(parents=True, exist_ok=True)
             self.sandbox.stdout.parent.rename(directory)
+
+    def keep_stdout(self, directory: Path, masked: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        """Move what the last execution printed into ``directory``, where it is all that there is; as `keep_output`."""
+        with _explained(directory):
+            mask_file(self.sandbox.stdout, masked)
+            _remove(directory)
+            directory.mkdir(parents=True)
+            self.sandbox.stdout.rename(directory / self.sandbox.stdout.name)
 
     def clear(self) -> None:
         """Remove all of it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from layoutrand.errors import NoMeasurement
@@ -10,6 +11,7 @@ from layoutrand.text.digits import MEASURABLE, is_measurable
 from layoutrand.text.foreign_fields import excerpt
 
 _LONGEST: Final = 200
+_NOT_THERE: Final = (-1, -1)
 _SAYS: Final = " says: "
 _WHO: Final = ("; its standard error", "; its output")
 
@@ -62,6 +64,20 @@ def read_iterations(output: bytes, regex: str, *, key: str = "metric.regex") -> 
     if not values:
         raise NoMeasurement(f"{key} {regex!r} matches nothing in the standard output")
     return tuple(values)
+
+
+def without_numbers(output: bytes, patterns: Iterable[str]) -> bytes:
+    """The output without what the one group of each pattern finds, and the blanks that a number is filled with.
+
+    As `read_iterations` finds it: what is measured may differ where everything else is the same.
+    """
+    text = output.decode("utf-8", "surrogateescape")
+    found = (match.span(1) for each in patterns for match in re.finditer(each, text, re.MULTILINE))
+    kept, place = [], 0
+    for start, end in sorted(span for span in found if span != _NOT_THERE):
+        kept.append(text[place:start].rstrip(" \t"))
+        place = max(place, end)
+    return "".join([*kept, text[place:]]).encode("utf-8", "surrogateescape")
 
 
 def with_last_words(reason: str, messages: bytes, *, merged: bool) -> str:

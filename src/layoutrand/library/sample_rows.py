@@ -59,6 +59,8 @@ class SampleRow:
         The machine of a cluster that executed it; empty for the machine that layoutrand was started on.
     disturbances
         What was not as it should be on the machine, joined by commas; empty where nothing was found.
+    output_sha256
+        The SHA-256 of what the execution printed; empty where that is not known.
     """
 
     system: str
@@ -78,6 +80,7 @@ class SampleRow:
     started_at: float | None
     node: str
     disturbances: str
+    output_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +165,7 @@ def _row(
         started_at=None if known is None else known.started_at,
         node=made if isinstance(made, str) else made.node,
         disturbances="" if known is None else ", ".join(known.disturbances),
+        output_sha256="" if known is None else known.output_sha256,
     )
 
 
