@@ -563,6 +563,7 @@ def test_from_execution_to_analysis_and_comparison(project):
         "disturbed": [],
         "repeated": 0,
         "too_short": [],
+        "unlike_outputs": [],
         "not_executed": [],
         "failed_cases": [],
         "nodes": [],

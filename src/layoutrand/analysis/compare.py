@@ -28,6 +28,7 @@ from layoutrand.analysis.sureness import Sureness, stands, together
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
+from layoutrand.execute.unlike_outputs import systems_print_other
 from layoutrand.model import BuildFailure, Execution
 from layoutrand.stats import (
     FiveNumberSummary,
@@ -244,6 +245,8 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
         told = reasons_to_doubt(ratio.warnings, {baseline.instrument})
         warnings += _of_what_is_counted(told, baseline, candidate)
         verdict = UNDECIDED if pair.design.cannot_tell else decide(ratio, threshold, better=baseline.better)
+    systems = baseline.system, candidate.system
+    warnings += systems_print_other(selection.executions, baseline.benchmark, baseline.instrument, systems)
     won = _paired(pair.free_by_round, confidence)
     return BenchmarkRatio(
         benchmark=baseline.benchmark,

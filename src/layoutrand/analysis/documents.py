@@ -48,6 +48,7 @@ def run_document(summary: Summary) -> dict[str, Any]:
         "disturbed": [disturbed_json(row) for row in summary.disturbed],
         "repeated": summary.repeated,
         "too_short": [{"benchmark": each.benchmark, "seconds": each.seconds} for each in summary.too_short],
+        "unlike_outputs": [each.document() for each in summary.unlike_outputs],
         "not_executed": [
             {
                 "system": each.system,

@@ -20,6 +20,7 @@ from layoutrand.analysis import node_warnings as nodes
 from layoutrand.analysis import start_warnings as starts
 from layoutrand.analysis import suite_warnings as suites
 from layoutrand.config import execution_warnings as executions
+from layoutrand.execute import output_warnings as outputs
 from layoutrand.instruments.known import simulated
 from layoutrand.stats import advice
 from layoutrand.warning import AnyWarning
@@ -47,6 +48,7 @@ Cause = Literal[
     "same binaries",
     "false alarm",
     "old results",
+    "unlike outputs",
 ]
 """One word for what lies behind one or more warnings: a cause is given once."""
 
@@ -63,6 +65,7 @@ StepKind = Literal[
     "look at the program",
     "run again",
     "repeatable",
+    "same output",
 ]
 
 
@@ -167,6 +170,13 @@ STEPS: Final[dict[StepKind, Step]] = {
             'have the program do the same each time: a fixed seed, no clock, no addresses (run.aslr = "off")',
         ),
         Step("run again", "layoutrand run", "execute what is configured now"),
+        Step(
+            "same output",
+            "",
+            "find out why the program does not print the same in all layouts (memory that is not initialised, "
+            "addresses, a race): valgrind and -fsanitize=address,undefined find much of it",
+            short="why do layouts print other things?",
+        ),
     )
 }
 """The words of each step where figures give no better ones."""
@@ -240,6 +250,9 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     nodes.ChangedNodes: Meaning("nodes", "doubts"),
     own.ShownThoughOld: Meaning("old results", "doubts", "run again"),
     own.NewFiles: Meaning("old results", "doubts", "run again"),
+    outputs.UnlikeOutputs: Meaning(
+        "unlike outputs", "doubts", lambda each: "more executions" if each.may_be_chance else "same output"
+    ),
     starts.UnlikeCode: Meaning("design", "undecides", "more layouts"),
     starts.UnlikeCache: Meaning("design", "doubts", "more layouts"),
     # What is missing.
@@ -281,6 +294,7 @@ NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
         compared.NotByRound,
         compared.FarValues,
         compared.TailOfValues,
+        outputs.SystemsPrintOther,
         nodes.AloneOnNode,
         nodes.ControlElsewhere,
         nodes.UnlikeProcessors,

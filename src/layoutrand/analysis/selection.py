@@ -37,6 +37,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import CasesOfHarnesses
 from layoutrand.execute.iterations import all_warmup, read_now
+from layoutrand.execute.unlike_outputs import outputs_of
 from layoutrand.harnesses.case_names import entry_of
 from layoutrand.harnesses.command_words import has_words_for_one
 from layoutrand.host.attempts import that_count
@@ -188,7 +189,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
         executions=tuple(kept),
         failures=tuple(execution for execution in kept if execution.status != "ok"),
         build_failures=build_failures,
-        warnings=(*warnings, *_of_host(kept, config)),
+        warnings=(*warnings, *_of_host(kept, config), *outputs_of(kept, question.project)),
         nodes=nodes,
         programs=programs(config, benchmarks),
         made={system: source_of(made, system, capture) for system, capture in captures.items()},

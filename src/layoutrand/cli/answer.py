@@ -25,6 +25,7 @@ from layoutrand.cli.answer_parts import (
     wrapped,
 )
 from layoutrand.cli.charts import Line, PercentAxis, screen_width, width_of
+from layoutrand.execute.output_warnings import SystemsPrintOther
 from layoutrand.text.quantities import spans_tenfold
 
 if TYPE_CHECKING:
@@ -87,7 +88,18 @@ def _screen(result: Comparison, facts: Sequence[str], width: int) -> Iterator[Li
 def _notes(result: Comparison, width: int) -> list[Line]:
     """What the own builds would have said, and what casts doubt."""
     about = [(row.name, row.concluded.reasons) for row in _rows(result)]
-    return [*as_built_lines(result, width), *warning_lines(about, width)]
+    return [*as_built_lines(result, width), *_other_outputs(result, width), *warning_lines(about, width)]
+
+
+def _other_outputs(result: Comparison, width: int) -> list[Line]:
+    """That the two systems print other things, on which benchmarks."""
+    found = [each for pair in result.benchmarks for each in pair.warnings if isinstance(each, SystemsPrintOther)]
+    names = list(dict.fromkeys(each.benchmark for each in found))
+    if not names:
+        return []
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    where = f"{', '.join(names[:2])}{more}: " if len(result.benchmarks) > 1 else ""
+    return wrapped("ⓘ", "cyan", f"{where}{found[0].brief()}", width)
 
 
 def _rows(result: Comparison) -> list[_Row]:

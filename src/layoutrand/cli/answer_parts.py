@@ -18,6 +18,7 @@ from layoutrand.analysis.reasons import steps_of_import
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cache.capture_record import source_in_brief
 from layoutrand.cli.charts import Line
+from layoutrand.execute.output_warnings import UnlikeOutputs
 from layoutrand.interop.interop_warnings import NameOfEachBinary
 from layoutrand.stats.stats_warning import StatsWarning
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _MOST_WARNINGS: Final = 3
 _TOLD_ELSEWHERE: Final = frozenset({"interval too wide", "beside the others", "failures"})
-_OF_THE_RESULTS: Final = (NewFiles, ShownThoughOld)
+_OF_THE_RESULTS: Final = (NewFiles, ShownThoughOld, UnlikeOutputs)
 _LINES_EACH: Final = 2
 _LINES_OF_QUESTION: Final = 4
 GAP: Final = 2

@@ -378,6 +378,7 @@ def show_run(summary: Summary, page: Display, told: Failures | None = None) -> N
         page.line(f"{summary.repeated} more were made because executions were disturbed; all are recorded")
     warn_disturbed(told.names.given_each(summary.disturbed), page)
     warn_folded(told.names.given_each(summary.too_short), page)
+    warn_folded(told.names.given_each(summary.unlike_outputs), page)
     for refusal in summary.refusals:
         page.fail(refusal)
     if not summary.total:

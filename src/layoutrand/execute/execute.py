@@ -174,7 +174,7 @@ def _observe(
 def _execute_slot(
     plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup, kept: KeptOutputs, observe: _Observe
 ) -> Execution:
-    project, workplace = plan.request.project, setup.workplace
+    workplace = setup.workplace
     benchmark = plan.benchmarks[slot.benchmark]
     sandbox = make_sandbox(plan, slot, setup)
     run = plan.request.config.run
@@ -208,18 +208,9 @@ def _execute_slot(
         if not alteration.of_the_cache:
             setup.images.discard(slot.system)
     printed = output_sha256(benchmark, outcome, workplace)
-    name = f"{slot.layout}-{slot.instrument}-round{slot.round}-{slot.repetition}-{attempt}"
-    log = f".layoutrand/logs/run/{slot.system}/{slot.benchmark}/{name}"
-    if judgement.status != "ok":
-        if benchmark.metric.suite is not None and not benchmark.metric.by_case:
-            workplace.add_to_output(by_reading(benchmark.metric.suite.kind).worth_keeping(sandbox.bin))
-        workplace.keep_output(project / log, plan.request.redaction.patterns())
-    elif slot.benchmark not in plan.references and kept.takes(
-        (slot.system, slot.benchmark, slot.instrument), printed, sandbox.stdout
-    ):
-        workplace.keep_stdout(project / log, plan.request.redaction.patterns())
-    else:
-        log = ""
+    failed = judgement.status != "ok"
+    is_new = not failed and slot.benchmark not in plan.references and kept.takes(slot, printed, sandbox)
+    log = _keep(plan, slot, attempt, workplace, whole=failed) if failed or is_new else ""
     return Execution(
         **vars(plan.key(slot)),
         attempt=attempt,
@@ -247,6 +238,21 @@ def _execute_slot(
         measurements=judgement.measurements,
         output_sha256=printed,
     )
+
+
+def _keep(plan: RunPlan, slot: Slot, attempt: int, workplace: Workplace, *, whole: bool) -> str:
+    """Keep what the slot's execution left, or only what it printed; where, relative to the project."""
+    name = f"{slot.layout}-{slot.instrument}-round{slot.round}-{slot.repetition}-{attempt}"
+    log = f".layoutrand/logs/run/{slot.system}/{slot.benchmark}/{name}"
+    folder, masked = plan.request.project / log, plan.request.redaction.patterns()
+    if not whole:
+        workplace.keep_stdout(folder, masked)
+        return log
+    metric = plan.benchmarks[slot.benchmark].metric
+    if metric.suite is not None and not metric.by_case:
+        workplace.add_to_output(by_reading(metric.suite.kind).worth_keeping(workplace.sandbox.bin))
+    workplace.keep_output(folder, masked)
+    return log
 
 
 REMEMBERED: Final = 100

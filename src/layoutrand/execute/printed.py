@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.config.config import Benchmark
+from layoutrand.config.schedule import Slot
 from layoutrand.execute.measure import Outcome
-from layoutrand.execute.workplace import Workplace
+from layoutrand.execute.workplace import Sandbox, Workplace
 from layoutrand.instruments.program_output import without_numbers
 from layoutrand.model import Execution
 from layoutrand.platform.disk import sha256_bytes
@@ -48,13 +49,13 @@ class KeptOutputs:
             if each.status == "ok" and each.log and (project / each.log).is_dir():
                 self._known.setdefault((each.system, each.benchmark, each.instrument), set()).add(each.output_sha256)
 
-    def takes(self, of: tuple[str, str, str], digest: str, stdout: Path) -> bool:
-        """Whether this output is to be kept, of a system, a benchmark and an instrument; it is known from then on.
+    def takes(self, slot: Slot, digest: str, sandbox: Sandbox) -> bool:
+        """Whether what the slot's execution printed in its sandbox is to be kept; it is known from then on.
 
-        An empty one is not.  ``stdout`` is the file that has it.
+        An empty output is not.
         """
-        known = self._known.setdefault(of, set())
-        if not digest or digest in known or len(known) >= _MOST or not 0 < stdout.stat().st_size <= _LARGEST:
+        known = self._known.setdefault((slot.system, slot.benchmark, slot.instrument), set())
+        if not digest or digest in known or len(known) >= _MOST or not 0 < sandbox.stdout.stat().st_size <= _LARGEST:
             return False
         known.add(digest)
         return True

@@ -13,8 +13,10 @@ from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import failed_cases
 from layoutrand.execute.iterations import read_now
 from layoutrand.execute.live import Live
+from layoutrand.execute.output_warnings import UnlikeOutputs
 from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.execute.run_warnings import CasesFailed, NotExecuted
+from layoutrand.execute.unlike_outputs import outputs_of
 from layoutrand.host.attempts import Attempts, is_due, that_count
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.instruments.known import is_elapsed, simulated
@@ -76,7 +78,8 @@ class Summary:
     ``nodes`` executed them where that was a cluster, which leaves ``waiting`` slots that no node could execute, because
     of the ``refusals``.  ``not_executed`` is what was left out as it failed again and again.
     ``too_short`` are benchmarks that are judged by times of processes as short as that, ``failed_cases`` those of
-    harnesses that other cases of the same process have numbers beside.
+    harnesses that other cases of the same process have numbers beside, ``unlike_outputs`` what binaries of one system
+    do not print alike.
     """
 
     total: int
@@ -94,6 +97,7 @@ class Summary:
     too_short: tuple[TooShort, ...] = ()
     not_executed: tuple[NotExecuted, ...] = ()
     failed_cases: tuple[CasesFailed, ...] = ()
+    unlike_outputs: tuple[UnlikeOutputs, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,7 @@ def summarised(  # noqa: PLR0913 - the parts of one record
         too_short=tuple(_too_short(plan, counting)),
         not_executed=tuple(not_executed),
         failed_cases=tuple(failed_cases(counting)),
+        unlike_outputs=tuple(outputs_of(counting, plan.request.project)),
     )
 
 

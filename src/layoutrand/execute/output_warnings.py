@@ -1,0 +1,102 @@
+"""What is told of programs that do not print the same: the kinds, and the words of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from layoutrand.model import LayoutName
+from layoutrand.warning import AnyWarning
+
+_MOST: Final = 6
+"""Binaries that are named."""
+
+
+def _listed(layouts: Sequence[LayoutName]) -> str:
+    """``seeds 3, 7 and stock``; of many the first, and how many more."""
+    named = layouts[:_MOST] if len(layouts) > _MOST + 1 else layouts
+    seeds = [str(each) for each in named if isinstance(each, int)]
+    parts = [f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}"] if seeds else []
+    parts += [str(each) for each in named if not isinstance(each, int)]
+    parts += [f"{len(layouts) - len(named)} more"] if len(named) < len(layouts) else []
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+@dataclass(frozen=True)
+class UnlikeOutputs(AnyWarning):
+    """Binaries of one system that do not print what most of them do, though each prints the same every time.
+
+    ``n_alike`` binaries agree.  Of the others ``layouts`` were executed once, ``repeated`` more than once; one of both
+    may be empty.  ``outputs`` are files with what most and what one of the others printed, relative to the project;
+    none where they are not there.
+    """
+
+    system: str
+    benchmark: str
+    layouts: tuple[LayoutName, ...]
+    repeated: tuple[LayoutName, ...]
+    n_alike: int
+    outputs: tuple[str, ...] = ()
+
+    @property
+    def may_be_chance(self) -> bool:
+        """Whether any of them was executed only once."""
+        return bool(self.layouts)
+
+    @property
+    def all_layouts(self) -> tuple[LayoutName, ...]:
+        """All that print something else, seeds first."""
+        both = (*self.layouts, *self.repeated)
+        return (*sorted(each for each in both if isinstance(each, int)), *(e for e in both if not isinstance(e, int)))
+
+    def document(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "system": self.system,
+            "benchmark": self.benchmark,
+            "layouts": [str(layout) for layout in self.all_layouts],
+            "n_alike": self.n_alike,
+            "may_be_chance": self.may_be_chance,
+            "outputs": list(self.outputs),
+        }
+
+    def __str__(self) -> str:
+        told = []
+        if self.repeated:
+            whose = f"{_listed(self.repeated)}: " if self.layouts else ""
+            told.append(f"{whose}executed more than once and the same each time, so it is the binary and no chance")
+        if self.layouts:
+            whose = f"{_listed(self.layouts)}: " if self.repeated else ""
+            told.append(
+                f"{whose}executed once, so whether it is the layout or chance cannot be told; run.executions = 3 and "
+                "`layoutrand run` again would tell"
+            )
+        diff = f". diff {' '.join(self.outputs)}" if self.outputs else ""
+        what = f"{self.benchmark}: {self.brief()}, so other work may be measured there"
+        return f"{what}; {'; '.join(told)}{diff}"
+
+    def brief(self) -> str:
+        """What was found."""
+        names = self.all_layouts
+        whose = f"{_listed(names)} of {self.system} print{'s' * (len(names) == 1)}"
+        return f"{whose} something else than its other {self.n_alike:,} binaries, which agree"
+
+
+@dataclass(frozen=True)
+class SystemsPrintOther(AnyWarning):
+    """Two systems that print something else of one benchmark, each the same in all its layouts."""
+
+    benchmark: str
+    baseline: str
+    candidate: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.benchmark}: {self.brief()} (each prints the same in every execution; a program that names its "
+            "version or its flags is no other work)"
+        )
+
+    def brief(self) -> str:
+        """What was found."""
+        return f"{self.baseline} and {self.candidate} do not print the same, so they may do different work"
