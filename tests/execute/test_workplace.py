@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import stat
@@ -202,6 +203,31 @@ def test_output_is_kept_by_moving_it(tmp_path, binary):
         assert (tmp_path / "logs/a/stdout").read_text() == content
     assert place.written("stdout") is None
     assert place.all_written("std") == []
+
+
+def test_what_was_printed_is_kept_alone_and_masked(tmp_path, binary):
+    place = Workplace(tmp_path / "work")
+    for content in ("one secret", "two"):
+        sandbox = place.prepare({"prog": Stored(binary)}, [])
+        sandbox.stdout.write_text(content)
+        sandbox.stderr.write_text("message")
+        place.keep_stdout(tmp_path / "logs/a", [(b"secret", b"<redacted>")])
+        assert {p.name: p.read_text() for p in (tmp_path / "logs/a").iterdir()} == {
+            "stdout": content.replace("secret", "<redacted>")
+        }
+    place.prepare({"prog": Stored(binary)}, [])
+    assert not sandbox.stderr.exists()
+
+
+def test_what_was_printed_is_read_once_and_digested_as_it_is(tmp_path, binary):
+    place = Workplace(tmp_path / "work")
+    for content in (b"one", b"two\xff"):
+        place.prepare({"prog": Stored(binary)}, []).stdout.write_bytes(content)
+        digest = hashlib.sha256(content).hexdigest()
+        assert place.stdout_sha256() == digest
+        assert place.stdout() == content
+        place.sandbox.stdout.unlink()
+        assert (place.stdout(), place.stdout_sha256()) == (content, digest)
 
 
 def test_a_binary_that_is_gone(tmp_path):
