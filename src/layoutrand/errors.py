@@ -5,6 +5,7 @@
     LayoutrandError *
       UsageError                 exit status 2: what was asked for makes no sense
         ConfigError                layoutrand.toml is wrong; lists every problem with its key path
+        UnknownMetric              a metric that no execution measured
         UnreadableResults          a file to import is not what it should be; names file and line
       HostError *                exit status 1: this machine cannot do it
         ToolNotFound               a compiler, linker or measuring tool is absent
@@ -50,6 +51,10 @@ class UsageError(LayoutrandError):
     """The request itself is wrong."""
 
     exit_status = 2
+
+
+class UnknownMetric(UsageError):
+    """No execution measured the metric that was asked for."""
 
 
 class NotPlaced(UsageError):

@@ -9,7 +9,7 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.documents import analyse_document
-from layoutrand.errors import AnalysisError
+from layoutrand.errors import AnalysisError, UnknownMetric
 from layoutrand.model import BuildFailure, Measurement
 from warningkit import said
 
@@ -177,7 +177,7 @@ def test_metrics_are_analysed_each_on_its_own(tmp_path):
     both = analyse(selection, confidence=0.95, metrics=[]).analyses
     assert [(a.metric, a.mean.centre, a.is_primary) for a in both] == [("wall_s", 2, True), ("user_s", 1, False)]
     assert [a.metric for a in analyse(selection, confidence=0.95, metrics=["user_s"]).analyses] == ["user_s"]
-    with pytest.raises(AnalysisError, match=r"no execution measured 'x'; there are user_s, wall_s"):
+    with pytest.raises(UnknownMetric, match=r"no execution measured 'x'; there are user_s, wall_s"):
         analyse(selection, confidence=0.95, metrics=["x"])
 
 

@@ -16,7 +16,7 @@ from layoutrand.analysis.documents import compare_document
 from layoutrand.cli.comparing import show_comparison
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
-from layoutrand.errors import AnalysisError
+from layoutrand.errors import AnalysisError, UnknownMetric
 from layoutrand.model import BuildFailure, Measurement
 from layoutrand.stats import ratio_interval
 from layoutrand.stats.advice import NoVariation
@@ -229,7 +229,7 @@ def test_another_metric(tmp_path):
     selection = selected(CONFIG, tmp_path)
     result = compare(selection, "a", "b", confidence=0.95, threshold=0.0, metric="user_s")
     assert (result.benchmarks[0].metric, result.benchmarks[0].verdict) == ("user_s", "slower")
-    with pytest.raises(AnalysisError, match="no execution measured 'nonsense'"):
+    with pytest.raises(UnknownMetric, match="no execution measured 'nonsense'"):
         compare(selection, "a", "b", confidence=0.95, threshold=0.0, metric="nonsense")
     with pytest.raises(AnalysisError, match="no benchmark in common"):
         compare(selection, "a", "b", confidence=0.95, threshold=0.0, metric=None)

@@ -168,6 +168,24 @@ def test_a_system_against_itself_is_one_program(project, capsys):
     assert run(["compare", "a", "a", "--fail-if", "undecided"]) == 0
 
 
+def test_a_metric_that_nobody_measured_is_wrong_usage(project, capsys, tmp_path):
+    """As a system or a benchmark is that there is not, whatever is asked about it."""
+    project(spread(10.0), spread(9.0), {})
+    page = str(tmp_path / "page.html")
+    for command in (
+        ["compare", "a", "b"],
+        ["compare", "a", "a"],
+        ["analyse"],
+        ["report", "-o", page],
+        ["figures", "-o", str(tmp_path / "figures")],
+        ["export", "--format", "csv"],
+        ["explain"],
+        ["warmup"],
+    ):
+        assert run([*command, "--metric", "wal_s"]) == 2, command
+        assert "'wal_s'" in capsys.readouterr().err
+
+
 def test_a_cause_is_given_once_and_the_worst_effect_counts():
     many = DisturbedExecutions(Disturbed("b", 10, 5, {"busy": 5}, {"a": 5}, {}), is_repeated=False)
     few = DisturbedExecutions(Disturbed("b", 1000, 5, {"busy": 5}, {"a": 5}, {}), is_repeated=False)

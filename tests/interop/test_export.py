@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import experiments
 from experiments import execution, selected, write
 from fakes import make_config
-from layoutrand.errors import AnalysisError, UsageError
+from layoutrand.errors import AnalysisError, UnknownMetric, UsageError
 from layoutrand.interop import exports
 from layoutrand.interop.export import export
 from layoutrand.interop.formats import parse
@@ -85,7 +85,7 @@ def test_json_has_a_schema_and_what_was_not_built(selection):
 def test_metrics_can_be_chosen(selection):
     text = export(selection, "csv", ["rate"]).text
     assert {line.split(",")[6] for line in text.splitlines()[1:]} == {"rate", ""}
-    with pytest.raises(AnalysisError, match="no execution measured 'x'"):
+    with pytest.raises(UnknownMetric, match="no execution measured 'x'"):
         export(selection, "csv", ["x"])
 
 

@@ -23,7 +23,7 @@ from layoutrand.cache.capture_record import Capture, tools_of
 from layoutrand.cli import run as layoutrand
 from layoutrand.config.config import parse
 from layoutrand.config.seeds import format_seeds
-from layoutrand.errors import AnalysisError, UsageError
+from layoutrand.errors import UnknownMetric, UsageError
 from layoutrand.execute.experiment import current_context
 from layoutrand.interop.importing import ImportQuestion, import_selection
 from layoutrand.model import BuildFailure, Context, Measurement
@@ -352,7 +352,7 @@ def test_another_metric_can_be_reported(tmp_path):
 
     assert "max_rss_bytes [MiB]" in words
     assert "wall_s" not in words
-    with pytest.raises(AnalysisError, match="no execution measured 'x'"):
+    with pytest.raises(UnknownMetric, match="no execution measured 'x'"):
         report(selection, [], "a", confidence=0.95, threshold=0.01, metric="x")
 
 

@@ -37,7 +37,7 @@ from layoutrand.analysis.sides_of_itself import (
     side_of,
 )
 from layoutrand.config.twice import first_of, is_second, second_of
-from layoutrand.errors import AnalysisError
+from layoutrand.errors import AnalysisError, UnknownMetric
 from layoutrand.instruments.known import simulated
 from layoutrand.model import BinaryName
 from layoutrand.stats import Interval, missed_share, ratio_interval
@@ -197,7 +197,7 @@ def of_second_executions(
         rows = compare_with_itself(
             replace(selection, samples=own), confidence=confidence, threshold=threshold, metric=metric
         )
-    except AnalysisError:  # the comparison beside which they would stand has said what there is
+    except (AnalysisError, UnknownMetric):  # the comparison beside which they would stand has said what there is
         return []
     return [row for row in rows if row.sides in {"executed twice", "executed apart"}]
 

@@ -27,7 +27,8 @@ from layoutrand.analysis.short_executions import of_short
 from layoutrand.analysis.start_warnings import StartFilesWarning, UnlikeCode
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.config.metric import Better
-from layoutrand.errors import AnalysisError
+from layoutrand.config.problems import suggest
+from layoutrand.errors import AnalysisError, UnknownMetric
 from layoutrand.instruments.known import counts
 from layoutrand.instruments.program_output import without_last_words
 from layoutrand.model import BinaryName, LayoutName
@@ -127,7 +128,7 @@ class AnalysisReport:
 def analyse(selection: Selection, *, confidence: float, metrics: Sequence[str]) -> AnalysisReport:
     """Analyse every sample of these metrics (all where empty).
 
-    Raises `AnalysisError` where there is no such metric, or no sample has a single binary.
+    Raises `UnknownMetric` where there is no such metric, `AnalysisError` where no sample has a single binary.
     """
     chosen = choose_metrics(selection, metrics)
     with_binaries = [sample for sample in chosen if sample.binaries]
@@ -155,14 +156,20 @@ def analyse(selection: Selection, *, confidence: float, metrics: Sequence[str]) 
 
 
 def choose_metrics(selection: Selection, metrics: Sequence[str]) -> list[Sample]:
-    """The samples of these metrics, or all; raises `AnalysisError` for a metric that was never measured."""
-    known = {sample.metric for sample in selection.samples}
-    for metric in metrics:
-        if metric not in known:
-            raise AnalysisError(
-                f"no execution measured {metric!r}; there are {', '.join(sorted(known)) or 'no successful executions'}"
-            )
+    """The samples of these metrics, or all; raises as `known_metrics` does."""
+    known_metrics(selection.samples, metrics)
     return [sample for sample in selection.samples if not metrics or sample.metric in metrics]
+
+
+def known_metrics(samples: Sequence[Sample], metrics: Sequence[str]) -> None:
+    """Raise `UnknownMetric` for a metric that none of these samples is of, `AnalysisError` where there are none."""
+    known = sorted({sample.metric for sample in samples})
+    for metric in metrics:
+        if not known:  # where nothing succeeded, nobody can tell whether it is one
+            raise AnalysisError(f"no execution measured {metric!r}; there are no successful executions")
+        if metric not in known:
+            there = ", ".join(known)
+            raise UnknownMetric(f"no execution measured {metric!r}; there are {there}{suggest(metric, known)}")
 
 
 def measurements(sample: Sample) -> Any:

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from layoutrand.analysis.analyse import measurements
+from layoutrand.analysis.analyse import known_metrics, measurements
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.commit_series import ProgramSamples, RecordedCommits, recorded_commits
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
@@ -68,6 +68,8 @@ def history(asked: HistoryQuestion, store: ResultsStore) -> History:
     # For each metric of each system on each benchmark: means, steps, and what they mean.
     series = [each for line in lines.values() for each in _series_of(line, asked)]
     if not series:
+        if samples := [sample for program in recorded.programs for sample in program.samples]:
+            known_metrics(samples, asked.metrics)
         raise AnalysisError(_nothing(recorded, warnings))
     commits = _all_commits(asked, recorded)
     return History(

@@ -14,8 +14,9 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.analysis.warmup_warnings import NotASpeed, TooShortForWarmup
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.metric import Printed
+from layoutrand.config.problems import suggest
 from layoutrand.config.warmup_choices import InForce
-from layoutrand.errors import AnalysisError
+from layoutrand.errors import AnalysisError, UnknownMetric
 from layoutrand.execute.iterations import warmups_of
 from layoutrand.instruments.known import reads_output
 from layoutrand.model import Execution
@@ -67,8 +68,15 @@ class Warmup:
 def examine(selection: Selection, config: Config, metric: str | None) -> list[Warmup]:
     """One entry for each benchmark and system with iterations: of ``metric``, or of the benchmark's main one.
 
-    Raises `AnalysisError` where no benchmark has any.
+    Raises `UnknownMetric` where no benchmark has such a number, `AnalysisError` where none has iterations of it.
     """
+    if metric is not None:
+        known = sorted({each.name for one in config.benchmarks for each in one.metric.numbers().values()})
+        if metric not in known:
+            there = ", ".join(known) or "none"
+            raise UnknownMetric(
+                f"no benchmark prints a number called {metric!r}; there are {there}{suggest(metric, known)}"
+            )
     found: list[Warmup] = []
     for benchmark in config.benchmarks:
         number = _number(benchmark, metric)

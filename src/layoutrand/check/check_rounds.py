@@ -22,7 +22,7 @@ from layoutrand.check.judged import JudgedCases, judged_cases, main_metrics
 from layoutrand.check.question import Ending, Quantity, quantity_of
 from layoutrand.config.schedule import Slot
 from layoutrand.config.two_commits import BASE, HEAD
-from layoutrand.errors import AnalysisError
+from layoutrand.errors import AnalysisError, UnknownMetric
 from layoutrand.execute.execute import execute
 from layoutrand.execute.run_plan import make_plan
 from layoutrand.instruments.known import simulated
@@ -171,7 +171,7 @@ class CheckRounds:
                     metric=metric,
                     looks="after every round",
                 )
-            except AnalysisError:  # no round of this metric is complete
+            except (AnalysisError, UnknownMetric):  # no round of this metric is complete
                 continue
             found = found or result
             rows |= {quantity_of(each): each for each in result.benchmarks if quantity_of(each) in self._progress}

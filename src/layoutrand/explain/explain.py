@@ -81,7 +81,7 @@ def explain_selection(
 ) -> Iterator[Explanation | Unexplained]:
     """Look for suspects in each benchmark's main metric, or in the one that is named, one after the other.
 
-    One that cannot be looked at is no reason to leave out the others.  Raises `AnalysisError` for a metric that was
+    One that cannot be looked at is no reason to leave out the others.  Raises `UnknownMetric` for a metric that was
     never measured, and where nothing was.
     """
     samples = choose_metrics(selection, [metric] if metric else [])

@@ -102,7 +102,7 @@ def predict_selection(
 ) -> list[Predicted | Unexplained]:
     """Look at each benchmark's main metric, or at the one that is named.
 
-    One that cannot be looked at is no reason to leave out the others.  Raises `AnalysisError` for a metric that was
+    One that cannot be looked at is no reason to leave out the others.  Raises `UnknownMetric` for a metric that was
     never measured, and where nothing was.
     """
     samples = choose_metrics(selection, [metric] if metric else [])

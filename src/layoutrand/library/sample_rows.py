@@ -99,7 +99,7 @@ class FailureRow:
 def sample_rows(selection: Selection, metrics: Sequence[str] = (), *, warmup: bool = False) -> list[SampleRow]:
     """Every number of these metrics, or of all, in the order of the samples; warm-up only where it is asked for.
 
-    Of imported results warm-up is left out as they are read.  Raises `AnalysisError` for a metric that was never
+    Of imported results warm-up is left out as they are read.  Raises `UnknownMetric` for a metric that was never
     measured.
     """
     samples = choose_metrics(selection, metrics)

@@ -35,7 +35,7 @@ def report(
     """The report on each benchmark's main metric, or on ``metric``; ``baseline`` is compared with every other system.
 
     ``threshold`` is a fraction.  What cannot be said (no seed executed, nothing in common) is said on the page.
-    Raises `AnalysisError` for a metric that was never measured.
+    Raises `UnknownMetric` for a metric that was never measured.
     """
     chosen = choose_metrics(selection, [metric] if metric else [])
     primary = replace(selection, samples=tuple(sample for sample in chosen if metric or sample.is_primary))
