@@ -89,6 +89,8 @@ def test_all_outputs_and_the_exit_status_say_the_same(project, capsys, tmp_path,
 
     for condition, meant in FAIL_IF.items():
         assert run([*compare, "--fail-if", condition]) == (3 if meant == verdict else 0), condition
+    assert run([*compare, "--fail-if", ",".join(FAIL_IF)]) == (3 if verdict in FAIL_IF.values() else 0)
+    assert run([*compare, "--fail-if", "none"]) == 0
     for reason in row["reasons"]:
         assert (reason["sentence"] and reason["effect"] != "notes") or reason["cause"] == "same binaries"
 
@@ -166,6 +168,15 @@ def test_a_system_against_itself_is_one_program(project, capsys):
     document = json.loads(said(capsys, "compare", "a", "a", "--json")[1])
     assert document["benchmarks"][0]["conclusion"] == "same program"
     assert run(["compare", "a", "a", "--fail-if", "undecided"]) == 0
+
+
+@pytest.mark.parametrize("command", [["compare", "a", "b"], ["check"]])
+@pytest.mark.parametrize("words", ["", "slower,", "slower, sometimes", "none,slower"])
+def test_what_fails_is_asked_in_one_way(project, capsys, command, words):
+    """Of `compare` and of `check` in the same words, and with the same message where there are no such."""
+    project(spread(10.0), spread(9.0), {})
+    assert run([*command, "--fail-if", words]) == 2
+    assert "choose of slower, faster and cannot-tell (or undecided), with commas, or none" in capsys.readouterr().err
 
 
 def test_a_metric_that_nobody_measured_is_wrong_usage(project, capsys, tmp_path):

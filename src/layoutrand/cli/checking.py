@@ -86,7 +86,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.config.two_commits import coupled_by
     from layoutrand.execute.isolated import isolated
 
-    failing = _failing(fail_if)
+    failing = options.failing_verdicts(fail_if)
     shown = CheckOutput.of("json" if json else format_name, output or [], full=full, failing=failing)
     terminal = options.terminal(json=shown.is_document, quiet=quiet)
     config = options.load_config(directory)
@@ -128,19 +128,6 @@ def exit_status(answer: CheckAnswer, failing: Collection[Verdict]) -> int:
     if answer.has_failed:
         return FAILED
     return UNTOLD if CANNOT_TELL in failing and answer.has(CANNOT_TELL) else 0
-
-
-def _failing(text: str) -> list[Verdict]:
-    """The verdicts that `--fail-if` names; raises `UsageError`."""
-    from layoutrand.analysis.conclusion import FAIL_IF
-
-    words = [word.strip() for word in text.split(",")]
-    if words == ["none"]:
-        return []
-    for word in words:
-        if word not in FAIL_IF:
-            raise UsageError(f"--fail-if {text}: choose of slower, faster and cannot-tell, with commas, or none")
-    return [FAIL_IF[word] for word in words]
 
 
 def _known_benchmarks(config: Config, wanted: Sequence[str] | None) -> list[str]:

@@ -18,6 +18,7 @@ from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
+    from layoutrand.analysis.conclusion import Verdict
     from layoutrand.config.config import Config
 
 CONFIG_NAME = "layoutrand.toml"
@@ -146,6 +147,20 @@ def share(text: str, option: str, *, may_be_zero: bool = False) -> float:
         meant = "" if percentage or not 1 <= value < 100 else f"; did you mean {text.strip()}%?"
         raise UsageError(f"{given}: must lie between 0 and 100 %{meant}")
     return value
+
+
+def failing_verdicts(text: str) -> list[Verdict]:
+    """The verdicts that ``--fail-if`` names, ``none`` for no verdict; raises `UsageError`."""
+    from layoutrand.analysis.conclusion import FAIL_IF
+    from layoutrand.text.foreign_fields import excerpt
+
+    words = [word.strip() for word in text.split(",")]
+    if words == ["none"]:
+        return []
+    if not FAIL_IF.keys() >= set(words):
+        given = f"--fail-if {excerpt(text, quoted=False)}"
+        raise UsageError(f"{given}: choose of slower, faster and cannot-tell (or undecided), with commas, or none")
+    return [FAIL_IF[word] for word in words]
 
 
 def budget_s(text: str) -> float:
