@@ -25,9 +25,14 @@ class AnyWarning(ABC):
         """What it has in common with those that may be told by one of them and a count."""
         return type(self)
 
+    def beside_name(self) -> str:
+        """The sentence for a place that has named what it is about: without the benchmark that it may begin with."""
+        benchmark = getattr(self, "benchmark", "")
+        return str(self).removeprefix(f"{benchmark}: ") if benchmark else str(self)
+
     def brief(self) -> str:
-        """What was found, without what it means or helps, for a screen that has one line for it."""
-        return str(self)
+        """What was found, without what it means or helps, for a screen that has one line for it and names the rest."""
+        return self.beside_name()
 
 
 def sentences_of(warnings: Iterable[AnyWarning]) -> list[str]:

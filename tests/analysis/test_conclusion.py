@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import html
 import io
 import json
+import re
 
 import pytest
 
@@ -177,6 +179,20 @@ def test_what_fails_is_asked_in_one_way(project, capsys, command, words):
     project(spread(10.0), spread(9.0), {})
     assert run([*command, "--fail-if", words]) == 2
     assert "choose of slower, faster and cannot-tell (or undecided), with commas, or none" in capsys.readouterr().err
+
+
+def test_no_line_names_its_benchmark_twice(project, capsys, tmp_path):
+    """Neither where a warning begins with the name nor where the place has named it."""
+    project(spread(0.002, 1.0), spread(0.002, 1.0), {})
+    page = tmp_path / "page.html"
+    assert run(["report", "-o", str(page)]) == 0
+    texts = [html.unescape(re.sub(r"<[^>]+>", " ", page.read_text()))]
+    for command in (["compare", "a", "b"], ["analyse"], ["plan"]):
+        for more in ([], ["--full"]):
+            assert run([*command, *more]) == 0
+            texts.append("".join(capsys.readouterr()))
+    assert all("an execution takes" in text for text in texts)
+    assert [text for text in texts if re.search(r"\bb( with [ab]|, wall_s)?: +b: ", text)] == []
 
 
 def test_a_metric_that_nobody_measured_is_wrong_usage(project, capsys, tmp_path):

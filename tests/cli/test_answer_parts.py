@@ -84,9 +84,9 @@ def test_short_executions_of_a_benchmark_are_told_once_by_the_shortest():
     short = [TooShort("x", seconds) for seconds in (0.012, 0.011, 0.013)] + [TooShort("y", 0.015)]
     lines = in_words(warning_lines([(f"S{k} {each.benchmark}", of(each)) for k, each in enumerate(short)], 80))
     assert lines == [
-        "  ⚠ S0 x, S1 x, S2 x: x: an execution takes 11 ms, much of it the start of the",
+        "  ⚠ S0 x, S1 x, S2 x: an execution takes 11 ms, much of it the start of the",
         "    process",
-        "  ⚠ S3 y: y: an execution takes 15 ms, much of it the start of the process",
+        "  ⚠ S3 y: an execution takes 15 ms, much of it the start of the process",
     ]
 
 

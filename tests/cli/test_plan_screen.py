@@ -137,7 +137,7 @@ def test_a_plan_of_one_program_twice_has_means_alone() -> None:
 def test_short_executions_are_told_once_for_all_systems() -> None:
     plans = [planned("lua", system, None, warnings=(TooShort("lua", s),)) for system, s in (("A", 0.012), ("B", 0.01))]
     assert [line for line in shown(plans) if "takes" in line] == [
-        "  ⚠ lua: an execution takes 10 ms, much of it the start of the process"
+        "  ⚠ an execution takes 10 ms, much of it the start of the process"
     ]
 
 

@@ -119,7 +119,7 @@ def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:
     page.line(promise(min(each.n_binaries for each in plans)))
     for each in plans:
         for warning in each.warnings:
-            page.warn(f"{each.system}, {each.benchmark}: {warning}")
+            page.warn(f"{each.system}, {each.benchmark}: {warning.beside_name()}")
 
 
 def _level_rows(plan: BenchmarkPlan) -> list[tuple[str, ...]]:

@@ -160,7 +160,9 @@ def show_grouped(several: Sequence[tuple[str, AnyWarning]], page: Display) -> No
     for warning, names in groups.items():
         listed = "; ".join(names) if len(names) <= 3 else f"{names[0]}; {names[1]} and {len(names) - 2} more"
         # What names its benchmark itself need not be told which it is of.
-        page.warn(str(warning) if listed == getattr(warning, "benchmark", None) else f"{listed}: {warning}")
+        page.warn(
+            str(warning) if listed == getattr(warning, "benchmark", None) else f"{listed}: {warning.beside_name()}"
+        )
 
 
 def _mean_row(analysis: Analysis) -> tuple[str, ...]:

@@ -203,9 +203,7 @@ class TooShort(AnyWarning):
 
     def brief(self) -> str:
         """What was found."""
-        return (
-            f"{self.benchmark}: an execution takes {quantity(self.seconds, 's')}, much of it the start of the process"
-        )
+        return f"an execution takes {quantity(self.seconds, 's')}, much of it the start of the process"
 
 
 def too_short(benchmark: str, seconds: Sequence[float]) -> list[TooShort]:

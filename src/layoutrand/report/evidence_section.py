@@ -104,7 +104,7 @@ def warnings(found: AnalysisReport, comparisons: Iterable[Comparison]) -> list[s
                     about.setdefault(each, {})[f"{pair.benchmark} {name}"] = None
         for each in result.suite.ratio.warnings if result.suite else ():
             about.setdefault(each, {})[f"geometric mean {name}"] = None
-    return [f"{_listing(list(names))}{each}" for each, names in about.items()]
+    return [f"{_listing(list(names))}{each.beside_name()}" if names else str(each) for each, names in about.items()]
 
 
 def _listing(names: Sequence[str]) -> str:
