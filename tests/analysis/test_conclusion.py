@@ -135,7 +135,7 @@ def test_thousands_of_layouts_are_no_advice(project, capsys):
     assert [each["kind"] for each in row["next"]][:2] == ["more layouts", "sooner"]
     assert all(each["command"] is None or "--seeds" not in each["command"] for each in row["next"])
     text = said(capsys, "compare", "a", "b", "--full")[1]
-    assert "binaries each would decide it" in text
+    assert "binaries each, executed as often as these, would decide it" in text
     assert "next: more layouts than are within reach would be needed" in text
 
 

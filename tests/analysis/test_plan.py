@@ -77,25 +77,30 @@ def test_the_time_is_with_the_controls_that_each_round_executes(tmp_path, rounds
     assert count.seconds[1] == pytest.approx(count.binaries[1] * (0.5 + executions * (1 + each)))
 
 
-def test_stock_tells_the_noise_of_executions(tmp_path):
-    """With binaries executed once, layout alone is what is left of their variance without stock's."""
+def test_controls_tell_the_noise_of_executions(tmp_path):
+    """With binaries executed once, layout alone is what is left of their variance without that of stock and identity.
+
+    These are different binaries, of different means: squares about each, and degrees of freedom, are added.
+    """
     data = {seed: [[10 + (seed % 3 - 1)]] for seed in range(9)}
-    data["stock"] = [[10.0], [10.5], [9.5], [10.0]]
+    data["stock"] = [[10.0], [10.5], [9.5]]
+    data["identity"] = [[20.0], [20.0], [20.0]]
     plan = planned(tmp_path, data, wall_s=1.0)
 
     assert plan.levels == ("binary", "execution")
-    assert plan.relative_sds["execution"] == pytest.approx(math.sqrt(0.5 / 3) / plan.mean)
-    assert plan.relative_sds["binary"] == pytest.approx(math.sqrt(0.75 - 0.5 / 3) / plan.mean)
+    noise = 0.5 / (2 + 2)
+    assert plan.relative_sds["execution"] == pytest.approx(math.sqrt(noise) / plan.mean)
+    assert plan.relative_sds["binary"] == pytest.approx(math.sqrt(0.75 - noise) / plan.mean)
     assert plan.costs_s == {"binary": 0.5, "execution": 1.0}
     # sqrt(link / execution * noise / layout), rounded up: TR 4-12, equation 14, with the upper limit of layout
-    layout = stats.variance_limit([0.75, 0.5 / 3], [8, 3], weights=[1.0, -1.0])
-    assert plan.counts == {"execution": math.ceil(math.sqrt(0.5 / 1.0 * (0.5 / 3) / layout))}
-    assert any("stock" in warning for warning in said(plan.warnings))
+    layout = stats.variance_limit([0.75, noise], [8, 4], weights=[1.0, -1.0])
+    assert plan.counts == {"execution": math.ceil(math.sqrt(0.5 / (1 + 6 / 9) * noise / layout))}
+    assert any("stock and identity" in warning for warning in said(plan.warnings))
 
 
 def test_where_noise_dominates_binaries_are_executed_several_times_by_cost(tmp_path):
     """Binaries seem not to differ at all: executions are added as far as the pilot excludes that they do."""
-    data = {seed: [[10.0 + (-1) ** seed * 0.01]] for seed in range(10)}
+    data = {seed: [[10.0 + (-1) ** seed * 0.2]] for seed in range(50, 60)}
     data["stock"] = [[10.0 + 0.2 * (-1) ** k] for k in range(10)]
     dear = planned(tmp_path / "dear", data, wall_s=1.0, links=dict.fromkeys(LINKS, 60.0))
     cheap = planned(tmp_path / "cheap", data, wall_s=1.0, links=dict.fromkeys(LINKS, 0.0))
@@ -117,7 +122,17 @@ def test_more_executions_of_a_binary_take_off_noise_alone(tmp_path):
     assert own.variance([8.0])[0] == pytest.approx(5.0 - 2.0 + 0.5)
     assert own.variance([1.0])[0] == pytest.approx(5.0 - 2.0 + 4.0)
     assert own.variance([2.0])[1] == pytest.approx(9 * 5.0 / chi2.ppf(0.2, 9))
-    assert pilot.Pilot((pilot.LevelSquare(4.0, 20, 2.0),), top=0.1, top_degrees=9).variance([4.0])[0] == 1.0
+    # Of executions that vary by 4, four leave 1 in a binary's mean, however little of it was seen.
+    assert pilot.Pilot((pilot.LevelSquare(4.0, 20, 2.0),), top=1.5, top_degrees=9).variance([4.0])[0] == 1.0
+
+
+def test_no_binary_varies_by_more_for_being_executed_more_often():
+    """One that varied by less than noise explains, by chance: with the executions of the pilot that is what counts."""
+    lucky = pilot.Pilot((pilot.LevelSquare(4.0, 20, 2.0),), top=0.1, top_degrees=9)
+
+    assert lucky.variance([2.0]) == pytest.approx((0.1, 9 * 0.1 / chi2.ppf(0.2, 9)))
+    assert lucky.variance([4.0])[0] == pytest.approx(0.1)
+    assert lucky.variance([1.0])[0] == pytest.approx(0.1 + 4 - 2)
 
 
 def test_three_levels_become_those_of_a_known_truth():

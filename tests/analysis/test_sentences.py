@@ -100,7 +100,7 @@ def test_undecided():
     )
     assert sentence.startswith(
         "fib: cannot tell: O3 took 0.5 % less time than O2 (95 % interval 1.0 % more to 2.0 % less, "
-        "30 binaries each); 700 to 1,200 binaries each would decide it in at least 80 % of cases if they are about normally "
+        "30 binaries each); 700 to 1,200 binaries each, executed as often as these, would decide it in at least 80 % of cases if they are about normally "
         "distributed and the two are the same, or there is a true difference of 2.0 % or more; one more binary of each"
     )
 
@@ -108,9 +108,12 @@ def test_undecided():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"fewest": 40, "n_binaries": 40}, "; 40 binaries each would decide it"),
-        ({"n_binaries": None}, "; 700 to more than 100,000 binaries each would decide it"),
-        ({"n_binaries": None, "fewest": None}, "; more than 100,000 binaries each would decide it"),
+        ({"fewest": 40, "n_binaries": 40}, "; 40 binaries each, executed as often as these, would decide it"),
+        ({"n_binaries": None}, "; 700 to more than 100,000 binaries each, executed as often as these, would decide it"),
+        (
+            {"n_binaries": None, "fewest": None},
+            "; more than 100,000 binaries each, executed as often as these, would decide it",
+        ),
         (
             {"difference": 0.004, "is_measured": True},
             "would decide it in at least 80 % of cases if they are about normally distributed and there is a true "

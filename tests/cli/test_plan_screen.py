@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from layoutrand.analysis.analysis_warnings import NoiseOfStock, NothingToFind
+from layoutrand.analysis.analysis_warnings import NoiseOfControls, NothingToFind
 from layoutrand.analysis.machine_warnings import MachineSwitched
 from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast, WidthForecast
 from layoutrand.analysis.selection import Selection, Source
 from layoutrand.cli.plan_command import show_plans
 from layoutrand.cli.plan_screen import MOST_ROWS, plan_screen
 from layoutrand.config.execution_warnings import TooShort
+from layoutrand.model import STOCK
 
 
 def count(low: int | None, high: int | None, each_s: float = 1.0) -> PlannedCount:
@@ -33,9 +34,10 @@ def planned(name: str, system: str, ratio: RatioForecast | None, **changes: obje
         relative_sds={"binary": 0.05, "execution": 0.01},
         costs_s={"binary": 0.1, "execution": 0.5},
         counts={"execution": 1},
+        repetitions={"execution": 1.0},
         for_mean=mean,
         for_ratio=ratio,
-        warnings=(NoiseOfStock(),),
+        warnings=(NoiseOfControls((STOCK,)),),
     )
     return replace(plan, **changes)
 
@@ -94,19 +96,28 @@ def test_numbers_times_and_the_next_command(columns: int | None) -> None:
     assert "3,000 to >100,000" in lines[row]
     assert "100 to 200" in text
     assert text.count("the noise of executions") == 1  # of both, so it is told once, and of none by name
-    assert "layoutrand run --seeds 1597" in text
     assert "executions of each binary" not in text
+    assert "less noise, or a larger --threshold" in " ".join(text.split())  # thousands are no advice, as in `compare`
+
+
+def test_the_next_command_decides_whichever_is_true() -> None:
+    """The larger of both numbers, as `compare` has it; none where the results decide."""
+    ratio = deciding("O2", count(123, 159), count(200, 300))
+    plans = [planned("lua", "O2", None), planned("lua", "O3", ratio)]
+    assert "Next: layoutrand run --seeds 300" in "\n".join(shown(plans))
+    plans = [planned("lua", "O2", None), planned("lua", "O3", replace(ratio, is_decided=True))]
+    assert "Next: there are enough · layoutrand compare" in "\n".join(shown(plans))
 
 
 def test_what_is_enough_already_and_what_no_number_is_enough_for() -> None:
-    enough = deciding("", count(12, 20), count(12, 40))
+    enough = deciding("", count(12, 20), count(12, 30))
     assert "Next: there are enough  " in "\n".join(shown([planned("lua", "O2", enough)]))
     of_two = [planned("lua", "O2", None), planned("lua", "O3", replace(enough, baseline="O2"))]
     assert "Next: there are enough · layoutrand compare" in "\n".join(shown(of_two))
     endless = deciding("", count(None, None), count(None, None))
     text = "\n".join(shown([planned("lua", "O2", endless)]))
     assert ">100,000" in text
-    assert "Next: less noise, or a larger --difference · layoutrand doctor" in text
+    assert "Next: less noise, or a larger --threshold · layoutrand doctor" in text
     assert "run --seeds" not in text
 
 
@@ -143,14 +154,14 @@ def test_short_executions_are_told_once_for_all_systems() -> None:
 
 def test_many_are_told_by_those_that_take_longest() -> None:
     plans = [
-        planned(f"b{k}", "O2", deciding("", count(100 * k, 200 * k), count(100 * k, 200 * k)), warnings=())
+        planned(f"b{k}", "O2", deciding("", count(40 * k, 80 * k), count(40 * k, 80 * k)), warnings=())
         for k in range(1, 13)
     ]
     text = "\n".join(shown(plans))
     assert f"and {12 - MOST_ROWS} more, which take less: --full" in text
     assert "  b12  " in text
     assert "  b1  " not in text
-    assert "layoutrand run --seeds 2400" in text
+    assert "layoutrand run --seeds 960" in text
 
 
 def test_more_executions_of_each_are_said_where_they_are_best() -> None:
@@ -168,6 +179,25 @@ def test_more_executions_of_each_are_said_where_they_are_best() -> None:
     assert "3 executions of each binary are best for c O2, 1 to 2 for the others, as" in text
     text = " ".join(line.strip() for line in shown([planned("lua", "O2", ratio, counts={"execution": 2})]))
     assert "2 executions of each binary are best for lua O2, as" in text
+    assert "; compare counts with 1, as there are: layoutrand plan --write" in text
+
+
+def test_fewer_executions_of_each_are_said_as_well() -> None:
+    """They are why `compare` names other numbers of binaries."""
+    ratio = deciding("", count(12, 40), count(12, 60))
+    plans = [planned("lua", "O2", ratio, repetitions={"execution": 3.0})]
+    text = " ".join(line.strip() for line in shown(plans))
+    assert "1 execution of each binary is best for lua O2, as the numbers above have it; compare counts with 3" in text
+    same = [planned("lua", "O2", ratio, counts={"execution": 3}, repetitions={"execution": 3.0})]
+    assert "compare counts" not in "".join(shown(same))
+
+
+def test_what_is_written_is_no_advice() -> None:
+    ratio = deciding("", count(12, 40), count(12, 60))
+    lines = plan_screen([planned("lua", "O2", ratio, counts={"execution": 5})], SELECTION, 0.01, 80, writes=True)
+    text = " ".join("".join(part for part, _ in line).strip() for line in lines)
+    assert "5 executions of each binary are best for lua O2" in text
+    assert "--write" not in text
 
 
 def test_executions_of_one_layout_are_counted_as_such() -> None:

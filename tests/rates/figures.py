@@ -169,7 +169,7 @@ def holds(interval: Any, truth: float) -> bool | None:
 _NUMBER = re.compile(r"(?<![\w])[-+]?\d[\d,.]*(?:e[-+]?\d+)?")
 NO_DOUBT = (
     "are not in the sample",
-    "the noise of executions is that of stock's",
+    "the noise of executions is that of ",
     "the suite is not paired by seed",
     "doubt: failures",
     "doubt: beside the others",

@@ -268,9 +268,28 @@ def test_values_that_are_all_equal_differ_in_nothing():
         assert (found.p_value, found.sd.low, found.sd.high, found.variance) == (1.0, 0.0, 0.0, 0.0)
 
 
+@pytest.mark.parametrize("passes", [1, 2])
+def test_the_noise_of_controls_is_that_of_the_test(passes):
+    """Squares and degrees of both controls are added; in rounds what these have in common costs its own."""
+    rng = np.random.default_rng(12)
+    table = cells(rng, "random walk", 30, layout=2.0, passes=passes)
+    apart = stats.rounds_control_noise(table, are_apart=True)
+    assert stats.rounds_control_noise(table).variance == stats.rounds_spread_test(table, n_resamples=100).noise
+    assert apart.variance == stats.rounds_spread_test(table, n_resamples=100, are_apart=True).noise
+    assert apart.degrees == 2 * 29 - 29
+    controls = [table[0, :, 1], table[0, :11, 2]]
+    found = stats.control_noise(controls)
+    assert found.variance == pytest.approx(stats.spread_test(table[0, :, 0], controls, n_resamples=100).noise)
+    assert found.variance == pytest.approx((29 * np.var(controls[0], ddof=1) + 10 * np.var(controls[1], ddof=1)) / 39)
+    assert found.degrees == 39
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: stats.control_noise([[1.0], [2.0]]), "noise of controls"),
+        (lambda: stats.control_noise(3.0), "give the executions of each"),
+        (lambda: stats.rounds_control_noise([[[1.0], [2.0]]]), "not shape"),
         (lambda: stats.spread_test([1.0], [[1.0, 2.0]]), "spread test: 1 binary beside 1 control"),
         (lambda: stats.spread_test([1.0, 2.0], [[1.0]]), "beside 0 controls with 2 executions"),
         (lambda: stats.spread_test([1.0, math.nan], [[1.0, 2.0]]), "value 1 is nan"),

@@ -346,11 +346,14 @@ class CountsExecutions(AnyWarning):
 
 
 @dataclass(frozen=True)
-class NoiseOfStock(AnyWarning):
+class NoiseOfControls(AnyWarning):
     """A plan from binaries that were executed once."""
 
+    controls: tuple[LayoutName, ...]
+
     def __str__(self) -> str:
-        return "the noise of executions is that of stock's, since each binary was executed once"
+        whose = " and ".join(map(str, self.controls))
+        return f"the noise of executions is that of {whose}, since each binary was executed once"
 
 
 @dataclass(frozen=True)

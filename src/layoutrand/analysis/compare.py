@@ -16,7 +16,7 @@ from layoutrand.analysis.forecasting import to_decide
 from layoutrand.analysis.machine import of_both
 from layoutrand.analysis.median_ratio import MedianRatio, median_ratio
 from layoutrand.analysis.node_table import NodeTable, node_table
-from layoutrand.analysis.primary_ratio import Looks, both_ratios, of_design, primary_data, sureness_of
+from layoutrand.analysis.primary_ratio import Looks, both_ratios, of_design, sureness_of
 from layoutrand.analysis.ratio_findings import could_miss, of_quotient, of_ratios, reasons_to_doubt
 from layoutrand.analysis.round_design import Primary
 from layoutrand.analysis.same_program import SameProgram, same_program
@@ -287,7 +287,7 @@ def _forecast(pair: SamplePair, primary: Primary, ratio: Interval | None, thresh
     """None where more binaries would not help."""
     if ratio is None or pair.design.cannot_tell:
         return None
-    return to_decide(ratio, *primary_data(pair, primary), threshold)
+    return to_decide(ratio, pair, primary, threshold)
 
 
 def _of_what_is_counted(warnings: Sequence[StatsWarning], baseline: Sample, candidate: Sample) -> list[StatsWarning]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from layoutrand.analysis.primary_ratio import primary_data
+from layoutrand.analysis.round_design import Primary
+from layoutrand.analysis.sample_pair import SamplePair
 from layoutrand.errors import AnalysisError
-from layoutrand.stats import Forecast, Interval, forecast, missed_share, pair_spread, running_forecast
+from layoutrand.stats import Forecast, Interval, PairSpread, forecast, missed_share, pair_spread, running_forecast
 from layoutrand.stats.running_ratio import METHOD as RUNNING
 from layoutrand.stats.sample_size import ASSURANCE, MOST_BINARIES, POWER
 from layoutrand.stats.stats_warning import plural
@@ -13,17 +16,29 @@ from layoutrand.text.quantities import percent, telling
 from layoutrand.warning import sentences_of
 
 
-def to_decide(ratio: Interval, old: Any, new: Any, threshold: float) -> Forecast | None:
-    """The forecast for a ratio of ``new`` to ``old``, the data it was computed from; None where means are not above 0.
+def ratio_spread(pair: SamplePair, primary: Primary) -> PairSpread | None:
+    """How much the ratio varies from one binary of each system to the next; None where means are not above 0.
 
-    It goes by the same variance as the verdict: that of pairs where the ratio is one of pairs.
+    It is the variance that the verdict goes by: that of pairs where the ratio is one of pairs.  Both the forecast of
+    `compare` and the counts of `plan` rest on it.
     """
     try:
-        if ratio.method == RUNNING:
-            return running_forecast(old, new, threshold=threshold, confidence=ratio.confidence)
-        spread = pair_spread(old, new, is_paired=ratio.method.startswith("paired"))
-        return forecast(ratio, spread, n_binaries=min(spread.n_binaries), threshold=threshold)
+        return pair_spread(*primary_data(pair, primary), is_paired=primary == "paired")
     except AnalysisError:  # no logarithm, or a mean of 0: the ratio itself says what it can
+        return None
+
+
+def to_decide(ratio: Interval, pair: SamplePair, primary: Primary, threshold: float) -> Forecast | None:
+    """The forecast for the primary ratio, with as many executions of each binary as the pair has; None as above."""
+    try:
+        if ratio.method == RUNNING:
+            old, new = primary_data(pair, primary)
+            return running_forecast(old, new, threshold=threshold, confidence=ratio.confidence)
+        spread = ratio_spread(pair, primary)
+        if spread is None:
+            return None
+        return forecast(ratio, spread, n_binaries=min(spread.n_binaries), threshold=threshold)
+    except AnalysisError:
         return None
 
 
@@ -48,7 +63,9 @@ def forecast_words(found: Forecast, n_binaries: int, counted: str = "binaries") 
         true = f"if they are about normally distributed and the two are the same, or there is {what} or more"
     if found.n_more == 0:
         return f"{n_binaries:,} {counted} each decide it {share} {true}; what lies between takes more"
-    return f"{range_words(found.fewest, found.n_binaries)} {counted} each would decide it {share} {true}"
+    # `plan` may count with other executions of each, and with fewer binaries for that.
+    each = f"{counted} each, executed as often as these," if counted == "binaries" else f"{counted} each"
+    return f"{range_words(found.fewest, found.n_binaries)} {each} would decide it {share} {true}"
 
 
 def promise(n_binaries: int) -> str:
@@ -59,7 +76,7 @@ def promise(n_binaries: int) -> str:
         f"{percent(ASSURANCE, 0)} of pilots of this size. Enough is: at least {percent(POWER, 0)} of experiments have "
         "an interval so narrow, or decide. Both are for layouts that are about normally distributed: what a pilot has "
         "not seen is in no plan, and "
-        f"{plural(n_binaries)} can miss a group of up to {percent(missed, 0)} of all layouts."
+        f"{plural(n_binaries)} can miss a group of up to {100 * missed:.2g} % of all layouts."
     )
 
 
@@ -68,7 +85,7 @@ def briefly_promised(n_binaries: int, counted: str = "layouts") -> str:
     return (
         f"Enough: at least {percent(POWER, 0)} of experiments decide. The first number is that if {counted} differ as "
         f"much as these do, the second for {percent(ASSURANCE, 0)} of pilots of this size; {n_binaries:,} {counted} "
-        f"can miss a group of up to {percent(missed_share(n_binaries), 0)} of all."
+        f"can miss a group of up to {100 * missed_share(n_binaries):.2g} % of all."
     )
 
 

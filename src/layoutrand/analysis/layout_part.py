@@ -20,11 +20,14 @@ from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import simulated
 from layoutrand.model import BinaryName
 from layoutrand.stats import (
+    ControlNoise,
     Interval,
     SpreadTest,
     TestResult,
     component_intervals,
+    control_noise,
     intraclass_correlation,
+    rounds_control_noise,
     rounds_spread_test,
     spread_test,
     variance_components,
@@ -115,6 +118,28 @@ def layout_part(own: Freed, data: Any, names: tuple[str, ...], confidence: float
         if found.test is None:
             found = _untested(own, data, confidence, found)
     return replace(found, answer=_answer(found, confidence))
+
+
+def has_rounds(own: Freed) -> bool:
+    """Whether layouts are compared with the controls of their own rounds, so that what rounds share is not in it."""
+    return _cells(own)[0] is not None
+
+
+def execution_noise(own: Freed) -> ControlNoise | None:
+    """How executions of one binary differ, from those of stock and identity; None where these show nothing of it.
+
+    The one definition of noise, that of the tests here and of `plan`: the variance of one execution, in squared units
+    of the sample, pooled over both controls about the mean of each, since they are different binaries; where rounds are
+    known, without what executions of a round have in common, which no layout can be taken for.
+    """
+    cells, scale = _cells(own)
+    try:
+        if cells is None:
+            return control_noise(_noise(own))
+        found = rounds_control_noise(cells, are_apart=bool(own.method))
+    except AnalysisError:  # as few executions of controls as there are show no noise
+        return None
+    return replace(found, variance=found.variance * scale * scale)
 
 
 def _answer(found: LayoutPart, confidence: float) -> Answer:

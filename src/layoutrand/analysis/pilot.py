@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from layoutrand.analysis.blocking import Freed
-from layoutrand.stats import pair_spread, variance_components, variance_limit
+from layoutrand.stats import ControlNoise, variance_components, variance_limit
 from layoutrand.stats.levels import nested
 
 
@@ -43,7 +43,7 @@ class Pilot:
 
     def variance(self, counts: Sequence[float]) -> tuple[float, float]:
         """Of a binary's mean with these repetitions below it (level 1 first): the estimate and its upper limit."""
-        return combined([(self.top, self.top_degrees)], [self], counts)
+        return combined([(self.top, self.top_degrees)], [(self, counts)])
 
     def upper_of_binaries(self) -> float:
         """Upper limit of what binaries add themselves, T_n^2: what is left with executions without end.
@@ -67,28 +67,30 @@ class Pilot:
 
 
 def combined(
-    tops: Sequence[tuple[float, float]], pilots: Sequence[Pilot], counts: Sequence[float]
+    tops: Sequence[tuple[float, float]], pilots: Sequence[tuple[Pilot, Sequence[float]]]
 ) -> tuple[float, float]:
-    """Variance and its upper limit of what ``tops`` (squares and degrees) become with these counts in all ``pilots``.
+    """Variance and its upper limit of what ``tops`` (squares, degrees) become with other counts in each of ``pilots``.
 
     S_i^2 estimates T_i^2 + S_{i-1}^2 / r_{i-1}, so other counts change the variance of a binary's mean by a
-    weighted sum of the mean squares below (Kalibera and Jones, TR 4-12, section 6.1).
+    weighted sum of the mean squares below (Kalibera and Jones, TR 4-12, section 6.1).  With the counts that the pilots
+    have it is what was measured, which `compare` goes by.  Of more there is left what noise leaves, or what was
+    measured where that is less: no binary varies by more for being executed more often.
     """
     terms = [(square, degrees, 1.0) for square, degrees in tops]
-    for pilot in pilots:
+    for pilot, counts in pilots:
         for place, level in enumerate(pilot.below):
             share = 1.0 / math.prod(counts[place + 1 :])
             terms.append((level.square, level.degrees, share * (1.0 / counts[place] - 1.0 / level.repetitions)))
-    least = sum(pilot.noise(counts) for pilot in pilots)
+    least = min(sum(square for square, _ in tops), sum(pilot.noise(counts) for pilot, counts in pilots))
     estimate = max(least, sum(square * weight for square, _, weight in terms))
     squares, degrees, weights = zip(*terms, strict=True)
     return estimate, max(estimate, variance_limit(squares, degrees, weights=weights))
 
 
-def pilot_of(own: Freed, data: Any, mean: float, noise: tuple[float, int] | None) -> Pilot:
+def pilot_of(own: Freed, data: Any, mean: float, noise: ControlNoise | None) -> Pilot:
     """Of measurements that levels without repetitions were taken out of; at least two binaries.
 
-    ``noise`` is the variance of an execution of stock, with its degrees of freedom, where binaries were executed once.
+    ``noise`` is that of the controls' executions, where binaries were executed once.
     """
     sample = nested(data)
     found = variance_components(data)
@@ -96,14 +98,8 @@ def pilot_of(own: Freed, data: Any, mean: float, noise: tuple[float, int] | None
     below = []
     for square, counts in zip(found.biased[:-1], sample.counts[:-1], strict=True):
         degrees = int(counts.sum()) - counts.size
-        harmonic = float(counts.size / np.sum(1.0 / counts))
+        harmonic = float(counts[0] if (counts == counts[0]).all() else counts.size / np.sum(1.0 / counts))
         below.append(LevelSquare((square or 0.0) / scale, max(1, degrees), harmonic))
     if noise is not None:
-        below = [LevelSquare(noise[0] / scale, noise[1], 1.0)]
+        below = [LevelSquare(noise.variance / scale, max(1.0, noise.degrees), 1.0)]
     return Pilot(tuple(below), (found.biased[-1] or 0.0) / scale, max(1, sample.n_top - 1 - own.lost))
-
-
-def paired_top(old: Any, new: Any) -> tuple[float, float]:
-    """Variance of the log ratios of pairs, and its degrees of freedom; raises `AnalysisError` for means not above 0."""
-    spread = pair_spread(old, new, is_paired=True)
-    return spread.sd**2, spread.degrees

@@ -14,30 +14,45 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, variance
+from statistics import fmean
 from typing import Final
 
 from layoutrand.analysis.analyse import collapse, measurements
-from layoutrand.analysis.analysis_warnings import CountsExecutions, NoiseOfStock, NothingToFind
-from layoutrand.analysis.blocking import Freed, apart, freed
+from layoutrand.analysis.analysis_warnings import CountsExecutions, NoiseOfControls, NothingToFind
+from layoutrand.analysis.blocking import Freed, freed
 from layoutrand.analysis.evidence import processes
+from layoutrand.analysis.forecasting import ratio_spread
+from layoutrand.analysis.layout_part import execution_noise, has_rounds
 from layoutrand.analysis.machine import machine_finding, machine_states, quantity_of
-from layoutrand.analysis.pilot import Pilot, combined, paired_top, pilot_of
+from layoutrand.analysis.pilot import Pilot, combined, pilot_of
+from layoutrand.analysis.primary_ratio import both_ratios
 from layoutrand.analysis.same_program import same_program
 from layoutrand.analysis.sample import Sample
+from layoutrand.analysis.sample_pair import sample_pair
 from layoutrand.analysis.selection import Selection
 from layoutrand.analysis.short_executions import of_short
 from layoutrand.errors import AnalysisError
-from layoutrand.model import STOCK, Execution
-from layoutrand.stats import CountRange, binaries_for_half_width, binaries_to_decide, optimal_counts, plan
+from layoutrand.model import IDENTITY, STOCK, Execution
+from layoutrand.stats import (
+    ControlNoise,
+    CountRange,
+    PairSpread,
+    binaries_for_half_width,
+    binaries_to_decide,
+    decide,
+    optimal_counts,
+    pair_spread,
+    plan,
+)
 from layoutrand.stats.advice import IdleTop
+from layoutrand.stats.decision import usual_difference
 from layoutrand.text.quantities import SECONDS
 from layoutrand.warning import AnyWarning
 
 USUAL_HALF_WIDTH: Final = 0.01
 HALF_WIDTHS: Final = (0.005, USUAL_HALF_WIDTH, 0.02)
-_FEWEST_OF_STOCK: Final = 3
-_FEWEST_PAIRS: Final = 3
+_FEWEST_DEGREES: Final = 2
+"""Of freedom, that the noise of controls must have."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +81,8 @@ class RatioForecast:
 
     ``different`` are for a true ``difference``, ``same`` for systems that are the same within ``threshold`` and truly
     alike.  ``baseline`` is the other system of the results, whose binaries are pairs with these where it ``is_paired``;
-    "" where the results have none, and two systems like this one are taken.
+    "" where the results have none, and two systems like this one are taken.  ``is_decided`` says that the results
+    decide already, as `compare` tells of them with this threshold.
     """
 
     baseline: str
@@ -75,19 +91,21 @@ class RatioForecast:
     difference: float
     same: PlannedCount
     different: PlannedCount
+    is_decided: bool = False
 
 
 @dataclass(frozen=True)
 class PlanAim:
     """What plans are made for: relative half-widths, and a comparison's threshold and true difference.
 
-    ``difference`` is above ``threshold``.
+    ``difference`` is above ``threshold``; ``at_random`` is as for `round_design`.
     """
 
     half_widths: tuple[float, ...]
     threshold: float
     difference: float
     confidence: float
+    at_random: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,7 +113,8 @@ class BenchmarkPlan:
     """The plan for one benchmark of one system.
 
     ``levels`` are those that the pilot (or stock) shows, highest first; ``relative_sds``, ``costs_s`` and ``counts``
-    go by level name.  ``counts`` holds the levels below the binaries.  ``for_mean`` gives the interval of one system's
+    go by level name.  ``counts`` holds the levels below the binaries, and ``repetitions`` how many of
+    these the pilot has.  ``for_mean`` gives the interval of one system's
     mean, ``for_ratio`` what decides between two; None for the baseline, beside which the other systems stand, and for
     one that is the same program.
     ``is_machine`` says that the machine alternated so much meanwhile that nothing can be told of layouts.
@@ -110,6 +129,7 @@ class BenchmarkPlan:
     relative_sds: Mapping[str, float]
     costs_s: Mapping[str, float]
     counts: Mapping[str, int]
+    repetitions: Mapping[str, float]
     for_mean: tuple[WidthForecast, ...]
     for_ratio: RatioForecast | None
     warnings: tuple[AnyWarning, ...]
@@ -138,8 +158,8 @@ def make_plans(
             "a plan needs a pilot with at least 2 binaries per benchmark, better 5 or more: "
             f"`layoutrand run --seeds 5`, then plan again{failed if selection.failures else ''}"
         )
-    stated = min(2 * threshold, (1 + threshold) / 2) if difference is None else difference
-    wanted = PlanAim(tuple(half_widths), threshold, stated, confidence)
+    stated = usual_difference(threshold) if difference is None else difference
+    wanted = PlanAim(tuple(half_widths), threshold, stated, confidence, selection.at_random)
     firsts: dict[tuple[str, str, str], _Measured] = {}
     states = machine_states([sample for sample in selection.samples if sample.is_primary])
     plans = []
@@ -150,7 +170,7 @@ def make_plans(
         made = _plan(own, None if baseline is own else baseline, wanted, is_baseline=is_compared)
         if baseline is not own and (same := _nothing_to_find(selection, baseline.own.sample, sample)) is not None:
             made = replace(made, for_ratio=None, warnings=(same, *made.warnings))
-        machine = machine_finding(sample, states[quantity_of(sample)], has_groups=False, by_round=False)
+        machine = machine_finding(sample, states[quantity_of(sample)], has_groups=False, by_round=has_rounds(own.own))
         # A plan supposes that executions scatter by chance: where the machine changes, more of them do not help.
         plans.append(replace(made, warnings=(*machine.warnings, *made.warnings), is_machine=machine.instead_of_layout))
     return plans
@@ -225,12 +245,12 @@ def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float
     noise = None
     if sample.one_layout:
         warnings.append(CountsExecutions())
-    elif levels == ("binary",) and (noise := _noise_of_stock(own)) is not None:
-        # One execution per binary cannot tell layout from noise; stock's executions, which vary by noise alone, can.
+    elif levels == ("binary",) and (noise := _noise_of_controls(own)) is not None:
+        # One execution per binary cannot tell layout from noise; those of a control, which vary by noise alone, can.
         levels = ("binary", "execution")
         costs = _costs(sample, executions, link_s, levels)
-        components = (noise[0], max(0.0, components[0] - noise[0]))
-        warnings = [NoiseOfStock()]
+        components = (noise.variance, max(0.0, components[0] - noise.variance))
+        warnings = [NoiseOfControls(tuple(name for name in (STOCK, IDENTITY) if sample.controls.get(name)))]
     warnings += of_short(sample)
     pilot = pilot_of(own, data, mean, noise)
     cost_list = tuple(costs[level] for level in reversed(levels))
@@ -258,6 +278,9 @@ def _plan(measured: _Measured, baseline: _Measured | None, wanted: PlanAim, *, i
         },
         costs_s=dict(zip(names, reversed(measured.costs), strict=True)),
         counts=dict(zip(reversed(names[1:]), measured.lower, strict=True)),
+        repetitions={
+            name: level.repetitions for name, level in zip(reversed(names[1:]), measured.pilot.below, strict=True)
+        },
         for_mean=tuple(
             WidthForecast(
                 width,
@@ -276,16 +299,14 @@ def _plan(measured: _Measured, baseline: _Measured | None, wanted: PlanAim, *, i
 def _for_ratio(measured: _Measured, baseline: _Measured | None, wanted: PlanAim) -> RatioForecast:
     """Against the baseline, in pairs where all seeds are common, as the comparison then is; or of two alike."""
     other = baseline or measured
-    tops = [(each.pilot.top, each.pilot.top_degrees) for each in (other, measured)]
-    pairs = None if baseline is None else _pairs(baseline, measured)
-    if pairs is not None:
-        tops = [pairs]
-    # Two of the same pilot are one variance twice: as uncertain as it is, not less.
+    is_paired = is_decided = False
     if baseline is None:
-        single = combined(tops[:1], [measured.pilot], measured.lower)
-        estimate, upper = (math.sqrt(2 * each) for each in single)
+        # Two of the same pilot are one variance twice: as uncertain as it is, not less.
+        estimate, upper = (math.sqrt(2 * each) for each in measured.pilot.variance(measured.lower))
     else:
-        estimate, upper = map(math.sqrt, combined(tops, [other.pilot, measured.pilot], measured.lower))
+        spread, is_paired, is_decided = _spread(baseline, measured, wanted)
+        pilots = [(each.pilot, each.lower) for each in (baseline, measured)]
+        estimate, upper = map(math.sqrt, combined([(spread.sd**2, spread.degrees)], pilots))
     seconds = other.seconds + measured.seconds
     same, different = (
         _with_time(
@@ -298,27 +319,27 @@ def _for_ratio(measured: _Measured, baseline: _Measured | None, wanted: PlanAim)
     )
     return RatioForecast(
         baseline="" if baseline is None else baseline.own.sample.system,
-        is_paired=pairs is not None,
+        is_paired=is_paired,
         threshold=wanted.threshold,
         difference=wanted.difference,
         same=same,
         different=different,
+        is_decided=is_decided,
     )
 
 
-def _pairs(baseline: _Measured, measured: _Measured) -> tuple[float, float] | None:
-    """Variance of the log ratios of pairs; None where not all seeds are common, or pairs are too few to tell."""
-    old, new = baseline.own.raw, measured.own.raw
-    names = [name for name, _ in old.binaries]
-    is_whole = sorted(map(str, names)) == sorted(str(name) for name, _ in new.binaries)
-    # With other levels, the executions of one system are not those of the other, so their counts cannot be taken off.
-    if not is_whole or len(names) < _FEWEST_PAIRS or apart(old, new) or baseline.levels != measured.levels:
-        return None
-    in_order = dict(new.binaries)
-    try:
-        return paired_top(measurements(old), collapse([in_order[name] for name in names])[0])
-    except AnalysisError:
-        return None
+def _spread(baseline: _Measured, measured: _Measured, wanted: PlanAim) -> tuple[PairSpread, bool, bool]:
+    """How much the ratio varies between binaries of both, as `compare` has it, whether round by round; and whether it
+    is decided.
+    """
+    pair = sample_pair(baseline.own.raw, measured.own.raw, at_random=wanted.at_random)
+    primary, ratio, _ = both_ratios(pair, wanted.confidence).primary(pair)
+    if ratio is not None and (found := ratio_spread(pair, primary)) is not None and found.degrees > 0:
+        is_open = pair.design.cannot_tell or decide(ratio, wanted.threshold) == "undecided"
+        return found, primary == "paired", not is_open
+    # `compare` cannot tell of these two, as where one was executed after the other; the next experiment may.
+    each = [side.own.charged(measurements(side.own.sample)) for side in (baseline, measured)]
+    return pair_spread(*each), False, False
 
 
 def _with_time(found: CountRange, seconds: float) -> PlannedCount:
@@ -360,9 +381,7 @@ def _iteration_s(sample: Sample, executions: Sequence[Execution], every: Sequenc
     return min(said * SECONDS[sample.unit], share)
 
 
-def _noise_of_stock(own: Freed) -> tuple[float, int] | None:
-    """Variance of its executions, with its degrees of freedom."""
-    runs = own.sample.controls.get(STOCK, ()) if own.has_noise(STOCK) else ()
-    if len(runs) < _FEWEST_OF_STOCK:
-        return None
-    return variance(fmean(run) for run in runs), own.control_degrees.get(STOCK, len(runs) - 1)
+def _noise_of_controls(own: Freed) -> ControlNoise | None:
+    """That which `analyse` tells, where it is known well enough to be planned by."""
+    found = execution_noise(own)
+    return found if found is not None and found.degrees >= _FEWEST_DEGREES else None

@@ -282,7 +282,7 @@ NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
         own.NoShift,
         own.UnboundedShift,
         own.CountsExecutions,
-        own.NoiseOfStock,
+        own.NoiseOfControls,
         own.NothingToFind,
         suites.MixedMetrics,
         suites.MixedDirections,

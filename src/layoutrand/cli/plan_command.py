@@ -73,7 +73,7 @@ def plan(  # noqa: PLR0913 - one parameter for each option
         show_plans(plans, terminal)
     else:
         shown = widths[0] if half_width else USUAL_HALF_WIDTH
-        terminal.screen(plan_screen(plans, selection, shown, terminal_width()))
+        terminal.screen(plan_screen(plans, selection, shown, terminal_width(), writes=write))
     for name in unplanned(selection):
         terminal.warn(f"{name}: fewer than 2 binaries are no pilot, so there is no plan for it")
     measured = [sample.instrument for sample in selection.samples if sample.is_primary]
@@ -89,7 +89,7 @@ def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:
 
     page.table(
         "The pilot: variation and cost of each level",
-        ("benchmark", "system", "metric", "binaries", "level", "relative sd", "cost of one more", "optimal count"),
+        ("benchmark", "system", "metric", "level", "in the pilot", "relative sd", "cost of one more", "optimal count"),
         [row for each in plans for row in _level_rows(each)],
     )
     page.line()
@@ -128,8 +128,9 @@ def _level_rows(plan: BenchmarkPlan) -> list[tuple[str, ...]]:
         count = plan.counts.get(level)
         rows.append(
             (
-                *((plan.benchmark, plan.system, plan.metric, str(plan.n_binaries)) if not rows else ("",) * 4),
+                *((plan.benchmark, plan.system, plan.metric) if not rows else ("",) * 3),
                 level,
+                f"{plan.repetitions.get(level, plan.n_binaries):.3g}" if rows else f"{plan.n_binaries:,}",
                 percent(plan.relative_sds[level], 3),
                 duration(plan.costs_s[level]),
                 "as many as are wanted" if count is None else str(count),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.cells import cell_len
 
+from layoutrand.analysis.conclusion import WITHIN_REACH
 from layoutrand.analysis.forecasting import briefly_promised, range_words
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cli.answer_parts import GAP, filled, header, source_facts, steps_and_details, wrapped
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
 MOST_ROWS: Final = 8
 """Benchmarks and systems that are told one by one, those that take longest; the others are counted."""
 
-_MOST_LAYOUTS: Final = 5_000
-"""Of which anybody executes so many."""
-
 _LINES_OF_PROMISE: Final = 3
+_LINES_OF_EXECUTIONS: Final = 4
 _NARROW_NAME: Final = 6
 
 
@@ -42,9 +41,17 @@ class _Row(NamedTuple):
 
 
 def plan_screen(
-    plans: Sequence[BenchmarkPlan], selection: Selection, half_width: float, columns: int | None
+    plans: Sequence[BenchmarkPlan],
+    selection: Selection,
+    half_width: float,
+    columns: int | None,
+    *,
+    writes: bool = False,
 ) -> list[Line]:
-    """The lines for so many columns; ``half_width`` is that of the means."""
+    """The lines for so many columns; ``half_width`` is that of the means.
+
+    ``writes`` where the executions that are best are written into layoutrand.toml, which is then no advice any more.
+    """
     width = screen_width(columns)
     counted = "executions" if all(each.levels[0] == "execution" for each in plans) else "layouts"
     rows = [row for each in plans for row in _rows(each, half_width)]
@@ -56,8 +63,8 @@ def plan_screen(
     if len(rows) > len(told):
         lines.append([(f"    and {len(rows) - len(told)} more, which take less: --full", "dim")])
     lines.append([])
-    for text in _executions(plans):
-        lines += wrapped("ⓘ", "cyan", text, width, most=3)
+    for text in _executions(plans, writes=writes):
+        lines += wrapped("ⓘ", "cyan", text, width, most=_LINES_OF_EXECUTIONS)
     lines += wrapped("ⓘ", "cyan", briefly_promised(pilot, counted), width, most=_LINES_OF_PROMISE)
     for text, names in _warnings(plans).items():
         whose = "" if len(names) == len(plans) else f"{', '.join(names[:3])}{' and more' * (len(names) > 3)}: "
@@ -137,20 +144,23 @@ def _about(seconds: float) -> tuple[str, str]:
     raise AssertionError("the last unit has no end")
 
 
-def _executions(plans: Sequence[BenchmarkPlan]) -> list[str]:
-    """What the levels below the binaries should have, where that is more than one."""
+def _executions(plans: Sequence[BenchmarkPlan], *, writes: bool) -> list[str]:
+    """How often each binary should be executed, where that is more than once or not as often as in the pilot."""
     counts = {f"{each.benchmark} {each.system}": each.counts.get("execution", 1) for each in plans}
-    if max(counts.values(), default=1) <= 1:
+    there = sorted({each.repetitions.get("execution", 1.0) for each in plans})
+    most = max(counts.values(), default=1)
+    if most <= 1 and there == [1.0]:
         return []
-    most = max(counts.values())
     names = [name for name, count in counts.items() if count == most]
     fewer = sorted(set(counts.values()) - {most})
     others = f", {' to '.join(map(str, dict.fromkeys((fewer[0], fewer[-1]))))} for the others" if fewer else ""
     listed = f"{', '.join(names[:3])}{' and more' * (len(names) > 3)}"
-    return [
-        f"{most} executions of each binary are best for {listed}{others}, as the numbers above have it: "
-        f"layoutrand plan --write sets run.executions = {most} for all"
-    ]
+    best = f"{most} executions of each binary are best" if most > 1 else "1 execution of each binary is best"
+    present = " to ".join(f"{each:.3g}" for each in dict.fromkeys((there[0], there[-1])))
+    is_other = set(there) != set(counts.values())
+    beside = f"; compare counts with {present}, as there are" if is_other else ""
+    command = "" if writes else f": layoutrand plan --write sets run.executions = {most} for all"
+    return [f"{best} for {listed}{others}, as the numbers above have it{beside}{command}"]
 
 
 def _warnings(plans: Sequence[BenchmarkPlan]) -> dict[str, list[str]]:
@@ -164,16 +174,17 @@ def _warnings(plans: Sequence[BenchmarkPlan]) -> dict[str, list[str]]:
 
 
 def _steps(plans: Sequence[BenchmarkPlan], counted: str) -> list[str]:
-    """The command that executes what finds a difference of the size asked for, where that is in reach and helps."""
-    wanted = [each.for_ratio.different.binaries for each in plans if each.for_ratio is not None]
+    """The command that executes what decides, whichever is true, where it is open and in reach: as `compare` has it."""
+    ratios = [each.for_ratio for each in plans if each.for_ratio is not None]
+    wanted = [count.binaries for ratio in ratios for count in (ratio.different, ratio.same) if not ratio.is_decided]
     if any(each.is_machine for each in plans):
         return ["less noise first", "layoutrand doctor"]
-    if counted != "layouts" or not wanted:
+    if counted != "layouts" or not ratios:
         return []
-    most = max(math.inf if high is None else high for _, high in wanted)
-    if most > _MOST_LAYOUTS:
-        return ["less noise, or a larger --difference", "layoutrand doctor"]
+    most = max((math.inf if high is None else high for _, high in wanted), default=0)
+    if most > WITHIN_REACH:
+        return ["less noise, or a larger --threshold", "layoutrand doctor"]
     if most > min(each.n_binaries for each in plans):
         return [f"layoutrand run --seeds {most}"]
-    is_compared = any(each.for_ratio.baseline for each in plans if each.for_ratio is not None)
+    is_compared = any(ratio.baseline for ratio in ratios)
     return ["there are enough", *(["layoutrand compare"] if is_compared else [])]

@@ -44,7 +44,7 @@ def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None
     show(
         page,
         f"Mean over {over.layouts}, {confidence} interval; n: binaries, executions, iterations; "
-        f"for 1 %: {over.binaries} to add",
+        f"for 1 %: {over.binaries} in all",
         (*KEYS, "n", "mean", "interval", "±", "for 1 %"),
         [(*name, *_mean_row(each)) for name, each in zip(names, shown, strict=True)],
     )
@@ -173,14 +173,14 @@ def _mean_row(analysis: Analysis) -> tuple[str, ...]:
     while len(counts) > 1 and counts[-1] == counts[-2]:
         counts.pop()
     needed = analysis.findings.needed if analysis.findings else None
-    more = "-"
+    enough = "-"
     if needed is not None and not math.isinf(middle.half_width) and middle.centre:
-        more = "none" if needed.n_more == 0 else range_words(needed.fewest, needed.n_binaries)
+        enough = "enough" if needed.n_more == 0 else range_words(needed.fewest, needed.n_binaries)
     return (
         ", ".join(f"{count:,}" for count in counts),
         *estimate(middle.centre, middle.low, middle.high, analysis.unit),
         "-" if math.isinf(middle.half_width) else percent(middle.relative_half_width),
-        more,
+        enough,
     )
 
 

@@ -31,6 +31,7 @@ from layoutrand.stats.anytime import running_interval
 from layoutrand.stats.benchmark_suite import suite_ratio
 from layoutrand.stats.blocks import BlockEffects, block_effects
 from layoutrand.stats.comparison import hpt_test, mann_whitney_test, suite_t_test, welch_test
+from layoutrand.stats.control_noise import ControlNoise, control_noise, rounds_control_noise
 from layoutrand.stats.correlation import SharedVariance, shared_variance
 from layoutrand.stats.decision import Forecast, PairSpread, binaries_to_reach, decide, forecast, pair_spread
 from layoutrand.stats.distribution import FiveNumberSummary, empirical_distribution, five_number_summary
@@ -90,6 +91,7 @@ __all__ = [
     "Autocorrelation",
     "BlockEffects",
     "ClassRest",
+    "ControlNoise",
     "CountRange",
     "CoverageRow",
     "DoseFit",
@@ -129,6 +131,7 @@ __all__ = [
     "binaries_to_reach",
     "block_effects",
     "component_intervals",
+    "control_noise",
     "coverage_study",
     "cross_validated_share",
     "dacapo_warmup",
@@ -173,6 +176,7 @@ __all__ = [
     "ratio_interval",
     "ratio_test",
     "reordered",
+    "rounds_control_noise",
     "rounds_spread_test",
     "running_decision",
     "running_forecast",

@@ -119,6 +119,14 @@ def decide(interval: Interval, threshold: float = 0.0, *, better: Literal["less"
     return "undecided"
 
 
+def usual_difference(threshold: float) -> float:
+    """The true difference that a comparison should find unless asked otherwise: twice the threshold, a fraction.
+
+    Beyond a threshold of 50 % twice as much is no fraction; then it is half way to the largest one.
+    """
+    return min(2 * threshold, (1 + threshold) / 2)
+
+
 def pair_spread(baseline: Measurements, candidate: Measurements, *, is_paired: bool = False) -> PairSpread:
     """How much the ratio of one binary of each system varies.
 
@@ -194,8 +202,7 @@ def forecast(
     check_count(n_binaries, name="n_binaries")
     check_fraction(threshold, name="threshold")
     check_confidence(interval.confidence)
-    # Beyond a threshold of 50 % twice as much is no fraction; then it is half way to the largest one.
-    difference = min(2 * threshold, (1 + threshold) / 2) if threshold else _size(interval.centre)
+    difference = usual_difference(threshold) if threshold else _size(interval.centre)
     if spread.degrees <= 0 or not math.isfinite(interval.high - interval.low):
         return _unknown(advice.NoForecast(n_binaries), difference, not threshold)
     if difference == 0:

@@ -53,7 +53,7 @@ def deviations_by_label(cells: RoundValues) -> LabelTable | None:
     """The cells that have a binary and a control, about the middle of their label; None where all are equal."""
     try:
         table = np.array(cells, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise AnalysisError(f"spread in rounds: the cells must be numbers: {error}") from error
     if table.ndim != 3 or table.shape[2] < 2 or np.isinf(table).any():
         raise AnalysisError(

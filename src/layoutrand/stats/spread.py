@@ -37,7 +37,14 @@ from layoutrand.stats.checks import check_confidence, check_count, check_seed
 from layoutrand.stats.interval import Interval
 from layoutrand.stats.levels import FloatArray
 from layoutrand.stats.quantiles import normal_levels, normal_quantile, normal_tail, t_tail
-from layoutrand.stats.round_contrasts import Contrasts, RoundValues, contrasts, deviations_by_label, window_of
+from layoutrand.stats.round_contrasts import (
+    Contrasts,
+    LabelTable,
+    RoundValues,
+    contrasts,
+    deviations_by_label,
+    window_of,
+)
 from layoutrand.stats.spread_bounds import noisy_upper, quiet_bounds
 from layoutrand.stats.stats_warning import plural
 from layoutrand.stats.streams import RaggedSampler, Stream
@@ -121,7 +128,7 @@ def spread_test(
     """
     _check(confidence, n_resamples, seed)
     sample = sample_of(values, "spread test")
-    others = [part for part in (sample_of(each, "spread test") for each in controls) if part.size > 1]
+    others = repeated(controls)
     if sample.size < 2 or not others:
         raise AnalysisError(
             f"spread test: {plural(sample.size)} beside {plural(len(others), 'control')} with 2 executions or more; "
@@ -136,8 +143,8 @@ def spread_test(
     found = Contrasts(
         binaries=centred[0],
         noise=np.concatenate(centred[1:]),
-        of_binaries=_variance(parts[:1], size),
-        of_noise=_variance(parts[1:], size),
+        of_binaries=pooled_variance(parts[:1], size),
+        of_noise=pooled_variance(parts[1:], size),
         degrees=(sample.size - 1, sum(part.size - 1 for part in others)),
         to_execution=1.0,
     )
@@ -188,11 +195,32 @@ def rounds_spread_test(
     table = deviations_by_label(cells)
     if table is None:
         return _constant(confidence, int(np.asarray(cells).shape[1]))
-    if are_apart and table.values.shape[2] < 3:
-        raise AnalysisError("spread in rounds: rounds that are apart need 2 controls each, such as stock and identity")
-    window = 0 if are_apart else window_of(table.values)
+    window = window_in(table, are_apart=are_apart)
     p_value = _rounds_p(table.relative(window), n_resamples, seed)
     return _result(p_value, contrasts(table.values, window), table.size, window, confidence)
+
+
+def window_in(table: LabelTable, *, are_apart: bool) -> int | None:
+    """Rounds around each that it is compared with, as `window_of`; 0 where rounds ``are_apart``."""
+    if are_apart and table.values.shape[2] < 3:
+        raise AnalysisError("spread in rounds: rounds that are apart need 2 controls each, such as stock and identity")
+    return 0 if are_apart else window_of(table.values)
+
+
+def repeated(controls: Sequence[Values]) -> list[FloatArray]:
+    """The controls with 2 executions or more."""
+    try:
+        samples = [sample_of(each, "spread test") for each in controls]
+    except TypeError as error:
+        raise AnalysisError(
+            f"controls: give the executions of each, as a sequence of sequences of numbers: {error}"
+        ) from error
+    return [part for part in samples if part.size > 1]
+
+
+def of_one_execution(found: Contrasts, size: float) -> float:
+    """The variance of one execution, in the unit of the values."""
+    return found.of_noise * found.to_execution * size * size
 
 
 def _check(confidence: float, n_resamples: int, seed: int) -> None:
@@ -208,7 +236,7 @@ def _constant(confidence: float, count: int) -> SpreadTest:
     )
 
 
-def _variance(parts: Sequence[FloatArray], size: float) -> float:
+def pooled_variance(parts: Sequence[FloatArray], size: float) -> float:
     """Sample variance over all parts, each about its own mean."""
     squares = sum(float((((part - part.mean()) / size) ** 2).sum()) for part in parts if part.max() > part.min())
     return squares / sum(part.size - 1 for part in parts)
@@ -275,7 +303,7 @@ def _result(p_value: float, found: Contrasts, size: float, window: int | None, c
         statistic=math.inf if noise == 0 else own / noise,
         sd=sd,
         variance=variance * size * size,
-        noise=found.of_noise * found.to_execution * size * size,
+        noise=of_one_execution(found, size),
         window=window,
         n_compared=found.binaries.size,
     )

@@ -1,0 +1,122 @@
+"""What commands say of the same results: where they answer one question they have one number."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from experiments import execution, selected, write
+from fakes import make_config
+from layoutrand.analysis.analyse import Analysis, analyse
+from layoutrand.analysis.compare import BenchmarkRatio, compare
+from layoutrand.analysis.plan import BenchmarkPlan, make_plans
+from layoutrand.cli import run
+from layoutrand.model import Measurement
+
+SYSTEMS = ("a", "b")
+BENCHMARK = '[[benchmarks]]\nname = "x"\ncommand = ["{artefact}"]\n'
+HEAD = '[project]\nname = "fake"\n[build]\ncommands = ["make"]\nartefacts = ["prog"]\n[systems.a]\n[systems.b]\n'
+CONFIG = make_config(BENCHMARK, systems=SYSTEMS)
+
+SITUATIONS: dict[str, dict[str, float]] = {
+    "layouts differ": {"sd": 0.02},
+    "noise alone": {"sd": 0.0, "noise": 0.03},
+    "noise of as much as layouts": {"sd": 0.03, "noise": 0.03},
+    "rounds that differ": {"sd": 0.02, "of_rounds": 0.05},
+    "executed three times": {"sd": 0.02, "noise": 0.02, "executions": 3},
+    "without controls": {"sd": 0.02, "controls": 0},
+    "incomplete rounds": {"sd": 0.02, "lost": 5},
+    "few layouts": {"sd": 0.02, "layouts": 4},
+    "decided": {"sd": 0.002},
+    "a difference": {"sd": 0.01, "ratio": 0.9},
+}
+
+
+def recorded(
+    project,
+    *,
+    sd: float,
+    noise: float = 0.002,
+    of_rounds: float = 0.0,
+    executions: int = 1,
+    controls: int = 2,
+    lost: int = 0,
+    layouts: int = 20,
+    ratio: float = 1.0,
+) -> None:
+    """Two systems in turns: what layouts, executions and rounds differ by, over the mean; ``lost`` seeds of one."""
+    chance = random.Random(7)
+    own = {(system, seed): 1 + chance.gauss(0, sd) for system in SYSTEMS for seed in range(1, layouts + 1)}
+    rows = []
+    for repetition in range(executions):
+        for seed in range(1, layouts + 1):
+            both = 1 + chance.gauss(0, of_rounds)
+            turn = [(s, name) for s in SYSTEMS for name in (seed, *("stock", "identity")[:controls])]
+            chance.shuffle(turn)
+            for system, layout in turn:
+                if system == "b" and layout == seed and seed > layouts - lost:
+                    continue
+                value = own.get((system, layout), 1.0) * both * (1 + chance.gauss(0, noise))
+                value *= ratio if system == "b" else 1.0
+                rows.append(
+                    execution(
+                        CONFIG,
+                        project,
+                        system,
+                        "x",
+                        layout,
+                        round=seed,
+                        repetition=repetition,
+                        started_at=1e9 + 2 * len(rows),
+                        measurements=(Measurement("wall_s", "s", 0, value, warmup=False),),
+                    )
+                )
+    (project / "layoutrand.toml").write_text(HEAD + BENCHMARK)
+    write(CONFIG, project, rows)
+
+
+def told(project) -> tuple[BenchmarkRatio, dict[str, Analysis], dict[str, BenchmarkPlan]]:
+    selection = selected(CONFIG, project)
+    (pair,) = compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None).benchmarks
+    plans = make_plans(selection, {}, half_widths=(0.01,), threshold=0.01, confidence=0.95)
+    analyses = analyse(selection, confidence=0.95, metrics=[]).analyses
+    return pair, {each.system: each for each in analyses}, {each.system: each for each in plans}
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_one_question_has_one_number(tmp_path, situation):
+    """Where the binaries are planned to be executed as often as they were, and else in which direction it moves."""
+    recorded(tmp_path, **SITUATIONS[situation])
+    pair, analyses, plans = told(tmp_path)
+    ratio = plans["b"].for_ratio
+
+    assert ratio is not None
+    assert ratio.is_decided == (pair.verdict != "undecided")
+    assert ratio.is_paired == (pair.primary == "paired")
+    as_often = all(each.counts == each.repetitions for each in plans.values())
+    assert as_often == (situation != "executed three times")
+    if pair.forecast is not None:
+        both = [max(each.binaries[k] for each in (ratio.same, ratio.different)) for k in (0, 1)]
+        counted = [pair.forecast.fewest, pair.forecast.n_binaries]
+        assert both == counted if as_often else all(a > b for a, b in zip(both, counted, strict=True))
+    for system, plan in plans.items():
+        found = analyses[system].findings
+        assert found is not None
+        if found.layout.noise_sd is not None and "executions" not in SITUATIONS[situation]:
+            assert plan.relative_sds["execution"] == pytest.approx(found.layout.noise_sd)
+        if as_often and found.needed.n_more:
+            assert plan.for_mean[0].count.binaries == (found.needed.fewest, found.needed.n_binaries)
+
+
+@pytest.mark.parametrize("situation", [each for each in SITUATIONS if each != "executed three times"])
+def test_the_same_is_to_be_done_next(tmp_path, monkeypatch, capsys, situation):
+    """`compare` and `plan` name the same number of layouts to execute, or none does."""
+    recorded(tmp_path, **SITUATIONS[situation])
+    monkeypatch.chdir(tmp_path)
+    commands = []
+    for command in ("compare", "plan"):
+        assert run([command]) == 0
+        (step,) = [line for line in capsys.readouterr().out.splitlines() if "Details: --full" in line]
+        commands.append(step.partition("layoutrand run")[2].split())
+    assert commands[0][:2] == commands[1][:2]
