@@ -19,6 +19,7 @@ from layoutrand.analysis.analysis_warnings import NothingToFind
 from layoutrand.analysis.machine_warnings import MachineSwitched
 from layoutrand.analysis.plan import make_plans, unplanned
 from layoutrand.analysis.plan_document import plan_document
+from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.cli.options import share
 from layoutrand.config.config import parse
 from layoutrand.config.settings import with_executions
@@ -309,6 +310,20 @@ def test_wrong_shares(text):
 def test_durations(seconds, text):
     """Each unit where people use it."""
     assert duration(seconds) == text
+
+
+def test_a_program_with_fewer_layouts_than_are_planned_is_told_so(tmp_path):
+    """More seeds are the same layouts again."""
+    values = {seed: [[10.0 + seed % 3]] for seed in range(9)}
+    told = {}
+    for n_layouts in (6, 100_000):
+        place = tmp_path / str(n_layouts)
+        place.mkdir()
+        plan = planned(place, values, n_distinct={"a": n_layouts})
+        told[n_layouts] = [each for each in plan.warnings if isinstance(each, FewDistinctLayouts)]
+        assert plan.for_mean[0].count.binaries[1] > 6
+    assert told == {6: [FewDistinctLayouts(6)], 100_000: []}
+    assert "only 6 distinct layouts" in str(told[6][0])
 
 
 def test_a_machine_that_alternates_is_said_of_the_plan(tmp_path):

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from layoutrand.analysis.analysis_warnings import NoiseOfControls, NothingToFind
+from layoutrand.analysis.analysis_warnings import NothingToFind
 from layoutrand.analysis.machine_warnings import MachineSwitched
 from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast, WidthForecast
+from layoutrand.analysis.plan_warnings import NoiseOfControls
 from layoutrand.analysis.selection import Selection, Source
 from layoutrand.cli.plan_command import show_plans
 from layoutrand.cli.plan_screen import MOST_ROWS, plan_screen

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from buildkit import compiled, link_with, said, section
 from layoutrand.errors import UsageError
 from layoutrand.layout.factors import linker_seed, places_data
-from layoutrand.layout.groups import identity_bytes, may_differ
+from layoutrand.layout.groups import count_layouts, identity_bytes, may_differ
 from layoutrand.layout.order import draw
 from layoutrand.model import IDENTITY, MAX_SEED
 from layoutrand.objects.kinds import classify, is_function_section
@@ -715,3 +715,39 @@ def test_whether_layouts_may_differ_is_exact(factors, classes, case):
     }
     differ = layouts != {(tuple(identity), ())}
     assert may_differ(sections, identity, factors=factors, classes=classes) == differ
+
+
+@pytest.mark.parametrize(
+    ("factors", "classes", "whole"),
+    [
+        (FUNCTIONS, "keep", False),
+        (FUNCTIONS, "mix", False),
+        (IN_MODULE, "keep", False),
+        (("data-order",), "keep", False),
+    ],
+)
+def test_small_programs_have_as_many_layouts_as_are_counted(factors, classes, whole):
+    """So many seeds give them all: a few sections each."""
+    few = [
+        section(number, obj, name, kind=kind)
+        for number, (obj, name, kind) in enumerate(
+            [
+                ("a.o", ".text.alpha", "text"),
+                ("a.o", ".text.beta", "text"),
+                ("b.o", ".text.gamma", "text"),
+                ("b.o", ".text.hot.spin", "hot"),
+                ("a.o", ".data.x", "data"),
+                ("b.o", ".data.y", "data"),
+            ]
+        )
+    ]
+    seen = {tuple(drawn(few, seed, factors, classes)) for seed in range(400)}
+    assert len(seen) == count_layouts(few, range(len(few)), factors=factors, classes=classes, whole=whole)
+
+
+def test_layouts_are_not_counted_where_they_are_many_or_gaps_are_drawn():
+    many = [section(number, "a.o", f".text.f{number}") for number in range(9)]
+    assert count_layouts(many[:8], range(8), factors=FUNCTIONS, classes="keep") == 40_320
+    assert count_layouts(many, range(9), factors=FUNCTIONS, classes="keep") is None
+    assert count_layouts(many[:2], range(2), factors=("function-order", "padding"), classes="keep") is None
+    assert count_layouts([section(0, "a.o", ".text", pinned=True)], [0], factors=FUNCTIONS, classes="keep") == 1

@@ -346,17 +346,6 @@ class CountsExecutions(AnyWarning):
 
 
 @dataclass(frozen=True)
-class NoiseOfControls(AnyWarning):
-    """A plan from binaries that were executed once."""
-
-    controls: tuple[LayoutName, ...]
-
-    def __str__(self) -> str:
-        whose = " and ".join(map(str, self.controls))
-        return f"the noise of executions is that of {whose}, since each binary was executed once"
-
-
-@dataclass(frozen=True)
 class NothingToFind(AnyWarning):
     """A plan for a system that is the same program as the ``baseline``, and how that is known."""
 

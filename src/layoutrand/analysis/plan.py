@@ -18,13 +18,14 @@ from statistics import fmean
 from typing import Final
 
 from layoutrand.analysis.analyse import collapse, measurements
-from layoutrand.analysis.analysis_warnings import CountsExecutions, NoiseOfControls, NothingToFind
+from layoutrand.analysis.analysis_warnings import CountsExecutions, NothingToFind
 from layoutrand.analysis.blocking import Freed, freed
 from layoutrand.analysis.evidence import processes
 from layoutrand.analysis.forecasting import ratio_spread
 from layoutrand.analysis.layout_part import execution_noise, has_rounds
 from layoutrand.analysis.machine import machine_finding, machine_states, quantity_of
 from layoutrand.analysis.pilot import Pilot, combined, pilot_of
+from layoutrand.analysis.plan_warnings import FewDistinctLayouts, NoiseOfControls
 from layoutrand.analysis.primary_ratio import both_ratios
 from layoutrand.analysis.same_program import same_program
 from layoutrand.analysis.sample import Sample
@@ -144,9 +145,11 @@ def make_plans(
     threshold: float,
     confidence: float,
     difference: float | None = None,
+    n_distinct: Mapping[str, int] | None = None,
 ) -> list[BenchmarkPlan]:
     """A plan for each benchmark's main metric; ``link_s`` maps binaries (SHA-256) to the seconds of their links.
 
+    ``n_distinct`` are the layouts that the program of a system can have at most, of systems where these are few.
     ``difference`` is the true one that a comparison is to find, twice the ``threshold`` by default.  Raises
     `AnalysisError` where no benchmark has been executed with two binaries or more, and for a difference within the
     threshold.
@@ -172,7 +175,9 @@ def make_plans(
             made = replace(made, for_ratio=None, warnings=(same, *made.warnings))
         machine = machine_finding(sample, states[quantity_of(sample)], has_groups=False, by_round=has_rounds(own.own))
         # A plan supposes that executions scatter by chance: where the machine changes, more of them do not help.
-        plans.append(replace(made, warnings=(*machine.warnings, *made.warnings), is_machine=machine.instead_of_layout))
+        few = _few_layouts(made, (n_distinct or {}).get(sample.system))
+        warnings = (*few, *machine.warnings, *made.warnings)
+        plans.append(replace(made, warnings=warnings, is_machine=machine.instead_of_layout))
     return plans
 
 
@@ -180,6 +185,14 @@ def _nothing_to_find(selection: Selection, baseline: Sample, sample: Sample) -> 
     """That two systems are one program on a benchmark: a plan to find a difference would be one to find noise."""
     same = same_program(selection, sample.benchmark, baseline.system, sample.system)
     return None if same is None else NothingToFind(baseline.system, str(same))
+
+
+def _few_layouts(made: BenchmarkPlan, n_distinct: int | None) -> list[FewDistinctLayouts]:
+    """That a plan asks for more layouts than there are."""
+    ratio = made.for_ratio
+    counts = [each.count for each in made.for_mean] + ([] if ratio is None else [ratio.same, ratio.different])
+    most = max((math.inf if each.binaries[1] is None else each.binaries[1] for each in counts), default=0)
+    return [FewDistinctLayouts(n_distinct)] if n_distinct is not None and n_distinct < most else []
 
 
 def _alike(sample: Sample, other: Sample) -> bool:

@@ -17,6 +17,7 @@ from layoutrand.analysis import conclusion_warnings as told
 from layoutrand.analysis import damage_warnings
 from layoutrand.analysis import machine_warnings as machine
 from layoutrand.analysis import node_warnings as nodes
+from layoutrand.analysis import plan_warnings as plans
 from layoutrand.analysis import start_warnings as starts
 from layoutrand.analysis import suite_warnings as suites
 from layoutrand.config import execution_warnings as executions
@@ -282,7 +283,8 @@ NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
         own.NoShift,
         own.UnboundedShift,
         own.CountsExecutions,
-        own.NoiseOfControls,
+        plans.FewDistinctLayouts,
+        plans.NoiseOfControls,
         own.NothingToFind,
         suites.MixedMetrics,
         suites.MixedDirections,

@@ -17,6 +17,8 @@ from layoutrand.text.quantities import duration, percent
 
 if TYPE_CHECKING:
     from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast
+    from layoutrand.analysis.selection import Selection
+    from layoutrand.config.config import Config
 
 HalfWidth = Annotated[
     list[str] | None, typer.Option("--half-width", help="Relative half-width wanted, such as 1%; may be repeated.")
@@ -66,6 +68,7 @@ def plan(  # noqa: PLR0913 - one parameter for each option
         threshold=options.share(threshold, "--threshold"),
         confidence=confidence,
         difference=None if difference is None else options.share(difference, "--difference"),
+        n_distinct=_distinct_layouts(config, selection),
     )
     if json:
         terminal.document(plan_document(plans, confidence=confidence))
@@ -81,6 +84,21 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     if write:
         _write(directory, plans, terminal)
     return 0
+
+
+def _distinct_layouts(config: Config, selection: Selection) -> dict[str, int]:
+    """How many layouts the program of each system can have, where these are few and its capture is here."""
+    from layoutrand.cache.store import Cache, default_root
+    from layoutrand.link.one_layout import layouts_of
+
+    cache = Cache(default_root())
+    found: dict[str, int] = {}
+    for system, name in {(each.system, each.capture) for each in selection.executions if each.capture}:
+        capture = cache.load_capture(name)
+        number = None if capture is None else layouts_of(capture.links, config.layout)
+        if number is not None:
+            found[system] = max(number, found.get(system, 0))
+    return found
 
 
 def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:

@@ -70,6 +70,41 @@ def may_differ(
     return False
 
 
+MANY: Final = 100_000
+"""Layouts beyond which nobody asks how many there are."""
+
+
+def count_layouts(
+    sections: Sequence[Section],
+    identity: Sequence[int],
+    *,
+    factors: Sequence[str],
+    classes: str,
+    whole: bool = False,
+) -> int | None:
+    """How many layouts seeds can give at most, by these factors; None where they are more than `MANY`, or not counted.
+
+    They are counted where sections change places and nothing else is drawn: gaps, modules and the linker's own order
+    are not.  ``whole`` is as in `draw`.
+    """
+    if not set(factors) <= GROUPS.keys():
+        return None
+    found = 1
+    for factor in factors:
+        group = GROUPS[factor](classes == "keep")
+        called = function_of if whole and factor in OF_FUNCTIONS else identity_bytes
+        members: dict[Hashable, set[Hashable]] = {}
+        for section in (sections[index] for index in identity):
+            if not section.pinned and (of := group(section)) is not OUTSIDE:
+                members.setdefault(of, set()).add(called(section))
+        for names in members.values():
+            for number in range(2, len(names) + 1):
+                found *= number
+                if found > MANY:
+                    return None
+    return found
+
+
 def _holds_two(
     sections: Sequence[Section], identity: Sequence[int], group: Group, called: Callable[[Section], Hashable]
 ) -> bool:

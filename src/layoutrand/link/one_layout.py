@@ -8,7 +8,7 @@ from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.factors import LINK_ORDER
-from layoutrand.layout.groups import may_differ
+from layoutrand.layout.groups import MANY, count_layouts, may_differ
 from layoutrand.link.lto_division import require_factors
 from layoutrand.linkers import link_order
 
@@ -17,6 +17,23 @@ def nothing_to_move(link: CapturedLink, policy: LayoutPolicy) -> str:
     """Why there is nothing in the artefact that a seed could move, or ""."""
     reason = only_one_layout(link, factors=policy.drawn, classes=policy.classes, whole=policy.in_blocks)
     return reason and f"{link.artefact} has {reason}"
+
+
+def layouts_of(links: Sequence[CapturedLink], policy: LayoutPolicy) -> int | None:
+    """How many layouts these links can have together at most; None where they are many, or cannot be counted."""
+    if policy.couple != "order":  # what lies at the same addresses has gaps, too
+        return None
+    found = 1
+    for link in links:
+        if meaningless(link, policy.drawn):
+            continue
+        own = count_layouts(
+            link.sections, link.identity, factors=policy.drawn, classes=policy.classes, whole=policy.in_blocks
+        )
+        found *= own or MANY + 1
+        if found > MANY:
+            return None
+    return found
 
 
 def meaningless(link: CapturedLink, factors: Sequence[str]) -> str:
