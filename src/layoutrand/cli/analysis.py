@@ -146,7 +146,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.display_names import displayed
     from layoutrand.analysis.documents import comparisons_document, halves_document
     from layoutrand.analysis.evidence import evidence
-    from layoutrand.cli.answer import comparison_screen
+    from layoutrand.cli.answer import comparison_screen, self_screen
     from layoutrand.cli.self_comparison import show_aa
 
     csv = csv or raw_csv
@@ -173,12 +173,14 @@ def compare(  # noqa: PLR0913 - one parameter for each option
         names = [selection.names.system(name) for name in names]
         selection, twice = displayed(selection), displayed(twice)
     base, *candidates = names
-    # Halves of one system are shown beside their noise floor, and markdown, JSON and CSV have everything.
-    in_full = full or json or csv or markdown or candidates == [base]
+    in_full = full or json or csv or markdown
     if candidates == [base]:
         halves = compare_halves(twice, base, confidence=confidence, threshold=limit, metric=metric)
         results, document = [halves.comparison], halves_document(halves)
-        show_halves(halves, terminal)
+        if in_full:
+            show_halves(halves, terminal)
+        else:
+            terminal.screen(self_screen(halves, twice, terminal_width()))
     else:
         results = compare_several(selection, base, candidates, confidence=confidence, threshold=limit, metric=metric)
         document = comparisons_document(results)

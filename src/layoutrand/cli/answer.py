@@ -25,16 +25,21 @@ from layoutrand.cli.answer_parts import (
     wrapped,
 )
 from layoutrand.cli.charts import Line, PercentAxis, screen_width, width_of
+from layoutrand.cli.self_comparison import floor_words
 from layoutrand.execute.output_warnings import SystemsPrintOther
 from layoutrand.text.quantities import spans_tenfold
 
 if TYPE_CHECKING:
+    from layoutrand.analysis.aa import Halves
     from layoutrand.analysis.compare import BenchmarkRatio, Comparison
     from layoutrand.analysis.selection import Selection
     from layoutrand.stats import Interval
 
 MOST_ROWS: Final = 8
 """Benchmarks that are shown one by one; of more those that are the same are counted."""
+
+_MOST_FLOORS: Final = 3
+_LINES_OF_FLOORS: Final = 2
 
 VERDICT_STYLES: Final[dict[Verdict, str]] = {
     "faster": "green",
@@ -71,10 +76,35 @@ def comparison_screen(results: Sequence[Comparison], selection: Selection, colum
     return [*lines, *next_lines(possible_steps(steps, selection, most), width)]
 
 
-def _screen(result: Comparison, facts: Sequence[str], width: int) -> Iterator[Line]:
+def self_screen(halves: Halves, selection: Selection, columns: int | None) -> list[Line]:
+    """The lines of a system against itself: all that its sides differ by is noise, and how much that is."""
+    width, result = screen_width(columns), halves.comparison
+    shown = [(pair.benchmark, pair.instrument) for pair in result.benchmarks]
+    lines = [*_screen(result, source_facts(selection), width, f"{halves.system} against itself"), []]
+    lines += wrapped("ⓘ", "cyan", f"An A/A test ({halves.sides}): whatever differs is noise.", width)
+    rows = [row for row in halves.noise if row.sides == halves.sides]
+    floors = [f"{row.benchmark} {floor_words(row)}" for row in rows if row.noise_floor is not None]
+    if floors:
+        more = f" and {len(floors) - _MOST_FLOORS} more" if len(floors) > _MOST_FLOORS else ""
+        cases = f"{100 * result.confidence:g} of 100 that do not differ are no farther apart"
+        text = f"Noise floor ({cases}): {', '.join(floors[:_MOST_FLOORS])}{more}."
+        lines += wrapped("ⓘ", "cyan", text, width, most=_LINES_OF_FLOORS)
+    elif any(row.has_too_few for row in rows):
+        lines += wrapped("ⓘ", "cyan", "There are too few layouts for a noise floor.", width)
+    told = [
+        (row.name, [each for each in row.concluded.reasons if each.cause != "same binaries"]) for row in _rows(result)
+    ]
+    lines += [*warning_lines(told, width), *failure_lines(selection, width), *remark_lines(selection, shown, width)]
+    steps = [step for each in all_of(result) for step in each.next]
+    most = max((max(pair.n_baseline, pair.n_candidate) for pair in result.benchmarks), default=0)
+    return [*lines, [], *next_lines(possible_steps(steps, selection, most), width)]
+
+
+def _screen(result: Comparison, facts: Sequence[str], width: int, title: str = "") -> Iterator[Line]:
     """What was compared, the verdicts, and a figure of the intervals."""
     shown, folded = _shown(_rows(result))
-    yield from header(f"{result.candidate} against {result.baseline}", [_counts(result), *facts], width)
+    title = title or f"{result.candidate} against {result.baseline}"
+    yield from header(title, [_counts(result), *facts], width)
     yield []
     yield from _table(shown, result, width)
     if folded:

@@ -47,16 +47,10 @@ def show_comparisons(results: Sequence[Comparison], page: Display) -> None:
 def show_halves(halves: Halves, page: Display) -> None:
     """A system against itself: the comparison of its two sides, then what else its results tell of it."""
     from layoutrand.analysis.evidence import seed_words
-    from layoutrand.cli.self_comparison import show_aa
+    from layoutrand.cli.self_comparison import SIDES_IN_WORDS, show_aa
 
-    how = {
-        "executed twice": "as it was executed twice in each round",
-        "neighbouring rounds": "neighbouring rounds as if they were two systems (`run --twice` executes it as two)",
-        "executed apart": "as it was executed at two times",
-        "first and second half": "the first half of its rounds as one system and the second as another (run.order)",
-    }[halves.sides]
     page.line(
-        f"A/A: {halves.system} against itself, {how}; whatever differs is noise. "
+        f"A/A: {halves.system} against itself, {SIDES_IN_WORDS[halves.sides]}; whatever differs is noise. "
         f"Side 1: {seed_words(halves.first)}. Side 2: {seed_words(halves.second)}."
     )
     page.line()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from layoutrand.cli.terminal import Display
@@ -10,6 +10,7 @@ from layoutrand.text.quantities import digits_of, percent, ratio_words
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import SelfComparison
+    from layoutrand.analysis.sides_of_itself import Sides
 
 
 def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *, seeds: Sequence[int] = ()) -> None:
@@ -30,7 +31,7 @@ def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *,
                 f"{row.n_each} each",
                 *(("-", "-") if row.ratio is None else ratio_words(row.ratio.centre, row.ratio.low, row.ratio.high)),
                 "-" if row.ratio is None else "yes" if row.is_alarm else "no",
-                _floor_words(row),
+                floor_words(row),
             )
             for row in rows
         ],
@@ -53,11 +54,19 @@ def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *,
         page.line(f"of sides executed at different times: {count} of {of}{meaning if count else ''}")
 
 
+SIDES_IN_WORDS: Final[Mapping[Sides, str]] = {
+    "executed twice": "as it was executed twice in each round",
+    "neighbouring rounds": "neighbouring rounds as if they were two systems (`run --twice` executes it as two)",
+    "executed apart": "as it was executed at two times",
+    "first and second half": "the first half of its rounds as one system and the second as another (run.order)",
+}
+"""What the two sides of a system are."""
+
 FEW: Final = 20
 """Comparisons with itself, of which the share of alarms says little: one is expected."""
 
 
-def _floor_words(row: SelfComparison) -> str:
+def floor_words(row: SelfComparison) -> str:
     """How far apart two systems that do not differ would be measured, and of how many rounds."""
     if row.noise_floor is None:
         return "too few" if row.has_too_few else "-"
