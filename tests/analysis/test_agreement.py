@@ -103,7 +103,7 @@ def test_one_question_has_one_number(tmp_path, situation):
     for system, plan in plans.items():
         found = analyses[system].findings
         assert found is not None
-        if found.layout.noise_sd is not None and "executions" not in SITUATIONS[situation]:
+        if found.layout.noise_sd is not None:
             assert plan.relative_sds["execution"] == pytest.approx(found.layout.noise_sd)
         if as_often and found.needed.n_more:
             assert plan.for_mean[0].count.binaries == (found.needed.fewest, found.needed.n_binaries)

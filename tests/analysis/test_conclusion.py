@@ -15,6 +15,7 @@ from experiments import measured, write
 from fakes import make_config
 from layoutrand.analysis.analysis_warnings import NothingExecuted
 from layoutrand.analysis.conclusion import FAIL_IF, Conclusion, stated
+from layoutrand.analysis.conclusion_warnings import FalseAlarm
 from layoutrand.analysis.reasons import concerns, reasons, steps
 from layoutrand.cli import run
 from layoutrand.config.disturbance import Disturbed
@@ -211,6 +212,11 @@ def test_a_metric_that_nobody_measured_is_wrong_usage(project, capsys, tmp_path)
     ):
         assert run([*command, "--metric", "wal_s"]) == 2, command
         assert "'wal_s'" in capsys.readouterr().err
+
+
+def test_an_end_beside_1_is_not_told_as_1():
+    assert "1.00002 to 1.01600, leaves out 1" in str(FalseAlarm(1.00002, 1.016, 0.95))
+    assert "0.9847 to 0.9981, leaves out 1" in str(FalseAlarm(0.98471, 0.99812, 0.95))
 
 
 def test_a_cause_is_given_once_and_the_worst_effect_counts():

@@ -107,14 +107,14 @@ def test_the_next_command_decides_whichever_is_true() -> None:
     plans = [planned("lua", "O2", None), planned("lua", "O3", ratio)]
     assert "Next: layoutrand run --seeds 300" in "\n".join(shown(plans))
     plans = [planned("lua", "O2", None), planned("lua", "O3", replace(ratio, is_decided=True))]
-    assert "Next: there are enough · layoutrand compare" in "\n".join(shown(plans))
+    assert "Next: there are enough · layoutrand compare O2 O3" in "\n".join(shown(plans))
 
 
 def test_what_is_enough_already_and_what_no_number_is_enough_for() -> None:
     enough = deciding("", count(12, 20), count(12, 30))
     assert "Next: there are enough  " in "\n".join(shown([planned("lua", "O2", enough)]))
     of_two = [planned("lua", "O2", None), planned("lua", "O3", replace(enough, baseline="O2"))]
-    assert "Next: there are enough · layoutrand compare" in "\n".join(shown(of_two))
+    assert "Next: there are enough · layoutrand compare O2 O3" in "\n".join(shown(of_two))
     endless = deciding("", count(None, None), count(None, None))
     text = "\n".join(shown([planned("lua", "O2", endless)]))
     assert ">100,000" in text
@@ -172,6 +172,7 @@ def test_more_executions_of_each_are_said_where_they_are_best() -> None:
         for line in shown([planned("lua", "O2", ratio, counts={"execution": 5}), planned("zlib", "O2", ratio)])
     )
     assert "5 executions of each binary are best for lua O2, 1 for the others, as" in text
+    assert "Next: layoutrand plan --write · layoutrand run --seeds 60" in text
     assert "plan --write sets run.executions = 5 for all" in text
     text = " ".join(
         line.strip()
@@ -198,6 +199,7 @@ def test_what_is_written_is_no_advice() -> None:
     lines = plan_screen([planned("lua", "O2", ratio, counts={"execution": 5})], SELECTION, 0.01, 80, writes=True)
     text = " ".join("".join(part for part, _ in line).strip() for line in lines)
     assert "5 executions of each binary are best for lua O2" in text
+    assert "Next: layoutrand run --seeds 60" in text
     assert "--write" not in text
 
 

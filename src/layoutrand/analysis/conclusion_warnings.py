@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from layoutrand.text.quantities import telling
 from layoutrand.warning import AnyWarning
 
 _MOST: Final = 6
@@ -116,8 +117,9 @@ class FalseAlarm(AnyWarning):
     confidence: float
 
     def __str__(self) -> str:
+        digits = telling([self.low - 1, self.high - 1], 4, most=9)  # an end beside 1 is not told as 1
         return (
-            f"the {100 * self.confidence:g} % interval, {self.low:.4g} to {self.high:.4g}, leaves out 1 although there "
-            f"is no difference to find: one in {1 / (1 - self.confidence):.0f} such intervals does by chance, more of "
-            "them where the machine changes"
+            f"the {100 * self.confidence:g} % interval, {self.low:.{digits}f} to {self.high:.{digits}f}, leaves out 1 "
+            f"although there is no difference to find: one in {1 / (1 - self.confidence):.0f} such intervals does by "
+            "chance, more of them where the machine changes"
         )

@@ -88,8 +88,9 @@ class LayoutPart:
 
     ``sd`` is the interval of what layout alone adds over the mean; it begins at 0 exactly where the test finds nothing.
     ``upper`` is its end, known without a test, too: layouts add no more than binaries differ by.  ``noise_sd`` is the
-    standard deviation of executions over the mean, without what those of a round have in common, where controls show
-    it; ``correlation`` the share that layout has of the variance of one execution.
+    standard deviation of executions over the mean: of binaries that were executed repeatedly their own, else that of
+    controls, without what the executions of a round have in common.  ``correlation`` is the share that layout has of
+    the variance of one execution.
     """
 
     answer: Answer | None
@@ -117,7 +118,16 @@ def layout_part(own: Freed, data: Any, names: tuple[str, ...], confidence: float
         found = _by_repetition(own, data, names, confidence) if "execution" in names else LayoutPart(None)
         if found.test is None:
             found = _untested(own, data, confidence, found)
+    if "execution" in names:
+        found = replace(found, noise_sd=_noise_within(data, names))
     return replace(found, answer=_answer(found, confidence))
+
+
+def _noise_within(data: Any, names: tuple[str, ...]) -> float | None:
+    """The noise that binaries show themselves which were executed repeatedly: what that level is told to add."""
+    components = variance_components(data)
+    value = components.unbiased[len(names) - 1 - names.index("execution")]
+    return None if value is None or components.mean == 0 else math.sqrt(max(value, 0.0)) / abs(components.mean)
 
 
 def has_rounds(own: Freed) -> bool:

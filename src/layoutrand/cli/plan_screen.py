@@ -69,7 +69,7 @@ def plan_screen(
     for text, names in _warnings(plans).items():
         whose = "" if len(names) == len(plans) else f"{', '.join(names[:3])}{' and more' * (len(names) > 3)}: "
         lines += wrapped("⚠", "yellow", f"{whose}{text}", width)
-    return [*lines, [], *steps_and_details(_steps(plans, counted), "Details: --full", width)]
+    return [*lines, [], *steps_and_details(_steps(plans, counted, writes=writes), "Details: --full", width)]
 
 
 def _rows(plan: BenchmarkPlan, half_width: float) -> list[_Row]:
@@ -173,7 +173,7 @@ def _warnings(plans: Sequence[BenchmarkPlan]) -> dict[str, list[str]]:
     return found
 
 
-def _steps(plans: Sequence[BenchmarkPlan], counted: str) -> list[str]:
+def _steps(plans: Sequence[BenchmarkPlan], counted: str, *, writes: bool) -> list[str]:
     """The command that executes what decides, whichever is true, where it is open and in reach: as `compare` has it."""
     ratios = [each.for_ratio for each in plans if each.for_ratio is not None]
     wanted = [count.binaries for ratio in ratios for count in (ratio.different, ratio.same) if not ratio.is_decided]
@@ -185,6 +185,13 @@ def _steps(plans: Sequence[BenchmarkPlan], counted: str) -> list[str]:
     if most > WITHIN_REACH:
         return ["less noise, or a larger --threshold", "layoutrand doctor"]
     if most > min(each.n_binaries for each in plans):
-        return [f"layoutrand run --seeds {most}"]
-    is_compared = any(ratio.baseline for ratio in ratios)
-    return ["there are enough", *(["layoutrand compare"] if is_compared else [])]
+        return [*_to_write(plans, writes=writes), f"layoutrand run --seeds {most}"]
+    compared = [(each.for_ratio.baseline, each.system) for each in plans if each.for_ratio and each.for_ratio.baseline]
+    names = " ".join(dict.fromkeys(name for pair in compared for name in pair))
+    return ["there are enough", *([f"layoutrand compare {names}"] if names else [])]
+
+
+def _to_write(plans: Sequence[BenchmarkPlan], *, writes: bool) -> list[str]:
+    """The command without which `run` would go on with other executions of each binary than were counted with."""
+    is_other = any(each.counts.get("execution", 1) != each.repetitions.get("execution", 1) for each in plans)
+    return ["layoutrand plan --write"] if is_other and not writes else []
