@@ -183,3 +183,18 @@ def test_identity_is_the_same_under_every_policy():
     assert binary_facts("c", "a", LayoutPolicy(classes="mix"), "identity") == binary_facts(
         "c", "a", LayoutPolicy(), "identity"
     )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "make -j${JOBS} A={a,b}",
+        "awk '{print}' x",
+        "find . -name '*.o' -exec rm {} +",
+        "xargs -I{} make {}",
+        "make -j{jobs}",
+        "cat {{job}}",
+    ],
+)
+def test_braces_of_the_shell_and_of_others_are_theirs(command):
+    assert Build(commands=[command], artefacts=["prog"]).commands == [command]

@@ -218,6 +218,14 @@ WRONG = {
         "benchmarks[0].command: {artefacts} in '{artefacts}' is not a placeholder; there are {args}, {artefact}, {artefact_dir}, {home}, {launcher}, {project}, {tmp}. "
         "Write {{artefacts}} for {artefacts} itself",
     ),
+    "number of jobs, misspelt": (
+        MINIMAL.replace('"make"', '"make -j{jobs}", "make -C b -j 2 A={job}"'),
+        "build.commands: {job} in 'make -C b -j 2 A={job}' is not a placeholder; {jobs} is how many jobs",
+    ),
+    "number of jobs by another name": (
+        MINIMAL.replace('"make"', '"ninja -j {nproc}"'),
+        "build.commands: {nproc} in 'ninja -j {nproc}' is not a placeholder; {jobs} is how many jobs",
+    ),
     "two benchmarks of one name": (MINIMAL + BENCHMARK + BENCHMARK, "benchmarks[1].name: benchmarks[0] is called 'b' too"),
     "artefact that is not built": (
         MINIMAL + BENCHMARK + 'artefact = "porg"\n', "benchmarks[0].artefact: 'porg' is not in build.artefacts; did you mean 'prog'?",

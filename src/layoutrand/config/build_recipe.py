@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from layoutrand.config.command import JOBS
 from layoutrand.config.config import Build, Config, System
 from layoutrand.config.layout_policy import Archives, LayoutPolicy
 from layoutrand.config.redaction import NOTHING_REDACTED, Redaction, redaction_of
@@ -193,7 +194,7 @@ class Recipe:
         """The user's commands as one bash script: it names each before executing it and stops at the first failure."""
         lines = ["set -e"]
         for command in self.build.commands:
-            filled = command.replace("{jobs}", str(jobs))
+            filled = command.replace(JOBS, str(jobs))
             lines += [f"printf '%s\\n' {shlex.quote('layoutrand: $ ' + filled)}", filled]
         return "\n".join(lines) + "\n"
 

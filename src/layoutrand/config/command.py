@@ -10,17 +10,24 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final
 
 from layoutrand.layout.keyed import keyed_uniform
 
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ARGS: Final = "{args}"
+ARTEFACT: Final = "{artefact}"
 LAUNCHER: Final = "{launcher}"
+JOBS: Final = "{jobs}"
+"""Of the commands of a build, which have no other placeholder."""
 PLACEHOLDERS: Final = frozenset({"args", "artefact", "artefact_dir", "home", "launcher", "project", "tmp"})
 PADDING_VARIABLE: Final = "LAYOUTRAND_PAD"
 MAX_PADDING: Final = 4096
+_ALMOST: Final = 0.8
+"""Of `difflib`'s ratio: one letter of four may be missing or be too many."""
 _ALONE: Final = re.compile(r"(?<!\{)\{([A-Za-z_]+)\}(?!\})")
+_IN_SHELL: Final = re.compile(r"(?P<jobs>-j *|--(?:jobs|parallel)[= ] *)?(?<![${])\{(?P<name>[A-Za-z_]+)\}(?!\})")
 _IN_BRACES: Final = re.compile(r"\{[A-Za-z_]+\}")
 _DOUBLED: Final = re.compile(r"\{(\{[A-Za-z_]+\})\}")
 _PLACEHOLDER: Final = re.compile(r"\{\{([A-Za-z_]+)\}\}|\{([A-Za-z_]+)\}")
@@ -47,6 +54,22 @@ class Places:
 def placeholders_in(word: str) -> list[str]:
     """The names of what must be placeholders in it; of braces inside others, as programs of awk have, nobody knows."""
     return _ALONE.findall(word)
+
+
+def meant_for_jobs(command: str) -> list[str]:
+    """Names in braces that a build's command has where `JOBS` must be meant: as the number of jobs, or spelt almost so.
+
+    Of others nobody knows: braces are awk's and the shell's, too.
+
+    >>> meant_for_jobs("make -j{n} && ninja -j{jobs}"), meant_for_jobs("make -j${JOBS} && awk '{print}' {job}")
+    (['n'], ['job'])
+    """
+    found = [(match["jobs"], match["name"]) for match in _IN_SHELL.finditer(command)]
+    return [
+        name
+        for jobs, name in found
+        if f"{{{name}}}" != JOBS and (jobs or get_close_matches(name.lower(), ["jobs"], cutoff=_ALMOST))
+    ]
 
 
 def literally(word: str) -> str:

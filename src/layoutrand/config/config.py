@@ -23,7 +23,7 @@ from pydantic import (
 
 from layoutrand.config import matrix
 from layoutrand.config.cluster import Cluster, Local, tables
-from layoutrand.config.command import ARGS, PLACEHOLDERS, placeholders_in
+from layoutrand.config.command import ARGS, JOBS, PLACEHOLDERS, meant_for_jobs, placeholders_in
 from layoutrand.config.conditions import HugePages, Isolation, size_in_bytes
 from layoutrand.config.cross_checks import across, table_at
 from layoutrand.config.dacapo_settings import DacapoSuite
@@ -132,6 +132,14 @@ class Build(_Table):
         if len(set(artefacts)) != len(artefacts):
             raise ValueError("the same artefact is listed twice")
         return artefacts
+
+    @field_validator("commands")
+    @classmethod
+    def _jobs_spelt_right(cls, commands: list[str]) -> list[str]:
+        for command in commands:
+            for name in meant_for_jobs(command):
+                raise ValueError(f"{{{name}}} in {command!r} is not a placeholder; {JOBS} is how many jobs")
+        return commands
 
     def generated(self) -> GeneratedSource | None:
         """The source, where layoutrand makes it itself for a suite's tools; None where it is the user's."""
