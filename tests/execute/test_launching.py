@@ -244,6 +244,43 @@ def test_a_program_for_another_processor_needs_one(project):
     assert executor.commands == []
 
 
+@pytest.fixture
+def linked(project):
+    """A binary of some source, as gcc links it with some options."""
+
+    def make(*options, source="int f(void) { return 0; }", artefact="prog"):
+        binary = make_binary(project.root / "cache", "a", 1, "", artefact=artefact)
+        command = ["gcc", "-x", "c", *options, "-o", str(binary.path), "-"]
+        subprocess.run(command, input=source.encode(), check=True)
+        return dataclasses.replace(binary, sha256=sha256_file(binary.path))
+
+    return make
+
+
+def test_a_shared_library_is_refused_before_anything_is_executed(project, linked):
+    executor = FakeExecutor()
+    with pytest.raises(ConfigError) as caught:
+        project.run(make_config(WALL, systems=("a",)), [linked("-shared", "-fPIC")], executor)
+    (problem,) = caught.value.problems
+    assert problem == (
+        "benchmark 'b': prog is a shared library, which programs load and nobody executes, and nothing was executed: "
+        "list a program that loads it in build.artefacts, or begin the command with a program that finds the library "
+        "in {artefact_dir}"
+    )
+    assert executor.commands == []
+
+
+@pytest.mark.parametrize("options", [("-pie",), ("-no-pie",), ("-static",), ("-static-pie",)])
+def test_a_program_linked_in_any_way_is_executed(project, linked, options):
+    config = make_config(WALL, systems=("a",))
+    assert project.run(config, [linked(*options, source="int main(void) { return 0; }")], measure).failures == ()
+
+
+def test_a_shared_library_that_a_command_is_given_is_left_to_that(project, linked):
+    config = make_config('[[benchmarks]]\nname = "b"\ncommand = ["cat", "{artefact}"]\n', systems=("a",))
+    assert project.run(config, [linked("-shared", "-fPIC")], measure).failures == ()
+
+
 @pytest.mark.usefixtures("no_handler")
 def test_one_that_another_program_reads_is_left_to_that(project):
     config = make_config('[[benchmarks]]\nname = "b"\ncommand = ["cat", "{artefact}"]\n', systems=("a",))

@@ -7,16 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from layoutrand.config.command import begins_with_program
+from layoutrand.config.command import ARTEFACT, begins_with_program
 from layoutrand.config.config import Benchmark, Config
-from layoutrand.errors import FeatureUnsupported
+from layoutrand.errors import ConfigError, FeatureUnsupported
 from layoutrand.execute.memory_placement import preloaded_for
 from layoutrand.host import binfmt
 from layoutrand.host.launcher import Launcher, find_launcher, kernels_launcher
 from layoutrand.host.processors import HEADER, ForeignProcessor, foreign
 from layoutrand.instruments.instrument import Instrument, Starter
 from layoutrand.model import Binary
-from layoutrand.platform.regular_file import beginning
+from layoutrand.objects import dynamic
+from layoutrand.objects.elf import is_elf
+from layoutrand.platform.regular_file import PROGRAM, beginning, content_of_regular
 
 _Artefact = tuple[str, str]
 """System and artefact."""
@@ -75,8 +77,9 @@ def checked_launching(
 ) -> Launching:
     """How executions are launched here.
 
-    Raises `ToolNotFound` without the launcher, and `FeatureUnsupported` for a program of another machine that nothing
-    is there to execute, or that nothing can be preloaded into.
+    Raises `ToolNotFound` without the launcher, `ConfigError` for a shared library as the program, and
+    `FeatureUnsupported` for a program of another machine that nothing is there to execute, or that nothing can be
+    preloaded into.
     """
     launcher = find_launcher(config.run.launcher, project)
     others, interpreters = dict[_Artefact, ForeignProcessor](), dict[str, None]()
@@ -86,8 +89,12 @@ def checked_launching(
             continue  # whatever the artefact is to that program, it is for that to know
         for binary in {binary.system: binary for binary in binaries if binary.artefact == name}.values():
             # Of a file that is not there is told elsewhere; what a delta is against is of the same program.
-            header = beginning(binary.base or binary.path, HEADER)
+            path = binary.base or binary.path
+            header = beginning(path, HEADER)
             if (processor := foreign(header)) is None:
+                if launcher is None and benchmark.command[0] == ARTEFACT and _is_library(path, header):
+                    problem = _no_program(config.build.artefacts, benchmark.name, name)
+                    raise ConfigError(str(project / "layoutrand.toml"), [problem])
                 continue
             others[binary.system, name] = processor
             if launcher is None:
@@ -102,6 +109,21 @@ def checked_launching(
     if interpreters:
         return Launching(kernels_launcher(next(iter(interpreters))), others)
     return Launching(launcher, others)
+
+
+def _is_library(path: Path, header: bytes) -> bool:
+    return is_elf(header) and dynamic.is_library(content_of_regular(path, largest=PROGRAM))
+
+
+def _no_program(artefacts: Sequence[str], benchmark: str, library: str) -> str:
+    """One line that says what to write."""
+    others = [json.dumps(other) for other in artefacts if other != library]
+    written = f"write artefact = {' or '.join(others)}" if others else "list a program that loads it in build.artefacts"
+    return (
+        f"benchmark {benchmark!r}: {library} is a shared library, which programs load and nobody executes, and "
+        f"nothing was executed: {written}, or begin the command with a program that finds the library in "
+        "{artefact_dir}"
+    )
 
 
 def _not_executed(benchmark: str, artefact: str, processor: ForeignProcessor) -> str:

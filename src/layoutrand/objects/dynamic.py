@@ -18,6 +18,9 @@ from layoutrand.objects import elf
 
 _DT_NEEDED: Final = 1
 _DT_SONAME: Final = 14
+_DT_FLAGS_1: Final = 0x6FFFFFFB
+_DF_1_PIE: Final = 0x08000000
+_INTERPRETER: Final = ".interp"
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,27 @@ def read(data: bytes) -> Dynamic:
     except FeatureUnsupported:  # damaged, or for another machine: whoever executes it will be told
         return Dynamic()
     return Dynamic(tuple(names[_DT_NEEDED]), "".join(names[_DT_SONAME][:1]))
+
+
+def is_library(data: bytes) -> bool:
+    """Whether only programs can load a file: position-independent, and it neither asks for a loader nor says it is one.
+
+    What cannot be read is none. The C library is a program besides, and so is a static one at any address.
+    """
+    if not elf.is_elf(data):
+        return False
+    try:
+        source = elf.read(data, name="")
+        if source.kind != "ET_DYN" or _INTERPRETER in source.section_names:
+            return False
+        found = np.flatnonzero(source.sections["type"] == elf.SHT_DYNAMIC)
+        if not len(found):
+            return False
+        entries = source.entries(int(found[0]), elf.DYNAMIC)
+    except FeatureUnsupported:
+        return False
+    flags = entries["value"][entries["tag"] == _DT_FLAGS_1]
+    return not (flags & np.uint64(_DF_1_PIE)).any()
 
 
 def library_directories(artefacts: Mapping[str, Dynamic]) -> list[str]:
