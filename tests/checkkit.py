@@ -116,5 +116,6 @@ class Made:
             progress=self.progress,
             say=self.said.append,
             clock=self.clock,
+            readable=lambda _symbols: {},
         )
         return check(question, SourceRepository("/nowhere", None, "", Path("/nowhere")), tools)

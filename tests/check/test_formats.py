@@ -11,8 +11,8 @@ import pytest
 from rich.cells import cell_len
 
 from checkkit import TWO, Made
-from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges
-from layoutrand.check.check_words import change_sentence, of_artefact
+from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges, named_readably
+from layoutrand.check.check_words import change_sentence, of_artefact, size_words
 from layoutrand.check.ci_formats import github_annotations, gitlab_code_quality, junit
 from layoutrand.check.comment import comment, reproduce
 from layoutrand.check.question import CheckAnswer
@@ -166,3 +166,20 @@ def test_a_file_that_is_a_device_is_written_to_and_not_replaced(answers, tmp_pat
     output.show(answers["one program"], Terminal(json=False, quiet=True), Failures())
     assert nowhere.is_symlink() and nowhere.is_char_device()
     assert ET.parse(tmp_path / "made.xml").getroot().tag
+
+
+def test_functions_of_cxx_are_told_by_the_names_of_its_source():
+    """The JSON keeps the symbols, which others look up."""
+    asked = []
+
+    def readable(symbols):
+        asked.append(symbols)
+        return {"_ZN1a1bEv": "a::b"}
+
+    change = ChangedFunction("_ZN1a1bEv", 10, 12)
+    differ = (change, ChangedFunction("main", 1, 2), ChangedFunction("_Zodd", 3, 4))
+    (found,) = named_readably([FunctionChanges("prog", differ, (change,), (), 0, ())], readable)
+    assert asked == [["_ZN1a1bEv", "_Zodd"]]
+    assert of_artefact(found) == "3 functions differ (a::b, main, _Zodd), 1 added"
+    assert size_words(found.added[0]) == "a::b 10 → 12 bytes"
+    assert [each.name for each in found.differ] == ["_ZN1a1bEv", "main", "_Zodd"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ from layoutrand.objects.section_contents import section_contents
 _Key = tuple[str, str, str, int]
 """Object, section, COMDAT group and occurrence: what a section is called in both captures."""
 
+_MOST_READABLE: Final = 100
 _SKIPPED: Final = elf.SHF_EXECINSTR
 
 
@@ -28,12 +29,19 @@ _SKIPPED: Final = elf.SHF_EXECINSTR
 class ChangedFunction:
     """A function, or the code of an object that is not told apart by functions, and its bytes before and after.
 
-    ``before`` is None for one that was added, ``after`` for one that was removed.
+    ``before`` is None for one that was added, ``after`` for one that was removed; ``readable`` is what its programming
+    language calls the symbol ``name``, "" where that is not known.
     """
 
     name: str
     before: int | None
     after: int | None
+    readable: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The name for people."""
+        return self.readable or self.name
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,26 @@ class FunctionChanges:
     def is_empty(self) -> bool:
         """Whether nothing of it differs."""
         return not (self.differ or self.added or self.removed or self.data or self.system)
+
+
+def named_readably(
+    changes: Sequence[FunctionChanges], readable: Callable[[Sequence[str]], Mapping[str, str]]
+) -> list[FunctionChanges]:
+    """The same, in which the first functions of each list, which people are shown, have names for people.
+
+    ``readable`` maps symbols of C++ and Rust to what these call them.
+    """
+    lists = [functions for each in changes for functions in (each.differ, each.added, each.removed)]
+    symbols = [f.name for functions in lists for f in functions[:_MOST_READABLE] if f.name.startswith(("_Z", "_R"))]
+    known = readable(list(dict.fromkeys(symbols)))
+
+    def named(functions: Sequence[ChangedFunction]) -> tuple[ChangedFunction, ...]:
+        return tuple(replace(each, readable=known.get(each.name, "")) for each in functions)
+
+    return [
+        replace(each, differ=named(each.differ), added=named(each.added), removed=named(each.removed))
+        for each in changes
+    ]
 
 
 def function_changes(folders: tuple[Path, Path], captures: tuple[Capture, Capture]) -> list[FunctionChanges]:

@@ -60,19 +60,19 @@ def _count(functions: Sequence[ChangedFunction]) -> str:
 
 
 def _names(functions: Sequence[ChangedFunction]) -> str:
-    shown = [each.name for each in functions[:_MOST_NAMES]]
+    shown = [each.shown for each in functions[:_MOST_NAMES]]
     return ", ".join([*shown, "..."] if len(functions) > _MOST_NAMES else shown)
 
 
 def size_words(function: ChangedFunction) -> str:
     """``parse_line 212 → 230 bytes``."""
     if function.before is None:
-        return f"{function.name} {function.after:,} bytes"
+        return f"{function.shown} {function.after:,} bytes"
     if function.after is None:
-        return f"{function.name} {function.before:,} bytes"
+        return f"{function.shown} {function.before:,} bytes"
     if function.before == function.after:
-        return f"{function.name} {function.after:,} bytes, as before"
-    return f"{function.name} {function.before:,} → {function.after:,} bytes"
+        return f"{function.shown} {function.after:,} bytes, as before"
+    return f"{function.shown} {function.before:,} → {function.after:,} bytes"
 
 
 def verdict_of(answer: CheckAnswer, each: CheckedBenchmark) -> str:

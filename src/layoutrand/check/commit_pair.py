@@ -10,7 +10,7 @@ from typing import Final
 from layoutrand.build.build import SystemBuild
 from layoutrand.build.build_setup import refuse_twins
 from layoutrand.cache.contents import content_of
-from layoutrand.capture.function_changes import FunctionChanges, function_changes
+from layoutrand.capture.function_changes import FunctionChanges, function_changes, named_readably
 from layoutrand.capture.identity import NOT_LOADED_CODE
 from layoutrand.check.question import CheckQuestion, CheckTools
 from layoutrand.config.config import Config
@@ -81,7 +81,7 @@ class CommitPair:
         if self.has_own_objects:
             return None
         folders = self.tools.cache.capture_path(base.id), self.tools.cache.capture_path(head.id)
-        return function_changes(folders, (base, head))
+        return named_readably(function_changes(folders, (base, head)), self.tools.readable)
 
     def loads_the_same(self) -> bool:
         """Whether the binaries of one layout of both are the same in all that is loaded."""

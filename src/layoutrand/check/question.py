@@ -99,7 +99,7 @@ class CheckTools:
     """What a check works with.
 
     ``progress`` is entered while rounds are executed, and gives what is called after each execution; ``say`` takes
-    sentences; ``clock`` tells seconds.
+    sentences; ``clock`` tells seconds; ``readable`` maps symbols of C++ and Rust to names for people.
     """
 
     build: Builds
@@ -108,6 +108,7 @@ class CheckTools:
     progress: Callable[[], AbstractContextManager[Callable[[RunProgress], None]]]
     say: Callable[[str], None]
     clock: Callable[[], float]
+    readable: Callable[[Sequence[str]], Mapping[str, str]]
 
 
 @dataclass(frozen=True)

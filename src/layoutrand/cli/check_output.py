@@ -317,7 +317,7 @@ def _show_functions(found: FunctionChanges, page: Display) -> None:
     changed = [*(("differs", each) for each in found.differ), *(("added", each) for each in found.added)]
     changed += [("removed", each) for each in found.removed]
     rows = [
-        (each.name, what, *("-" if size is None else f"{size:,}" for size in (each.before, each.after)))
+        (each.shown, what, *("-" if size is None else f"{size:,}" for size in (each.before, each.after)))
         for what, each in changed[:_MOST_FUNCTIONS]
     ]
     if rows:

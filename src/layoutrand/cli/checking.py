@@ -181,6 +181,8 @@ class _CheckedProject:
         """What the check works with."""
         from layoutrand.cache.store import Cache, default_root
         from layoutrand.check.question import CheckTools
+        from layoutrand.explain.hot_functions import readable_names
+        from layoutrand.platform.process import SubprocessRunner
 
         return CheckTools(
             build=self._build,
@@ -189,6 +191,7 @@ class _CheckedProject:
             progress=self._progress,
             say=self.terminal.say,
             clock=time.monotonic,
+            readable=lambda symbols: readable_names(symbols, SubprocessRunner(), self.terminal.say),
         )
 
     def _build(
