@@ -13,6 +13,7 @@ import pytest
 
 from experiments import execution, measured, selected, write
 from fakes import make_binary, make_config
+from layoutrand.analysis.analyse import choose_metrics
 from layoutrand.analysis.sample import Sample
 from layoutrand.build.build import SystemBuild
 from layoutrand.config.config import parse
@@ -26,7 +27,7 @@ from layoutrand.explain.confirming import (
     in_random_order,
     verdict,
 )
-from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained, explain_selection
+from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained, explain_selection, explained_before
 from layoutrand.explain.explain_warnings import MeasuredWhileChanging
 from layoutrand.explain.features import Feature, all_features, design
 from layoutrand.explain.hotness import HotFunction, Hotness
@@ -344,6 +345,22 @@ def test_where_nothing_was_measured_there_is_nothing_to_explain(tmp_path):
     setup = ExplainSetup(config, tmp_path, None, None, None, RunChoices(wait_s=0))
     with pytest.raises(AnalysisError, match=r"nothing to explain \(1 executions failed\)"):
         list(explain_selection(selected(config, tmp_path), None, setup, most_functions=9, level=0.05))
+
+
+@pytest.mark.parametrize(("hashes", "is_one"), [(("x", "x"), True), (("x", "y"), False)])
+def test_two_systems_that_are_one_program_are_said_to_be(tmp_path, hashes, is_one):
+    config = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("O2", "O3"))
+    made = []
+    for system, digest in zip(("O2", "O3"), hashes, strict=True):
+        for each in measured(config, tmp_path, system, "b", {seed: [[1.0 + seed]] for seed in (1, 2, 3)}):
+            made.append(replace(each, binary_sha256=f"{digest}{each.layout}", capture=f"c{digest}"))
+    write(config, tmp_path, made)
+    selection = selected(config, tmp_path)
+    first, second = (each for each in choose_metrics(selection, []) if each.is_primary)
+    assert explained_before(first, [], selection) == ()
+    said = [str(each) for each in explained_before(second, [first], selection)]
+    assert len(said) == is_one
+    assert all(each.startswith("it is one program with O2, explained above (the binaries of both are") for each in said)
 
 
 def judged(*rows, mechanism=None, whole=0.8, unseen=(), beside=False):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.analysis.analyse import choose_metrics
+from layoutrand.analysis.same_program import same_program
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.build.build import SystemBuild
@@ -25,7 +26,7 @@ from layoutrand.explain.as_analysed import as_analysed
 from layoutrand.explain.caches import caches_of
 from layoutrand.explain.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
 from layoutrand.explain.data_use import DataUse
-from layoutrand.explain.explain_warnings import MeasuredWhileChanging, VariablesNotTraced
+from layoutrand.explain.explain_warnings import ExplainedBefore, MeasuredWhileChanging, VariablesNotTraced
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
 from layoutrand.explain.next_sweep import with_sweeps
 from layoutrand.explain.own_results import execute_apart
@@ -90,11 +91,23 @@ def explain_selection(
         others = f"; there are {', '.join(sorted({s.metric for s in samples}))} (--metric)" if samples else ""
         failed = f" ({len(selection.failures)} executions failed)" if selection.failures else ""
         raise AnalysisError(f"no main metric was measured, so there is nothing to explain{failed}{others}")
-    for sample in chosen:
+    for number, sample in enumerate(chosen):
         try:
-            yield _explain(sample, selection, setup, most_functions, level)
+            found = _explain(sample, selection, setup, most_functions, level)
+            yield replace(found, warnings=(*found.warnings, *explained_before(sample, chosen[:number], selection)))
         except LayoutrandError as error:
             yield Unexplained(sample.system, sample.benchmark, sample.metric, str(error))
+
+
+def explained_before(sample: Sample, earlier: Sequence[Sample], selection: Selection) -> tuple[ExplainedBefore, ...]:
+    """That the sample is of the program of an earlier one of the same benchmark and metric, as two systems may be."""
+    for other in earlier:
+        if (other.benchmark, other.metric) != (sample.benchmark, sample.metric):
+            continue
+        why = same_program(selection, sample.benchmark, other.system, sample.system)
+        if why is not None:
+            return (ExplainedBefore(other.system, str(why)),)
+    return ()
 
 
 def _explain(

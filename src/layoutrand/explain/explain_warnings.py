@@ -33,6 +33,20 @@ class FewLayouts(AnyWarning):
 
 
 @dataclass(frozen=True)
+class ExplainedBefore(AnyWarning):
+    """The same program under the name of another system, which is explained, too."""
+
+    system: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"it is one program with {self.system}, explained above ({self.why}): where the two explanations differ, "
+            "that is noise"
+        )
+
+
+@dataclass(frozen=True)
 class MeasuredWhileChanging(AnyWarning):
     """Where `analyse` cannot tell layouts from the machine."""
 
