@@ -36,6 +36,15 @@ def by_capture(config: Config, results: Sequence[SystemBuild]) -> tuple[Config, 
     return renamed(config.model_copy(update={"systems": systems}), warmed), kept
 
 
+def called_by_commits(results: Sequence[SystemBuild]) -> dict[str, str]:
+    """Name at a capture -> name at the first commit that was built as that, which is what people know."""
+    found: dict[str, str] = {}
+    for result in results:
+        if result.capture is not None:
+            found.setdefault(name_at(declared(result.system), result.capture.id), result.system)
+    return found
+
+
 def _at(results: Sequence[SystemBuild], kept: SystemBuild) -> str:
     """The system at a commit that this capture was first built as."""
     assert kept.capture is not None

@@ -258,7 +258,7 @@ def build_and_execute(
     """Build what is missing, then execute what has no result yet; ``told`` learns which failures were shown."""
     from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.build.build import all_layouts
-    from layoutrand.build.by_capture import by_capture
+    from layoutrand.build.by_capture import by_capture, called_by_commits
     from layoutrand.build.divided import divided
     from layoutrand.cli.progress import show_progress
     from layoutrand.cluster.inputs import inputs_of
@@ -296,6 +296,7 @@ def build_and_execute(
         config, executed = with_second(config, part.systems), divided(results, choices.seeds)
     if choices.by_capture:
         config, executed = by_capture(config, results)
+        failures.names = replace(failures.names, systems={**failures.names.systems, **called_by_commits(results)})
         if not executed:  # no commit could be built: that is told, and nothing is wrong with the project
             return Summary(
                 0, 0, 0, 0, (), tuple(f for r in results for f in r.failures), results_path(directory)
