@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from layoutrand.config.disturbance import Disturbed
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.execute.run_progress import RunProgress, Summary
+    from layoutrand.model import BuildFailure
     from layoutrand.results.experiments import ResultsStore
 
 
@@ -298,9 +299,7 @@ def build_and_execute(
         config, executed = by_capture(config, results)
         failures.names = replace(failures.names, systems={**failures.names.systems, **called_by_commits(results)})
         if not executed:  # no commit could be built: that is told, and nothing is wrong with the project
-            return Summary(
-                0, 0, 0, 0, (), tuple(f for r in results for f in r.failures), results_path(directory)
-            ), results
+            return Summary(0, 0, 0, 0, (), _unbuilt(results), results_path(directory)), results
     request = make_request(config, directory, executed if choices.twice or choices.by_capture else results, choices)
     for line in not_masked(request.redaction):
         terminal.warn(line)
@@ -326,6 +325,10 @@ def build_and_execute(
                 prepare=partial(tuned, Tuning(), terminal.say, terminal.warn) if choices.tune else nullcontext,
             )
     return summary, results
+
+
+def _unbuilt(results: Sequence[SystemBuild]) -> tuple[BuildFailure, ...]:
+    return tuple(failure for result in results for failure in result.failures)
 
 
 @contextmanager
