@@ -40,12 +40,13 @@ def recorded(
     noise: float = 0.002,
     of_rounds: float = 0.0,
     executions: int = 1,
+    once: str = "",
     controls: int = 2,
     lost: int = 0,
     layouts: int = 20,
     ratio: float = 1.0,
 ) -> None:
-    """Two systems in turns: what layouts, executions and rounds differ by, over the mean; ``lost`` seeds of one."""
+    """Two systems in turns: what layouts, executions and rounds differ by, over the mean; ``lost`` seeds of one; ``once``: executed once."""
     chance = random.Random(7)
     own = {(system, seed): 1 + chance.gauss(0, sd) for system in SYSTEMS for seed in range(1, layouts + 1)}
     rows = []
@@ -55,7 +56,7 @@ def recorded(
             turn = [(s, name) for s in SYSTEMS for name in (seed, *("stock", "identity")[:controls])]
             chance.shuffle(turn)
             for system, layout in turn:
-                if system == "b" and layout == seed and seed > layouts - lost:
+                if (system == "b" and layout == seed and seed > layouts - lost) or (system == once and repetition):
                     continue
                 value = own.get((system, layout), 1.0) * both * (1 + chance.gauss(0, noise))
                 value *= ratio if system == "b" else 1.0
@@ -82,6 +83,15 @@ def told(project) -> tuple[BenchmarkRatio, dict[str, Analysis], dict[str, Benchm
     plans = make_plans(selection, {}, half_widths=(0.01,), threshold=0.01, confidence=0.95)
     analyses = analyse(selection, confidence=0.95, metrics=[]).analyses
     return pair, {each.system: each for each in analyses}, {each.system: each for each in plans}
+
+
+@pytest.mark.parametrize("once", SYSTEMS)
+def test_systems_of_which_one_alone_was_executed_repeatedly_are_planned(tmp_path, once):
+    recorded(tmp_path, sd=0.02, executions=3, once=once, controls=0)
+    plans = told(tmp_path)[2]
+    assert {name: list(each.counts) for name, each in plans.items()} == {
+        name: [] if name == once else ["execution"] for name in SYSTEMS
+    }
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
