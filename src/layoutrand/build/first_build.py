@@ -269,7 +269,7 @@ class FirstBuild:
             mine = make_order(recipe, order.origin, order.toolbox, order.tools)
             try:
                 # Without the lock of the capture: others hold it while they wait for the build that we have put back.
-                keep(mine, made, self.cache, self.runner, self.say)
+                keep(mine, made, self.cache, self.runner, jobs=self.jobs, say=self.say)
                 remember_build(setup, mine)
             except WorkedOnAfterLink:
                 return replace(learned, mode="rebuild")

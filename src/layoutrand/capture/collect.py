@@ -59,7 +59,7 @@ class IngestSetup:
     """What an ingestion works with: the artefact as the build left it, where to put things, the tools, the factors.
 
     ``memory`` is what earlier links of the same build have taught. ``kept``: the capture is to be linked from again.
-    ``archives`` is that of the layout policy, ``ordered`` that of the system.
+    ``archives`` is that of the layout policy, ``ordered`` that of the system; so many links as ``jobs`` happen at once.
     """
 
     artefact: str
@@ -73,6 +73,7 @@ class IngestSetup:
     kept: bool = True
     archives: Archives = "built"
     ordered: Ordered = "move"
+    jobs: int = 1
 
     @property
     def linker(self) -> Linker:

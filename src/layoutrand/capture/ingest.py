@@ -5,7 +5,7 @@ the build made, byte for byte: nothing is missing from the capture. (2) The same
 section gives the same loaded contents: the edit is harmless, and the symbols tell in which order the linker placed
 the sections. (3) Linked with that order asked for explicitly, identity has the same order and the objects' own
 bytes outside relocations: the means of ordering is harmless too.  Seeds are then compared with identity.  (1) and (2)
-are linked at once: of a large program a link takes long.
+are linked at once where there are jobs for both: of a large program a link takes long.
 
 Where a linker's map tells the order beforehand, (3) is linked at once and must load what the artefact loads, which is
 (2) as well.  And where nothing of the capture is kept (`layoutrand exec`), the map is that of the build's own link, and
@@ -75,9 +75,10 @@ def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
     link = _describe(record, setup, draft)
     found = _objects(record, setup, draft)
     if proved is None:
-        built, marked = _beside(
+        built, marked = _both(
             partial(proved_replay, setup, link, draft, lto.asking_nothing(record.words())),
             partial(_marked, setup, link, draft, found),
+            at_once=setup.jobs > 1,
         )
         setup = replace(setup, built=built)
     else:
@@ -236,8 +237,10 @@ def _relocated(
     return arguments
 
 
-def _beside(proof: Callable[[], bytes], other: Callable[[], _Other]) -> tuple[bytes, _Other]:
-    """What both return, done at once; what is wrong with the proof is told before what is wrong with the other one."""
+def _both(proof: Callable[[], bytes], other: Callable[[], _Other], *, at_once: bool) -> tuple[bytes, _Other]:
+    """What both return; what is wrong with the proof is told before what is wrong with the other one."""
+    if not at_once:
+        return proof(), other()
     with ThreadPoolExecutor(1) as pool:
         proving = pool.submit(proof)
         try:

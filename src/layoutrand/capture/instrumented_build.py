@@ -83,7 +83,7 @@ def capture(
     The build is an earlier one that is kept, or is made now.
     """
     with obtained(order, cache, runner, jobs=jobs, say=say, building=building) as made:
-        return keep(order, made, cache, runner, say)
+        return keep(order, made, cache, runner, jobs=jobs, say=say)
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def obtained(
         raise
 
 
-def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runner, say: Say) -> Capture:
+def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> Capture:
     """Capture every artefact's link of a build that has just been made, prove each, and put it into the cache.
 
     Raises `CaptureFailed` for an artefact that was not linked, or whose link cannot be captured.
@@ -142,6 +142,7 @@ def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runne
                 *(artefact, data, place, base, order.toolbox, runner, recipe.factors),
                 archives=recipe.archives,
                 ordered=recipe.options.ordered,
+                jobs=jobs,
             )
             link = captured_link(records, setup, f"system {order.recipe.system!r}: ", log)
             absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)
