@@ -3,8 +3,8 @@
 #   make demo      build, verify, execute and analyse 30 layouts of the built-in example (about a minute)
 #   make test      the tests, without the slow ones; those for tools that are not installed are skipped, with the reason
 #   make lint      style, types and import contracts, for those who change layoutrand
-#   make merge     those of the slow tests that CI executes
-#   make coverage  `make test`, and the lines and branches that it never executes: .venv/coverage/html (half an hour)
+#   make merge     those that build programs again and again, and of the slow tests those that CI executes
+#   make coverage  `make test` and what builds programs, and the lines and branches that it never executes: .venv/coverage/html (half an hour)
 #   make slow      all that takes long, `fresh` and `versions` included (some hours; a sixth of its tests: PART=2/6)
 #   make fresh     both commands in bare systems of other releases ($(RELEASES)), as an ordinary user; needs root
 #   make versions  the tests with the oldest and with the newest versions of the libraries ($(VERSIONS))
@@ -64,6 +64,8 @@ MATRIX ?= write
 FAULTS ?=
 # Options for pytest, such as PYTEST="-k cache -x".
 PYTEST ?=
+# Which tests `make test` executes, where not those that pyproject.toml says: an expression of its markers.
+MARKS ?=
 # Which part of `make slow`, such as 2/6.
 PART ?=
 # Tests wait for much that they start: half as many at once again as there are CPUs.
@@ -109,20 +111,20 @@ lint: .venv/lint.stamp
 	@shellcheck -x tests/tools/*.sh .ci/run
 
 test: .venv/test.stamp | needs
-	@.venv/bin/pytest -n $(WORKERS) --dist worksteal $(PYTEST)
+	@.venv/bin/pytest -n $(WORKERS) --dist worksteal $(if $(MARKS),-m "$(MARKS)") $(PYTEST)
 
-# What CI executes beside `make test`: slow tests, but for real programs, simulation studies, and seven of eight of many cases.
+# What CI executes beside `make test`: what builds programs, and slow tests, but for real programs, simulation studies, and seven of eight of many cases.
 merge: .venv/test.stamp
-	@.venv/bin/pytest -n $(WORKERS) --dist worksteal -m "slow and not perf and not hour" $(PYTEST)
+	@.venv/bin/pytest -n $(WORKERS) --dist worksteal -m "(slow or builds) and not perf and not hour" $(PYTEST)
 
 # A failed test is no reason not to say what was executed.
 coverage: .venv/lint.stamp
 	@rm -rf .venv/coverage && mkdir -p .venv/coverage
-	@status=0; .venv/bin/coverage run -m pytest -n $(WORKERS) --dist worksteal $(PYTEST) || status=$$?; \
+	@status=0; .venv/bin/coverage run -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not perf" $(PYTEST) || status=$$?; \
 	  .venv/bin/coverage combine --quiet; .venv/bin/coverage html --quiet; .venv/bin/coverage report; exit $$status
 
 slow: .venv/test.stamp
-	@LAYOUTRAND_EXAMPLES=full LAYOUTRAND_TEST_PART=$(PART) .venv/bin/pytest -n $(WORKERS) --dist worksteal -m "slow and not perf" $(PYTEST)
+	@LAYOUTRAND_EXAMPLES=full LAYOUTRAND_TEST_PART=$(PART) .venv/bin/pytest -n $(WORKERS) --dist worksteal -m "(slow or builds) and not perf" $(PYTEST)
 ifneq ($(PART),)
 	@echo "make slow: PART=$(PART) is of its tests alone; left out: make fresh, make installs, make container, make versions" >&2
 else
@@ -132,10 +134,11 @@ else
 	@$(MAKE) --no-print-directory versions
 endif
 
-# Both commands in bare systems, with the packages that README names and no others.
+# Both commands in bare systems, with the packages that README names and no others; with what `make test` leaves to
+# `make merge` for the sake of time, since compilers and linkers differ.
 RELEASES ?= bookworm trixie
 fresh:
-	@set -e; for release in $(RELEASES); do tests/tools/fresh.sh "$$release" $(if $(PYTEST),'PYTEST=$(PYTEST)'); done
+	@set -e; for release in $(RELEASES); do tests/tools/fresh.sh "$$release" 'MARKS=not slow and not perf' $(if $(PYTEST),'PYTEST=$(PYTEST)'); done
 
 # Python 3.11, 3.12, 3.13 and 3.14.
 INSTALLS_ON ?= bookworm noble trixie resolute

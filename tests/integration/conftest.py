@@ -8,13 +8,43 @@ import pytest
 
 from workshop import LINKERS, Workshop, require
 
-# Every case with GNU ld in `make test`, and with the others in `make merge`; lld there too where linkers differ most.
+# Every case with GNU ld in `make test` or where it builds again and again, and with the others in `make merge`; lld there too where linkers differ most.
 DIFFERENT = (
     "test_alignment",
     "test_factor_hazards",
     "test_identical_code_folding",
     "test_code_in_several_output_sections",
 )
+
+BUILD_AGAIN_AND_AGAIN = frozenset(
+    f"test_{name}.py"
+    for name in (
+        "bundles",
+        "cache_faults",
+        "hostile_names",
+        "kept_as_deltas",
+        "kept_as_orders",
+        "kept_builds",
+        "languages",
+        "link_lines",
+        "link_options",
+        "linking_cluster",
+        "lto",
+        "permuting",
+        "placement",
+        "rebuild",
+        "reuse",
+        "user_scripts",
+    )
+)
+"""A third of the time of all tests that are not slow: what is left here has each factor, fault and kind of error once."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave them to `make merge`."""
+    for item in items:
+        if item.path.name in BUILD_AGAIN_AND_AGAIN and item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.builds)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
