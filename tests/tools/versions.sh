@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tests of `make test` with other versions of the libraries than .ci/constraints.txt has.
+# The tests of `make test`, and what builds programs, with other versions of the libraries than .ci/constraints.txt has.
 #
 # usage: versions.sh PYTHON lowest|newest [OPTION OF PYTEST ...]
 #
@@ -21,4 +21,4 @@ trap 'rm -rf "$environment"' EXIT
 "$environment/bin/python" -m pip install --quiet --disable-pip-version-check "${chosen[@]}" -e '.[test]'
 echo "$which versions, $("$environment/bin/python" --version): $("$environment/bin/python" -m pip list --format=freeze --disable-pip-version-check |
     grep -iE '^(numpy|scipy|pydantic|typer|click|distributed|submitit|reportlab|psutil)==' | tr '\n' ' ')"
-"$environment/bin/pytest" -n auto --dist worksteal "$@"
+"$environment/bin/pytest" -n auto --dist worksteal -m "not slow and not perf" "$@"
