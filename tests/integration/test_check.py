@@ -117,6 +117,12 @@ def test_where_there_are_no_more_layouts_it_says_so_for_each_system(tmp_path):
     assert 'add "padding" to layout.factors' in done.stderr
     assert "may tell" not in done.stdout
 
+    path.write_text(path.read_text().replace("s >> 3", "s >> 5"))
+    gitkit.commit(root)
+    done = layoutrand("check", "HEAD~1", "HEAD", "--budget", "1s", "--system", "O1", cwd=root, env=env)
+    assert "instrumented build" in done.stderr
+    assert "built again" not in done.stderr, "another base is another commit, not one that has changed"
+
 
 @pytest.mark.slow
 def test_a_build_that_fails_at_one_commit_is_a_failure_that_names_it(checked):

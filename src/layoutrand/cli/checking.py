@@ -198,11 +198,13 @@ class _CheckedProject:
         self, system: str, config: Config, layouts: Sequence[LayoutName], captures: Mapping[str, str] | None
     ) -> list[SystemBuild]:
         from layoutrand.cli.building import build_with_progress
+        from layoutrand.config.two_commits import BASE
 
         terminal = self.terminal.about(system) if len(self.config.systems) > 1 else self.terminal
         # What was built last is remembered by the names of project and system, and both commits have theirs from check:
-        # without this a system would be "built again" because of the flags of another.
-        project = config.project.model_copy(update={"name": f"{config.project.name}, {system}"})
+        # without this a system would be "built again" because of the flags of another, or the source of another base.
+        name = f"{config.project.name}, {system}, {config.systems[BASE].rev}"
+        project = config.project.model_copy(update={"name": name})
         remembered = config.model_copy(update={"project": project})
         part = options.ProjectPart(remembered, self.directory, list(config.systems), jobs=self.jobs)
         return build_with_progress(part, layouts, terminal, captures=captures)
