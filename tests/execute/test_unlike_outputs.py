@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from executekit import Project
@@ -11,7 +12,7 @@ from fakes import EXECUTION, make_config, shell_binaries
 from layoutrand.analysis.documents import run_document
 from layoutrand.execute.measure import measure
 from layoutrand.execute.output_warnings import UnlikeOutputs
-from layoutrand.execute.unlike_outputs import systems_print_other, unlike_outputs
+from layoutrand.execute.unlike_outputs import by_chance, printed_by, systems_print_other, unlike_outputs
 
 
 def printed(outputs, **changes):
@@ -28,7 +29,7 @@ def found(executions, *, there=lambda _file: True):
 
 
 def test_those_that_print_something_else_are_named_with_how_sure_that_is():
-    outputs = {1: "a", 2: "aa", 3: "b", 4: "a", 7: "cc", "stock": "aaa", "identity": "bb"}
+    outputs = {1: "a", 2: "aa", 3: "b", 4: "a", 7: "cc", "stock": 9 * "a", "identity": 9 * "b"}
     (told,) = found(printed(outputs))
     assert (told.system, told.benchmark) == ("s", "b")
     assert (told.layouts, told.repeated, told.n_alike) == ((3,), (7, "identity"), 4)
@@ -44,13 +45,29 @@ def test_those_that_print_something_else_are_named_with_how_sure_that_is():
     ("outputs", "words", "others"),
     [
         ({1: "a", 2: "a", 3: "b"}, "executed once", "executed more than once"),
-        ({1: "a", 2: "a", 3: "bb"}, "so it is the binary and no chance", "executed once"),
+        ({1: "aaa", 2: "aaa", 3: "bbb", 4: "aaa"}, "so it is the binary and no chance", "executed once"),
+        ({1: "a", 2: "a", 3: "bb"}, "which may still be chance", "no chance"),
+        ({1: "aa", 2: "aa", 3: "bb"}, "which may still be chance", "no chance"),
     ],
 )
-def test_chance_is_excluded_by_a_second_execution_alone(outputs, words, others):
+def test_chance_is_excluded_by_as_many_executions_as_it_takes(outputs, words, others):
     (told,) = found(printed(outputs))
     assert "seed 3 of s prints something else" in str(told)
     assert words in str(told) and others not in str(told)
+
+
+@pytest.mark.parametrize("counts", [[2, 2, 2], [3] * 4, [1, 1, 1, 2, 5, 5], [2] * 30])
+def test_chance_is_as_rare_as_it_is_said_to_be(counts):
+    """Simulated, at the worst of some probabilities: how often all agree with themselves, and not with each other."""
+    rng, sets = np.random.default_rng(5), 40_000
+    shares = []
+    for one in (0.03, 0.1, 0.25, 0.5):
+        shown = [rng.binomial(n, one, sets) / n for n in counts if n > 1]
+        alone = np.all([(each == 0) | (each == 1) for each in shown], axis=0)
+        shares.append(float((alone & (np.ptp(shown, axis=0) > 0)).mean()))
+    bound = by_chance(counts)
+    assert max(shares) <= bound + 4 * (bound / sets) ** 0.5
+    assert max(shares) > bound / 3
 
 
 @pytest.mark.parametrize(
@@ -109,13 +126,14 @@ def test_of_many_the_first_are_named():
         ({1: "a", 2: "c"}, {1: "b", 2: "b"}, False),
         ({1: " "}, {1: "b"}, False),
         ({}, {1: "b"}, False),
+        ({1: "a", 2: "a"}, {1: "b"}, False),  # the next execution may print something else
     ],
 )
 def test_two_systems_of_which_each_prints_the_same_and_not_the_same(old, new, differ):
     executions = [*printed(old, system="A"), *printed(new, system="B"), *printed({1: "z"}, system="B", status="exit")]
-    told = systems_print_other(executions, "b", "native", ("A", "B"))
+    told = systems_print_other(printed_by(executions), "b", "native", ("A", "B"))
     assert [str(each).partition(",")[0] for each in told] == ["b: A and B do not print the same"] * differ
-    assert systems_print_other(executions, "other", "native", ("A", "B")) == []
+    assert systems_print_other(printed_by(executions), "other", "native", ("A", "B")) == []
 
 
 def test_run_ends_with_it_until_the_outputs_are_deleted(tmp_path):

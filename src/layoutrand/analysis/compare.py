@@ -246,7 +246,7 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
         warnings += _of_what_is_counted(told, baseline, candidate)
         verdict = UNDECIDED if pair.design.cannot_tell else decide(ratio, threshold, better=baseline.better)
     systems = baseline.system, candidate.system
-    warnings += systems_print_other(selection.executions, baseline.benchmark, baseline.instrument, systems)
+    warnings += systems_print_other(selection.printed, baseline.benchmark, baseline.instrument, systems)
     won = _paired(pair.free_by_round, confidence)
     return BenchmarkRatio(
         benchmark=baseline.benchmark,

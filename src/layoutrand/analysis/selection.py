@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import CasesOfHarnesses
 from layoutrand.execute.iterations import all_warmup, read_now
-from layoutrand.execute.unlike_outputs import outputs_of
+from layoutrand.execute.unlike_outputs import Printed, outputs_of, printed_by
 from layoutrand.harnesses.case_names import entry_of
 from layoutrand.harnesses.command_words import has_words_for_one
 from layoutrand.host.attempts import that_count
@@ -110,6 +111,11 @@ class Selection:
     coinciding: tuple[CoincidingSystems, ...] = ()
     host_facts: Mapping[str, Any] = field(default_factory=dict)
     never_alone: frozenset[str] = frozenset()
+
+    @cached_property
+    def printed(self) -> Printed:
+        """What the executions printed."""
+        return printed_by(self.executions)
 
     @property
     def at_random(self) -> bool:

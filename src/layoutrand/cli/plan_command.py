@@ -92,13 +92,13 @@ def _distinct_layouts(config: Config, selection: Selection) -> dict[str, int]:
     from layoutrand.link.one_layout import layouts_of
 
     cache = Cache(default_root())
-    found: dict[str, int] = {}
+    counts: dict[str, list[int | None]] = {}
     for system, name in {(each.system, each.capture) for each in selection.executions if each.capture}:
         capture = cache.load_capture(name)
         number = None if capture is None else layouts_of(capture.links, config.layout)
-        if number is not None:
-            found[system] = max(number, found.get(system, 0))
-    return found
+        counts.setdefault(system, []).append(number)
+    known = {system: [each for each in own if each is not None] for system, own in counts.items()}
+    return {system: max(own) for system, own in known.items() if len(own) == len(counts[system])}
 
 
 def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:

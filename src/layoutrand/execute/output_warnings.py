@@ -12,6 +12,9 @@ from layoutrand.warning import AnyWarning
 _MOST: Final = 6
 """Binaries that are named."""
 
+_NO_CHANCE: Final = 0.01
+"""Probability below which chance is said to be excluded."""
+
 
 def _listed(layouts: Sequence[LayoutName]) -> str:
     """``seeds 3, 7 and stock``; of many the first, and how many more."""
@@ -28,7 +31,8 @@ class UnlikeOutputs(AnyWarning):
     """Binaries of one system that do not print what most of them do, though each prints the same every time.
 
     ``n_alike`` binaries agree.  Of the others ``layouts`` were executed once, ``repeated`` more than once; one of both
-    may be empty.  ``outputs`` are files with what most and what one of the others printed, relative to the project;
+    may be empty.  ``by_chance`` is at most how probable it is that those which were executed more than once seem to
+    differ by chance.  ``outputs`` are files with what most and what one of the others printed, relative to the project;
     none where they are not there.
     """
 
@@ -37,12 +41,13 @@ class UnlikeOutputs(AnyWarning):
     layouts: tuple[LayoutName, ...]
     repeated: tuple[LayoutName, ...]
     n_alike: int
+    by_chance: float = 0.0
     outputs: tuple[str, ...] = ()
 
     @property
     def may_be_chance(self) -> bool:
-        """Whether any of them was executed only once."""
-        return bool(self.layouts)
+        """Whether any of them was executed only once, or all too seldom."""
+        return bool(self.layouts) or self.by_chance > _NO_CHANCE
 
     @property
     def all_layouts(self) -> tuple[LayoutName, ...]:
@@ -65,7 +70,9 @@ class UnlikeOutputs(AnyWarning):
         told = []
         if self.repeated:
             whose = f"{_listed(self.repeated)}: " if self.layouts else ""
-            told.append(f"{whose}executed more than once and the same each time, so it is the binary and no chance")
+            chance = "which may still be chance; twice as many run.executions and `layoutrand run` again would tell"
+            sure = "so it is the binary and no chance" if self.by_chance <= _NO_CHANCE else chance
+            told.append(f"{whose}executed more than once and the same each time, {sure}")
         if self.layouts:
             whose = f"{_listed(self.layouts)}: " if self.repeated else ""
             told.append(

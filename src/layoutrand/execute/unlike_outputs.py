@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from layoutrand.execute.output_warnings import SystemsPrintOther, UnlikeOutputs
 from layoutrand.model import Execution, LayoutName
 
 _Printed = dict[LayoutName, list[Execution]]
+Printed = Mapping[tuple[str, str, str], Counter[str]]
+"""(System, benchmark, instrument) -> how many executions printed what, by digest."""
+
+_STEPS: Final = 500
+"""In which the probability of an output is gone through."""
 
 
 def outputs_of(executions: Iterable[Execution], project: Path) -> list[UnlikeOutputs]:
@@ -51,6 +58,7 @@ def _of_one(printed: _Printed, is_there: Callable[[str], bool]) -> Iterator[Unli
         layouts=tuple(layout for layout in others if len(printed[layout]) == 1),
         repeated=tuple(layout for layout in others if len(printed[layout]) > 1),
         n_alike=n_alike,
+        by_chance=by_chance([len(own) for own in printed.values()]),
         outputs=_two_outputs([each for own in printed.values() for each in own], usual, is_there),
     )
 
@@ -66,11 +74,38 @@ def _in_order(layout: LayoutName) -> tuple[bool, int | str]:
     return not isinstance(layout, int), layout
 
 
+def by_chance(executions: Sequence[int]) -> float:
+    """At most how probable it is that binaries agree with themselves and not with each other, though chance decides.
+
+    Of a program that prints one of two things at random, with the probability that is worst; ``executions`` are those
+    of each binary.  Binaries that were executed once agree with themselves in any case, so they do not count.
+    """
+    repeated = [each for each in executions if each > 1]
+    if len(repeated) < 2:
+        return 1.0
+    chances = (step / (2 * _STEPS) for step in range(1, _STEPS + 1))
+    return max(
+        math.prod(one**n + (1 - one) ** n for n in repeated) - one ** sum(repeated) - (1 - one) ** sum(repeated)
+        for one in chances
+    )
+
+
+def printed_by(executions: Iterable[Execution]) -> Printed:
+    """What executions that went well printed, as far as that is known."""
+    found: dict[tuple[str, str, str], Counter[str]] = {}
+    for each in executions:
+        if each.status == "ok" and each.output_sha256:
+            found.setdefault((each.system, each.benchmark, each.instrument), Counter())[each.output_sha256] += 1
+    return found
+
+
 def systems_print_other(
-    executions: Iterable[Execution], benchmark: str, instrument: str, systems: tuple[str, str]
+    printed: Printed, benchmark: str, instrument: str, systems: tuple[str, str]
 ) -> list[SystemsPrintOther]:
-    """A warning where all executions of either system print the same, and not the same as the other's."""
-    of = (benchmark, instrument, "ok")
-    own = [each for each in executions if (each.benchmark, each.instrument, each.status) == of and each.output_sha256]
-    old, new = ({each.output_sha256 for each in own if each.system == system} for system in systems)
-    return [SystemsPrintOther(benchmark, *systems)] if len(old) == len(new) == 1 and old != new else []
+    """A warning where all executions of either system print the same, and not the same as the other's.
+
+    Of one execution nobody knows whether the next prints the same.
+    """
+    old, new = (printed.get((system, benchmark, instrument), Counter()) for system in systems)
+    is_each_alike = len(old) == len(new) == 1 and min(old.total(), new.total()) > 1
+    return [SystemsPrintOther(benchmark, *systems)] if is_each_alike and old.keys() != new.keys() else []
