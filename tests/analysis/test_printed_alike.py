@@ -46,7 +46,7 @@ def test_a_layout_that_prints_something_else_casts_doubt_on_its_system(tmp_path,
     assert "unlike outputs" not in [reason.cause for reason in other.reasons]
     assert step in [each.kind for each in one.next]
     sentence = "seed 7 of a prints something else than its other 12 binaries, which agree"
-    assert f"⚠ a: {sentence}" in words(analysis_screen(report, report.analyses, 200))
+    assert f"⚠ {sentence}" in words(analysis_screen(report, report.analyses, 200))
     ratio = compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None)
     assert sentence in words(comparison_screen([ratio], selection, 200))
 
@@ -73,3 +73,11 @@ def test_nothing_is_told_of_results_of_an_earlier_layoutrand(tmp_path):
     ratio = compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None)
     told = [*analyse(selection, confidence=0.95, metrics=[]).warnings, *ratio.warnings, *ratio.benchmarks[0].warnings]
     assert not [each for each in told if isinstance(each, UnlikeOutputs | SystemsPrintOther)]
+
+
+def test_a_screen_that_names_the_system_anyway_names_it_once(tmp_path):
+    selection = selection_of(tmp_path, lambda _system, layout: "b" if layout == 7 else "a", executions=3)
+    report = analyse(selection, confidence=0.95, metrics=[])
+    text = words(analysis_screen(report, report.analyses, 200))
+    assert "⚠ seed 7 of a prints" in text
+    assert "⚠ seed 7 of b prints" in text

@@ -107,7 +107,7 @@ def test_the_next_command_decides_whichever_is_true() -> None:
     plans = [planned("lua", "O2", None), planned("lua", "O3", ratio)]
     assert "Next: layoutrand run --seeds 300" in "\n".join(shown(plans))
     plans = [planned("lua", "O2", None), planned("lua", "O3", replace(ratio, is_decided=True))]
-    assert "Next: there are enough · layoutrand compare O2 O3" in "\n".join(shown(plans))
+    assert "Next: what was executed decides already · layoutrand compare O2 O3" in "\n".join(shown(plans))
 
 
 def test_what_is_enough_already_and_what_no_number_is_enough_for() -> None:

@@ -130,6 +130,7 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> 
     """One line for each thing that was found, with the names of what it is about; what is about the results first."""
     found: dict[str, list[str]] = {}
     first: list[str] = []
+    systems: dict[str, str] = {}
     told = [(name, _of_both_as_one([each for reason in reasons for each in _told(reason)])) for name, reasons in about]
     shortest = shortest_of_each(warning for _, warnings in told for warning in warnings)
     for name, warnings in told:
@@ -137,13 +138,15 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> 
             text = warning.brief()
             if isinstance(warning, _OF_THE_RESULTS) and text not in first:
                 first.append(text)
+            if isinstance(warning, UnlikeOutputs):
+                systems[text] = warning.system
             if name not in (names := found.setdefault(text, [])):
                 names.append(name)
     lines: list[Line] = []
     shown = [*first, *(text for text in found if text not in first)]
     for text in shown[:_MOST_WARNINGS]:
         names = found[text]
-        if len(names) == len(about):
+        if len(names) == len(about) or names == [systems.get(text)]:  # that text says of which system it is
             lines += wrapped("⚠", "yellow", text, width)
             continue
         ways = [wrapped("⚠", "yellow", f"{whose}: {text}", width) for whose in (_listed(names), _first(names))]

@@ -54,6 +54,7 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.cache.store import Cache, default_root, link_seconds
     from layoutrand.cli.plan_screen import plan_screen
     from layoutrand.cli.terminal import terminal_width
+    from layoutrand.execute.output_warnings import UnlikeOutputs
 
     terminal = options.terminal(json=json, quiet=quiet)
     widths = [options.share(text, "--half-width") for text in half_width or []] or list(HALF_WIDTHS)
@@ -80,7 +81,11 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     for name in unplanned(selection):
         terminal.warn(f"{name}: fewer than 2 binaries are no pilot, so there is no plan for it")
     measured = [sample.instrument for sample in selection.samples if sample.is_primary]
-    show_selection_problems(selection, selection.warnings_for(measured), terminal)
+    warnings = selection.warnings_for(measured)
+    unlike = [each for each in warnings if isinstance(each, UnlikeOutputs) and not full]  # which `analyse` says more of
+    show_selection_problems(selection, [each for each in warnings if each not in unlike], terminal)
+    for each in unlike:
+        terminal.warn(f"{each.benchmark}: {each.brief()}")
     if write:
         _write(directory, plans, terminal)
     return 0

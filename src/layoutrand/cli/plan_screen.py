@@ -188,7 +188,8 @@ def _steps(plans: Sequence[BenchmarkPlan], counted: str, *, writes: bool) -> lis
         return [*_to_write(plans, writes=writes), f"layoutrand run --seeds {most}"]
     compared = [(each.for_ratio.baseline, each.system) for each in plans if each.for_ratio and each.for_ratio.baseline]
     names = " ".join(dict.fromkeys(name for pair in compared for name in pair))
-    return ["there are enough", *([f"layoutrand compare {names}"] if names else [])]
+    enough = "there are enough" if wanted or not compared else "what was executed decides already"
+    return [enough, *([f"layoutrand compare {names}"] if names else [])]
 
 
 def _to_write(plans: Sequence[BenchmarkPlan], *, writes: bool) -> list[str]:
