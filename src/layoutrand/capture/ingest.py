@@ -245,7 +245,7 @@ def _both(proof: Callable[[], bytes], other: Callable[[], _Other], *, at_once: b
         proving = pool.submit(proof)
         try:
             done = other()
-        except BaseException:
+        except BaseException:  # raised again, unless the proof has failed, too
             proving.result()
             raise
         return proving.result(), done
