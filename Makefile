@@ -111,20 +111,20 @@ lint: .venv/lint.stamp
 	@shellcheck -x tests/tools/*.sh .ci/run
 
 test: .venv/test.stamp | needs
-	@.venv/bin/pytest -n $(WORKERS) --dist worksteal $(if $(MARKS),-m "$(MARKS)") $(PYTEST)
+	@tests/tools/in_memory.sh .venv/bin/pytest -n $(WORKERS) --dist worksteal $(if $(MARKS),-m "$(MARKS)") $(PYTEST)
 
 # What CI executes beside `make test`: what builds programs, and slow tests, but for real programs, simulation studies, and seven of eight of many cases.
 merge: .venv/test.stamp
-	@.venv/bin/pytest -n $(WORKERS) --dist worksteal -m "(slow or builds) and not perf and not hour" $(PYTEST)
+	@tests/tools/in_memory.sh .venv/bin/pytest -n $(WORKERS) --dist worksteal -m "(slow or builds) and not perf and not hour" $(PYTEST)
 
 # A failed test is no reason not to say what was executed.
 coverage: .venv/lint.stamp
 	@rm -rf .venv/coverage && mkdir -p .venv/coverage
-	@status=0; .venv/bin/coverage run -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not perf" $(PYTEST) || status=$$?; \
+	@status=0; tests/tools/in_memory.sh .venv/bin/coverage run -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not perf" $(PYTEST) || status=$$?; \
 	  .venv/bin/coverage combine --quiet; .venv/bin/coverage html --quiet; .venv/bin/coverage report; exit $$status
 
 slow: .venv/test.stamp
-	@LAYOUTRAND_EXAMPLES=full LAYOUTRAND_TEST_PART=$(PART) .venv/bin/pytest -n $(WORKERS) --dist worksteal -m "(slow or builds) and not perf" $(PYTEST)
+	@LAYOUTRAND_EXAMPLES=full LAYOUTRAND_TEST_PART=$(PART) tests/tools/in_memory.sh .venv/bin/pytest -n $(WORKERS) --dist worksteal -m "(slow or builds) and not perf" $(PYTEST)
 ifneq ($(PART),)
 	@echo "make slow: PART=$(PART) is of its tests alone; left out: make fresh, make installs, make container, make versions" >&2
 else

@@ -21,4 +21,4 @@ trap 'rm -rf "$environment"' EXIT
 "$environment/bin/python" -m pip install --quiet --disable-pip-version-check "${chosen[@]}" -e '.[test]'
 echo "$which versions, $("$environment/bin/python" --version): $("$environment/bin/python" -m pip list --format=freeze --disable-pip-version-check |
     grep -iE '^(numpy|scipy|pydantic|typer|click|distributed|submitit|reportlab|psutil)==' | tr '\n' ' ')"
-"$environment/bin/pytest" -n auto --dist worksteal -m "not slow and not perf" "$@"
+tests/tools/in_memory.sh "$environment/bin/pytest" -n auto --dist worksteal -m "not slow and not perf" "$@"

@@ -85,7 +85,9 @@ def _label(kind: str, table: Mapping[str, Any]) -> str:
     if kind == "capture":
         of = ", ".join(str(link["artefact"]) for link in table.get("links", ()))
     elif kind == "build":
-        of = excerpt(" && ".join(map(str, table.get("facts", {}).get("commands", ()))), quoted=False)
+        facts = table.get("facts", {})
+        commands = facts["commands"] if "commands" in facts else ()  # noqa: SIM401 -- what is no table has no `get`
+        of = excerpt(" && ".join(map(str, commands)), quoted=False)
     return f"{words}: {of}" if of else words
 
 
