@@ -105,6 +105,19 @@ def test_a_build_system_is_known_by_its_files(tmp_path, files, what, ways, hints
     assert (found.what, lines(found), found.hints) == (what, ways, hints)
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"meson__build": "project('frob', 'c')\nexecutable('frob-boot', 'a.c')\nx = executable('frob', 'b.c')\n"},
+        {"CMakeLists__txt": "project(Frob C)\nadd_executable(frob-boot a.c)\nadd_executable(frob b.c)\n"},
+        {"CMakeLists__txt": 'project("frob")\nadd_executable(frob-boot a.c)\nadd_executable(${PROJECT_NAME} b.c)\n'},
+    ],
+)
+def test_the_program_called_as_its_project_is_likelier_than_what_helps_to_build_it(tmp_path, files):
+    put(tmp_path, **files)
+    assert recognise(tmp_path, Rustc()).hints == ("frob", "frob-boot")
+
+
 @pytest.mark.usefixtures("all_installed")
 def test_what_else_would_build_it_is_known(tmp_path):
     put(tmp_path, configure="", configure__ac="", Makefile__am="", meson__build="executable('yes', 'a.c')\n")

@@ -75,9 +75,9 @@ class Way:
 class Recognised:
     """A build system: its name, ways to build in the order in which they are tried, and what is not to be copied.
 
-    ``hints`` are names of programs that its files mention; ``is_rust`` where the compiler is rustc.
-    ``toolchain`` is the one that it takes, "" where several may do.  ``others`` are lines of shell that build the same
-    directory by what else is there, for who finds that the first does not work.
+    ``hints`` are names of programs that its files mention, the likeliest first; ``is_rust`` where the compiler is
+    rustc. ``toolchain`` is the one that it takes, "" where several may do. ``others`` are lines of shell that build the
+    same directory by what else is there, for who finds that the first does not work.
     """
 
     what: str
@@ -216,9 +216,9 @@ def _cmake(directory: Path, _runner: Runner) -> Recognised | None:
     _require("cmake", "CMakeLists.txt")
     build = _build_directory(directory)
     text = _text(directory / "CMakeLists.txt")
-    targets = re.findall(r"^[^#\n]*\badd_executable\s*\(\s*([A-Za-z0-9_.+-]+)", text, re.MULTILINE)
+    targets = _project_first(text, r"^[^#\n]*\badd_executable\s*\(\s*([A-Za-z0-9_.+-]+)")
     commands = (f"cmake -S . -B {build} -DCMAKE_BUILD_TYPE=Release", f"cmake --build {build} -j {{jobs}}")
-    return Recognised("CMake", (Way(commands),), hints=tuple(targets))
+    return Recognised("CMake", (Way(commands),), hints=targets)
 
 
 def _meson(directory: Path, _runner: Runner) -> Recognised | None:
@@ -228,9 +228,17 @@ def _meson(directory: Path, _runner: Runner) -> Recognised | None:
         _require(program, "meson.build")
     build = _build_directory(directory)
     text = _text(directory / "meson.build")
-    targets = re.findall(r"^[^#\n]*\bexecutable\s*\(\s*'([^']+)'", text, re.MULTILINE)
+    targets = _project_first(text, r"^[^#\n]*\bexecutable\s*\(\s*'([^']+)'")
     commands = (f"meson setup {build} --buildtype=release", f"ninja -C {build} -j {{jobs}}")
-    return Recognised("Meson", (Way(commands),), hints=tuple(targets))
+    return Recognised("Meson", (Way(commands),), hints=targets)
+
+
+def _project_first(text: str, pattern: str) -> tuple[str, ...]:
+    """Targets that a build file names, the one that is called as its project before helpers like a bootstrap."""
+    found = re.search(r"^[^#\n]*\bproject\s*\(\s*[\"']?([A-Za-z0-9_.+-]+)", text, re.MULTILINE | re.IGNORECASE)
+    project = found[1] if found else ""
+    names = re.findall(pattern, re.sub(r"\$\{(?:CMAKE_)?PROJECT_NAME\}", lambda _: project, text), re.MULTILINE)
+    return tuple(sorted(names, key=lambda name: name.lower() != project.lower()))
 
 
 def _cargo(directory: Path, runner: Runner) -> Recognised | None:
