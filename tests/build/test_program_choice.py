@@ -78,6 +78,15 @@ def test_what_was_not_linked_is_told_with_what_was(tmp_path):
         first(NamedByWords(("a",)), tmp_path, [program("x/a"), program("y/a")])
 
 
+def test_a_path_is_not_a_program_of_the_same_name_elsewhere(tmp_path):
+    linked = [program("build/debug/tool")]
+
+    with pytest.raises(CaptureFailed, match=r"linked no build/release/tool; it linked: build/debug/tool\."):
+        first(NamedByWords(("build/release/tool",)), tmp_path, linked)
+    for word in ("tool", "./tool", "/usr/bin/tool", "../build/tool"):
+        assert first(NamedByWords((word,)), tmp_path, linked).artefacts == ("build/debug/tool",)
+
+
 def test_benchmarks_of_cargo_are_chosen_without_their_hash(tmp_path):
     path = "target/release/deps/parse-e9f51753b3da3195"
     linked = [LinkedFile(path, True, LD, 10, kind="bench")]

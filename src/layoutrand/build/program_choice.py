@@ -102,9 +102,12 @@ class NamedByWords:
         return {"words": list(self.words), "folder": self.folder}
 
     def choices(self, tree: Path, linked: Sequence[LinkedFile]) -> Iterator[ChosenProgram]:
-        """See `Chooser.choices`: by its path, else by its name, else as a later word of the command."""
+        """See `Chooser.choices`: by its path, else by its name, else as a later word of the command.
+
+        A path into a directory of the build is taken at its word: ``release/tool`` is not another ``debug/tool``.
+        """
         programs = [file for file in linked if file.is_program]
-        file = self._at(0, tree, linked) or self._called(programs)
+        file = self._at(0, tree, linked) or (None if self._is_in_a_directory() else self._called(programs))
         place = 0
         while file is None and place + 1 < len(self.words):
             place += 1
@@ -139,6 +142,11 @@ class NamedByWords:
         name = posixpath.basename(path)
         programs = sorted(linked, key=lambda file: (posixpath.basename(file.path) != name, not file.is_program))
         return programs[0] if programs else None
+
+    def _is_in_a_directory(self) -> bool:
+        """Whether the first word leads into a directory below the one that it is typed in."""
+        way = posixpath.normpath(self.words[0])
+        return bool(posixpath.dirname(way)) and not way.startswith(("/", "../"))
 
     def _called(self, programs: Sequence[LinkedFile]) -> LinkedFile | None:
         """The only program of the first word's name, wherever it lies."""
