@@ -92,6 +92,20 @@ def test_two_that_were_built_side_by_side_are_not_called_left_out(tmp_path: Path
     assert failed.left_out() == [NotBuilt(("O3",), "O1")]
 
 
+def test_one_that_is_being_built_when_another_fails_is_not_called_left_out(tmp_path: Path) -> None:
+    """Its first build goes on, though its stock build is refused before that first one has failed, too."""
+    config = Workshop(tmp_path / "project", tmp_path / "cache").config("true", systems=THREE)
+    failed, error = SharedFailures(), WrongArtefact("made no prog")
+    for name in ("O1", "O2"):
+        failed.refuse(config, name)
+    failed.note(config, "O1", error)
+    for name in ("O2", "O3"):
+        with pytest.raises(WrongArtefact):
+            failed.refuse(config, name)
+
+    assert failed.left_out() == [NotBuilt(("O3",), "O1")]
+
+
 def test_another_environment_is_another_build(made: Make) -> None:
     systems: Systems = {
         "a": {"env": {"NAME": "other"}},

@@ -23,17 +23,18 @@ class SharedFailures:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _first: dict[Hashable, tuple[str, LayoutrandError]] = field(default_factory=dict)
     _left_out: dict[str, list[str]] = field(default_factory=dict)
-    _built: set[str] = field(default_factory=set)
+    _begun: set[str] = field(default_factory=set)
 
     def refuse(self, config: Config, name: str) -> None:
-        """Raise what a system that has all but flags in common with this one failed for."""
+        """Raise what a system that has all but flags in common with this one failed for; else its build begins."""
         with self._lock:
             found = self._first.get(_in_common(config, name))
             if found is None:
+                self._begun.add(name)
                 return
             first, error = found
             names = self._left_out.setdefault(first, [])
-            if name not in (first, *names, *self._built):  # two that began together may both have been built
+            if name not in (first, *names, *self._begun):  # of one that is being built already, another build is spared
                 names.append(name)
         raise error
 
@@ -41,7 +42,7 @@ class SharedFailures:
         """Remember that the system failed for this, if others would, too."""
         if isinstance(error, _SHARED) and not self.keep_going:
             with self._lock:
-                self._built.add(name)
+                self._begun.add(name)
                 self._first.setdefault(_in_common(config, name), (name, error))
 
     def left_out(self) -> list[NotBuilt]:
