@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from layoutrand.analysis.analysis_warnings import NothingToFind
 from layoutrand.analysis.machine_warnings import MachineSwitched
 from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast, WidthForecast
-from layoutrand.analysis.plan_warnings import NoiseOfControls
+from layoutrand.analysis.plan_warnings import FewDistinctLayouts, NoiseOfControls
 from layoutrand.analysis.selection import Selection, Source
 from layoutrand.cli.plan_command import show_plans
 from layoutrand.cli.plan_screen import MOST_ROWS, plan_screen
@@ -120,6 +120,16 @@ def test_what_is_enough_already_and_what_no_number_is_enough_for() -> None:
     assert ">100,000" in text
     assert "Next: less noise, or a larger --threshold · layoutrand doctor" in text
     assert "run --seeds" not in text
+
+
+@pytest.mark.parametrize(
+    ("n_layouts", "step"), [(24, "more layouts: padding in layout.factors"), (720, "layoutrand run --seeds 300")]
+)
+def test_seeds_for_which_there_are_no_layouts_are_not_the_next_step(n_layouts: int, step: str) -> None:
+    """`run` would refuse them."""
+    ratio = deciding("O2", count(60, 80), count(200, 300))
+    plans = [planned("p", "O2", None), planned("p", "O3", ratio, warnings=(FewDistinctLayouts(n_layouts),))]
+    assert f"Next: {step}" in "\n".join(shown(plans))
 
 
 def test_a_machine_that_changed_its_speed_is_told_and_more_layouts_are_not_the_next_step() -> None:

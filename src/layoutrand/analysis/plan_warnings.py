@@ -27,11 +27,11 @@ class FewDistinctLayouts(AnyWarning):
 
     def __str__(self) -> str:
         return (
-            f"{self.brief()}, which averages noise and shows nothing new. More run.executions do that, too; factors "
-            "such as text-offset and padding in layout.factors make more layouts"
+            f"{self.brief()}. More run.executions average noise; factors such as text-offset and padding in "
+            "layout.factors make more layouts"
         )
 
     def brief(self) -> str:
         """What was found."""
         are = "1 distinct layout" if self.n_layouts == 1 else f"{self.n_layouts:,} distinct layouts"
-        return f"the program has only {are}: further seeds are the same layouts again"
+        return f"the program has only {are}: further seeds repeat these, and `run` refuses them"

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 from layoutrand.analysis.conclusion import WITHIN_REACH
 from layoutrand.analysis.forecasting import briefly_promised, range_words
+from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cli.answer_parts import GAP, filled, header, source_facts, steps_and_details, wrapped
 from layoutrand.cli.charts import Line, screen_width
@@ -182,6 +183,8 @@ def _steps(plans: Sequence[BenchmarkPlan], counted: str, *, writes: bool) -> lis
     if counted != "layouts" or not ratios:
         return []
     most = max((math.inf if high is None else high for _, high in wanted), default=0)
+    if any(isinstance(each, FewDistinctLayouts) and each.n_layouts < most for plan in plans for each in plan.warnings):
+        return ["more layouts: padding in layout.factors"]
     if most > WITHIN_REACH:
         return ["less noise, or a larger --threshold", "layoutrand doctor"]
     if most > min(each.n_binaries for each in plans):
