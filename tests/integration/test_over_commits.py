@@ -93,7 +93,7 @@ def test_the_commit_of_a_step_is_found(project):
     assert [each["commit"] for each in document["commits"]] == commits[2:4]
     assert document["skipped"][0]["commit"] == commits[2]
     assert document["ratio"]["ratio"] == pytest.approx(3700 / 3600)
-    again = json.loads(called("bisect", commits[0], "HEAD", "--json").stdout)
+    again = json.loads(called("bisect", f"{commits[0]}..HEAD", "--json").stdout)
     assert (again["executed"], again["ending"], again["decisions"]) == (0, "one of several", document["decisions"])
     screen = called("bisect", commits[0], "HEAD", "--quiet").stdout
     assert commits[3][:9] in screen
@@ -181,7 +181,7 @@ def test_check_has_a_verdict_for_each_case(cased):
     }
     assert system["one_sided"] == {"bench/new": "head"}
     assert system["executed"] == 2 * system["benchmarks"][0]["n_layouts"] + 16
-    screen = called("check", commits[1], commits[3], status=3).stdout
+    screen = called("check", f"{commits[1]}..{commits[3]}", status=3).stdout
     assert "bench/new: a case of" in screen
     same = called("check", commits[1], commits[3], "--benchmark", "bench/last", status=0).stdout
     assert "bench/sum" not in same

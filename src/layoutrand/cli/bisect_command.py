@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import options
+from layoutrand.cli.commit_range import range_ends
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     part = options.ProjectPart(config, directory, [chosen], [entry.name], options.count_jobs(jobs))
     deadline = None if budget is None else time.monotonic() + options.budget_s(budget)
     search = _Search(ProjectCommits(part, terminal), name, limit, most_seeds, Failures(), deadline)
+    if bad == "HEAD" and ".." in good:
+        good, bad = range_ends(good, "")
     state = search.begun(good, bad, confidence)
     if entry.metric.by_case and name == entry.name:
         cases = search.of_each_case(state)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
+from layoutrand.cli.commit_range import range_ends
 from layoutrand.cli.selecting import Benchmarks, Host, existing_results
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
@@ -62,7 +63,7 @@ def history(  # noqa: PLR0913 - one parameter for each option
     project = ProjectCommits(part, terminal)
     failed = run is not None and _execute(project, run, every, seeds)
     if run is not None and since is None:
-        since, until = _ends(run)
+        since, until = range_ends(run, "--run ")
     found = load_history(project, (since, until), host, list(metric or []), (confidence, limit))
     if json:
         terminal.document(history_document(found))
@@ -75,13 +76,6 @@ def history(  # noqa: PLR0913 - one parameter for each option
     return 1 if failed else 0
 
 
-def _ends(run: str) -> tuple[str, str]:
-    old, dots, new = run.partition("..")
-    if not dots or not old or new.startswith("."):
-        raise UsageError(f"--run {run}: write OLD..NEW, such as v1.0..HEAD")
-    return old, new or "HEAD"
-
-
 def _execute(project: ProjectCommits, run: str, every: int, seeds: str) -> bool:
     """Build and execute a range, all in the same rounds; whether something failed."""
     from layoutrand.cli.commit_runs import unbuilt
@@ -92,7 +86,7 @@ def _execute(project: ProjectCommits, run: str, every: int, seeds: str) -> bool:
 
     terminal, told = project.terminal, Failures()
     log = project.log(fetch=True)
-    old, new = (log.resolve(end) for end in _ends(run))
+    old, new = (log.resolve(end) for end in range_ends(run, "--run "))
     line = log.first_parents(old, new)
     chosen = list(dict.fromkeys([*line[::every], line[-1]]))
     terminal.say(f"{len(chosen)} commits, {chosen[0][:9]} to {chosen[-1][:9]}")
