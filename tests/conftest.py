@@ -8,6 +8,7 @@ interrupt would wait in vain.
 import hashlib
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -88,6 +89,15 @@ def pytest_collection_modifyitems(config, items):
 def valgrind():
     """For tests that execute programs under it."""
     require("valgrind", "valgrind")
+
+
+@pytest.fixture
+def other_file_system(tmp_path):
+    """A directory that can be written, on another file system than tests' own; skips where there is none."""
+    for folder in map(Path, ("/dev/shm", "/var/tmp", Path.home())):
+        if os.access(folder, os.W_OK) and folder.stat().st_dev != tmp_path.stat().st_dev:
+            return folder
+    pytest.skip("no second file system here")
 
 
 @pytest.fixture(scope="session", autouse=True)

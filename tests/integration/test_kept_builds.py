@@ -557,12 +557,11 @@ def test_a_cache_that_was_moved_keeps_no_builds(made, tmp_path):
     assert any("the earlier build lay in" in text for text in said_again(moved))
 
 
-def test_the_cache_and_the_directories_to_build_in_may_be_on_two_file_systems(gnu, tmp_path, monkeypatch):
+def test_the_cache_and_the_directories_to_build_in_may_be_on_two_file_systems(
+    gnu, tmp_path, monkeypatch, other_file_system
+):
     """A makefile would not take the cache's path, so the build is in the system's temporary directory."""
-    elsewhere = Path("/dev/shm")
-    if not elsewhere.is_dir() or elsewhere.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("/dev/shm is no file system of its own")
-    with tempfile.TemporaryDirectory(dir=elsewhere) as temporary:
+    with tempfile.TemporaryDirectory(dir=other_file_system) as temporary:
         monkeypatch.setattr(tempfile, "tempdir", temporary)
         shop = Workshop(gnu.project, tmp_path / "a cache")
         gnu.write(main__c=main_calling("pad0", "pad1"), pad__c=FILLER)

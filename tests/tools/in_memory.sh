@@ -5,7 +5,7 @@
 # usage: in_memory.sh COMMAND [WORD ...]       ($TMPDIR, where it is set, is what is used)
 set -euo pipefail
 [ $# -ge 1 ] || { echo "usage: $0 COMMAND [WORD ...]" >&2; exit 2; }
-memory=/dev/shm wanted_kb=$((6 * 1024 * 1024))
+memory=/dev/shm wanted_kb=$((4 * 1024 * 1024))
 
 available() {  # in kB; nothing where that is no directory for programs
     [ -d "$memory" ] && [ -w "$memory" ] || return 0
@@ -24,7 +24,8 @@ kb=$(available)
 if [ "${kb:-0}" -lt "$wanted_kb" ]; then exec "$@"; fi
 # Short: a socket's path has at most 107 characters.
 TMPDIR=$(mktemp -d "$memory/t.XXXX")
-export TMPDIR
+chmod 1777 "$TMPDIR"  # as of any directory for temporary files: some tests are another user
+export TMPDIR PYTEST_ADDOPTS="--basetemp=$TMPDIR/b ${PYTEST_ADDOPTS-}"
 # shellcheck disable=SC2317 # what EXIT calls
 ended() {
     local status=$?
