@@ -60,7 +60,7 @@ def test_counts_that_no_layout_changes_are_no_reason_to_doubt(tmp_path, instrume
             instrument=instrument,
             measurements=(Measurement(name, unit, 0, value, warmup=False),),
         )
-        for system, value in (("a", 1000.0), ("b", 1002.0))
+        for system, value in (("a", 1000.123456789), ("b", 1002.123456789))
         for benchmark in "bc"
         for seed in range(1, 7)
     ]
@@ -131,7 +131,7 @@ def test_of_one_layout_beside_many_each_side_says_what_it_counts(tmp_path, capsy
     [(0.5, "faster"), (2.0, "slower"), (1.0, "equivalent"), (1.005, "equivalent"), (1.011, "slower")],
 )
 def test_verdicts(tmp_path, factor, verdict):
-    document = comparison_of(tmp_path, {"b": constant(4.0)}, {"b": constant(4.0 * factor)})
+    document = comparison_of(tmp_path, {"b": constant(4.0123)}, {"b": constant(4.0123 * factor)})
     assert document["benchmarks"][0]["verdict"] == verdict
     assert document["benchmarks"][0]["ratio"] == pytest.approx(factor)
     assert document["suite"]["verdict"] == verdict
@@ -168,8 +168,8 @@ def test_no_seed_in_common(tmp_path):
 def test_suite_is_the_geometric_mean_over_the_common_benchmarks(tmp_path):
     tables = "".join(BENCHMARK.replace('"b"', f'"{name}"') for name in "bcde")
     config = make_config(tables)
-    old = {"b": constant(1.0), "c": constant(1.0), "d": constant(1.0)}
-    new = {"b": constant(2.0), "c": constant(8.0), "e": constant(1.0)}
+    old = {"b": constant(1.0123456789), "c": constant(1.0123456789), "d": constant(1.0123456789)}
+    new = {"b": constant(2.0246913578), "c": constant(8.0987654312), "e": constant(1.0123456789)}
     document = comparison_of(tmp_path, old, new, config=config)
     assert document["suite"]["ratio"] == pytest.approx(4)
     assert document["suite"]["n_benchmarks"] == 2

@@ -36,7 +36,10 @@ SITUATIONS = {
     "layout matters": (layouts(0.03, 0.002), "layout matters: "),
     "practically none": (layouts(0.0, 0.00001), "layout matters practically not: "),
     "cannot tell": (layouts(0.0, 0.03), "cannot tell whether layout matters: "),
-    "all alike": ([(k, layout, 10.0) for k in range(1, 9) for layout in (k, "stock")], "the same in all 8 layouts"),
+    "all alike": (
+        [(k, layout, 10.0123456789) for k in range(1, 9) for layout in (k, "stock")],
+        "the same in all 8 layouts",
+    ),
     "no controls": (layouts(0.02, 0.01, controls=False), "cannot tell whether layout matters: "),
     "few layouts": (layouts(0.03, 0.002, 3), "cannot tell whether layout matters: "),
     "one seed": (

@@ -10,6 +10,7 @@ from warningkit import kinds
 
 OF_CONCLUSIONS = (
     "layoutrand.analysis.analysis_warnings",
+    "layoutrand.analysis.clock_warnings",
     "layoutrand.analysis.conclusion_warnings",
     "layoutrand.analysis.damage_warnings",
     "layoutrand.analysis.machine_warnings",

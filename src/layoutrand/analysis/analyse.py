@@ -15,8 +15,9 @@ from layoutrand.analysis.analysis_warnings import (
     NothingExecuted,
 )
 from layoutrand.analysis.blocking import Freed, SampleNodes, freed, sample_nodes
+from layoutrand.analysis.coarse_clock import clock_steps
 from layoutrand.analysis.control_shift import control_shift
-from layoutrand.analysis.findings import Findings, findings
+from layoutrand.analysis.findings import Findings, findings, within_clock
 from layoutrand.analysis.layout_part import LayoutSpread
 from layoutrand.analysis.machine import MachineState, machine_states, quantity_of
 from layoutrand.analysis.node_table import NodeTable, node_table
@@ -33,6 +34,7 @@ from layoutrand.instruments.known import counts
 from layoutrand.instruments.program_output import without_last_words
 from layoutrand.model import BinaryName, LayoutName
 from layoutrand.stats import Interval, mean_interval, variance_components
+from layoutrand.stats.advice import NoVariation
 from layoutrand.stats.levels import Nested, nested_executions
 from layoutrand.warning import AnyWarning, sentences_of
 
@@ -214,14 +216,16 @@ def _analyse(measured: Sample, selection: Selection, confidence: float, state: M
     # A count that no layout changes, of a simulated processor or of events, is no reason to doubt a timer.
     constant = counts(sample.instrument) and len(means) > 1 and min(means) == max(means)
     unsure = [each.in_executions() if sample.one_layout else each for each in interval.warnings]
-    found = findings(own, data, names, interval, state)
+    clock = clock_steps(measured)
+    found = within_clock(findings(own, data, names, interval, state), clock.halves[0])
     found = _of_two_machines(found, sample, selection)
     warnings: list[AnyWarning] = [
-        *([] if constant else unsure),
+        *([] if constant else [each for each in unsure if not (clock.are_seen and isinstance(each, NoVariation))]),
         *missing(sample, selection),
         *own.warnings,
         *found.warnings,
         *of_short(measured),
+        *clock.warnings(is_open=found.layout.answer == "cannot tell"),
     ]
     nodes = sample_nodes(own, confidence)
     return Analysis(
@@ -234,7 +238,7 @@ def _analyse(measured: Sample, selection: Selection, confidence: float, state: M
         n_binaries=sample.n_binaries,
         n_executions=sample.n_executions,
         n_iterations=sum(len(iterations) for _, executions in sample.binaries for iterations in executions),
-        mean=interval,
+        mean=clock.of_mean(interval),
         levels=levels,
         collapsed=collapsed,
         binary_means=tuple(zip((name for name, _ in sample.binaries), means, strict=True)),

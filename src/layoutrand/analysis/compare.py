@@ -231,9 +231,9 @@ def _name(sample: Sample) -> tuple[str, str, str]:
 def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold: float, looks: Looks) -> BenchmarkRatio:
     baseline, candidate = pair.samples
     warnings: list[AnyWarning] = [*missing(pair.measured[0], selection), *missing(pair.measured[1], selection)]
-    shape = of_ratios(pair)
-    warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *of_design(pair), *shape]
     both = both_ratios(pair, confidence, looks)
+    shape = [] if both.clock.are_seen else of_ratios(pair)  # steps of a clock lie in groups, and far from each other
+    warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *of_design(pair), *shape]
     primary, ratio, reasons = both.primary(pair)
     by_round, in_turns = primary == "paired", not pair.design.cannot_tell
     warnings += [*of_short(*pair.measured), *reasons, *of_both(pair.measured, by_round=by_round, in_turns=in_turns)]
@@ -242,9 +242,10 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
     mean_old, mean_new = (mean_interval(side, confidence=confidence).centre for side in (old, new))
     if ratio is not None:
         warnings += of_quotient(primary, ratio, mean_new / mean_old if mean_old else math.inf)
-        told = reasons_to_doubt(ratio.warnings, {baseline.instrument})
+        told = reasons_to_doubt(ratio.warnings, {baseline.instrument}, is_told=both.clock.are_seen)
         warnings += _of_what_is_counted(told, baseline, candidate)
         verdict = UNDECIDED if pair.design.cannot_tell else decide(ratio, threshold, better=baseline.better)
+        warnings += both.clock.warnings(is_open=verdict == UNDECIDED)
     systems = baseline.system, candidate.system
     warnings += systems_print_other(selection.printed, baseline.benchmark, baseline.instrument, systems)
     won = _paired(pair.free_by_round, confidence)
@@ -267,9 +268,11 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
         better=baseline.better,
         one_layout=(baseline.one_layout, candidate.one_layout),
         n_executions=(baseline.n_executions, candidate.n_executions),
-        sureness=None if ratio is None or pair.design.cannot_tell else sureness_of(pair, primary, threshold, looks),
+        sureness=None
+        if ratio is None or pair.design.cannot_tell
+        else sureness_of(pair, primary, threshold, looks, both.clock),
         measured_pairs=_measured_pairs(old, new),
-        forecast=_forecast(pair, primary, ratio, threshold) if verdict == UNDECIDED else None,
+        forecast=None if verdict != UNDECIDED or both.clock.are_seen else _forecast(pair, primary, ratio, threshold),
         paired_verdict=None if both.paired is None else decide(both.paired, threshold, better=baseline.better),
         primary=primary,
         unpaired=both.unpaired,

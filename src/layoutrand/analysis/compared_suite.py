@@ -9,6 +9,7 @@ from layoutrand.analysis.analysis_warnings import (
     APART,
     NoRatio,
 )
+from layoutrand.analysis.coarse_clock import clock_steps, of_suite
 from layoutrand.analysis.ratio_findings import reasons_to_doubt
 from layoutrand.analysis.sample_pair import SamplePair
 from layoutrand.analysis.suite_warnings import (
@@ -31,6 +32,7 @@ class SuiteRatio:
 
     ``p_value`` is that of the two-sided randomization test over the binaries.  ``bootstrap`` is the interval by
     hierarchical resampling, in which all benchmarks of a seed are drawn together where seeds are shared.
+    Neither is given where times lie on one or two steps of their clock, which the interval of ``ratio`` has room for.
     ``distributions`` are of the suite mean of baseline and candidate when every benchmark is measured once, in ``unit``
     (Li, Chen and Peng, section V).
     """
@@ -72,19 +74,20 @@ def compared_suite(
     lost = tuple(max(each.free[side].lost for each in several) for side in (0, 1))
     shared = None if paired else by_binary(pairs, confidence, lost=(lost[0], lost[1]))
     leading = paired or shared or ratio
-    if len(several) == 1 and alone is not None:
-        leading = alone
+    clocks = [clock_steps(*each.measured) for each in several]
+    has_steps = any(each.are_seen for each in clocks)
+    leading = alone if len(several) == 1 and alone is not None else of_suite(leading, clocks)
     instruments = {sample.instrument for pair in several for sample in pair.measured}
-    leading = replace(leading, warnings=tuple(reasons_to_doubt(leading.warnings, instruments)))
+    leading = replace(leading, warnings=tuple(reasons_to_doubt(leading.warnings, instruments, is_told=has_steps)))
     cannot_tell = any(each.design.cannot_tell for each in several)
     suite = SuiteRatio(
         ratio=leading,
         verdict="undecided" if cannot_tell else decide(leading, threshold, better=pairs[0][0].better),
-        p_value=None if cannot_tell else p_value(pairs, matched if paired else None),
+        p_value=None if cannot_tell or has_steps else p_value(pairs, matched if paired else None),
         n_benchmarks=len(pairs),
-        paired=paired,
+        paired=None if paired is None else of_suite(paired, clocks),
         bootstrap=bootstrap(matched if paired else pairs, confidence, is_by_round=paired is not None)
-        if len(pairs) > 1
+        if len(pairs) > 1 and not has_steps
         else None,
         distributions=distributions(pairs) if len(pairs) > 1 else None,
         unit=pairs[0][0].unit,

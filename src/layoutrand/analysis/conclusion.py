@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from layoutrand.analysis.analyse import Analysis
+from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.comparison_warnings import DesignError
 from layoutrand.analysis.conclusion_warnings import (
@@ -159,6 +160,7 @@ def of_suite(result: Comparison) -> Conclusion | None:
     verdict = _OF_STATISTICS[suite.verdict]
     if verdict == CANNOT_TELL:
         warnings.insert(0, WideInterval(suite.ratio.low, suite.ratio.high, result.threshold))
+        warnings += [each for pair in result.benchmarks for each in pair.warnings if isinstance(each, CoarseClock)]
     if one := tuple(pair.benchmark for pair in result.benchmarks if pair.same_program is not None):
         warnings.append(PartlyOneProgram(one, len(same)))
     return _concluded(verdict, verdict, warnings, [])

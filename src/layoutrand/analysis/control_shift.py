@@ -7,6 +7,7 @@ from statistics import fmean
 
 from layoutrand.analysis.analysis_warnings import ControlSpread, FewOfControl, NoShift, UnboundedShift
 from layoutrand.analysis.blocking import Freed
+from layoutrand.analysis.coarse_clock import clock_steps
 from layoutrand.analysis.node_warnings import ControlElsewhere
 from layoutrand.analysis.round_design import RoundDesign, control_sample, of_control
 from layoutrand.analysis.sample import Sample, binary_mean
@@ -44,6 +45,7 @@ def control_shift(
             shift = ratio_interval(stock, layouts, confidence=confidence, method="fieller-welch")
         except AnalysisError as error:
             return None, [NoShift(name, str(error))]
+    shift = clock_steps(control, own.raw).of_ratio(shift) or shift
     return shift, [] if math.isfinite(shift.half_width) else [UnboundedShift(name)]
 
 

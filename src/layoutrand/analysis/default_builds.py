@@ -9,6 +9,7 @@ from statistics import fmean
 import numpy as np
 
 from layoutrand.analysis.analyse import measurements
+from layoutrand.analysis.coarse_clock import clock_steps
 from layoutrand.analysis.round_design import RoundDesign, control_sample, of_control
 from layoutrand.analysis.sample import ROUND, Sample, binary_mean
 from layoutrand.analysis.sample_pair import SamplePair
@@ -57,6 +58,7 @@ def as_built(pair: SamplePair, confidence: float, threshold: float, *, at_random
         ratio = _ratio(design, (stocks[0], stocks[1]), confidence, by_round=by_round)
     except AnalysisError:  # a mean that is not above 0
         return None
+    ratio = clock_steps(stocks[0], stocks[1]).of_ratio(ratio) or ratio
     return AsBuilt(ratio, decide(ratio, threshold, better=old.better), _luck(pair, design, stocks, confidence))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from layoutrand.analysis.blocking import Freed
-from layoutrand.analysis.layout_part import LayoutPart, LayoutTest, layout_part, relative_root
+from layoutrand.analysis.layout_part import LayoutPart, LayoutTest, layout_part, relative_root, with_room
 from layoutrand.analysis.machine import LEVEL as DRIFT_LEVEL
 from layoutrand.analysis.machine import MachineFinding, MachineState, machine_finding
 from layoutrand.analysis.sample import Sample
@@ -143,7 +143,7 @@ class Findings:
     few to show a drift of the machine.  ``could_miss`` is the largest group, as a share of all layouts, of
     which these may well have none; ``median`` that of the binaries, a second statement where outliers, groups or a
     long tail make the mean and its interval say less.  ``machine`` is what is the machine's, which goes
-    before ``layout`` and ``shape``.
+    before ``layout`` and ``shape``.  ``clock_is_coarse`` where times lie on one or two steps of their clock.
     """
 
     relative_sds: tuple[Interval | None, ...]
@@ -157,6 +157,7 @@ class Findings:
     warnings: tuple[AnyWarning, ...]
     drift: Drift | None = None
     machine: MachineFinding | None = None
+    clock_is_coarse: bool = False
 
     @property
     def is_machine(self) -> bool:
@@ -206,6 +207,14 @@ def findings(own: Freed, data: Any, names: tuple[str, ...], mean: Interval, stat
         drift=None if state is None else Drift(state.correlation, state.p_value),
         machine=machine,
     )
+
+
+def within_clock(found: Findings, half: float) -> Findings:
+    """The findings with room for half a step of the clock, as a share of the mean; themselves where it is 0."""
+    if not half:
+        return found
+    needed = found.needed if half < HALF_WIDTH else Needed(HALF_WIDTH, None, None, None)
+    return replace(found, layout=with_room(found.layout, half), needed=needed, median=None, clock_is_coarse=True)
 
 
 def _relative_sds(charged: Any, data: Any, mean: Interval) -> tuple[Interval | None, ...]:

@@ -130,6 +130,21 @@ def _noise_within(data: Any, names: tuple[str, ...]) -> float | None:
     return None if value is None or components.mean == 0 else math.sqrt(max(value, 0.0)) / abs(components.mean)
 
 
+def with_room(part: LayoutPart, half: float) -> LayoutPart:
+    """The same of means that may each be off by this share of theirs: what layouts add may be more by it, or less."""
+    upper = None if part.upper is None else part.upper + half
+    sd = part.sd
+    if sd is not None:
+        sd = replace(sd, low=max(sd.low - half, _JUST_FOUND * sd.low), high=sd.high + half)
+    noise = None if part.noise_sd is None or part.noise_sd < half else part.noise_sd
+    found = replace(part, upper=upper, sd=sd, noise_sd=noise)
+    if part.answer in {None, "matters"}:
+        return found
+    return replace(
+        found, answer="practically none" if upper is not None and upper < PRACTICALLY_NONE else "cannot tell"
+    )
+
+
 def has_rounds(own: Freed) -> bool:
     """Whether layouts are compared with the controls of their own rounds, so that what rounds share is not in it."""
     return _cells(own)[0] is not None

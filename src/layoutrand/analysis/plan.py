@@ -20,6 +20,7 @@ from typing import Final
 from layoutrand.analysis.analyse import collapse, measurements
 from layoutrand.analysis.analysis_warnings import CountsExecutions, NothingToFind
 from layoutrand.analysis.blocking import Freed, freed
+from layoutrand.analysis.coarse_clock import clock_steps
 from layoutrand.analysis.evidence import processes
 from layoutrand.analysis.forecasting import ratio_spread
 from layoutrand.analysis.layout_part import execution_noise, has_rounds
@@ -264,7 +265,7 @@ def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float
         costs = _costs(sample, executions, link_s, levels)
         components = (noise.variance, max(0.0, components[0] - noise.variance))
         warnings = [NoiseOfControls(tuple(name for name in (STOCK, IDENTITY) if sample.controls.get(name)))]
-    warnings += of_short(sample)
+    warnings += [*of_short(sample), *clock_steps(sample).warnings(is_open=True)]
     pilot = pilot_of(own, data, mean, noise)
     cost_list = tuple(costs[level] for level in reversed(levels))
     lower = optimal_counts((*components[:-1], pilot.upper_of_binaries() * mean**2), cost_list)

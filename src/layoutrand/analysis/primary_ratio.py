@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from layoutrand.analysis.analyse import measurements
 from layoutrand.analysis.analysis_warnings import APART, NoRatio, PairedWithout
+from layoutrand.analysis.coarse_clock import ClockSteps, clock_steps
 from layoutrand.analysis.comparison_warnings import (
     AddedAlone,
     ExecutedApart,
@@ -21,6 +22,7 @@ from layoutrand.analysis.sureness import Sureness, running_sureness, sureness
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import simulated
 from layoutrand.stats import Interval, ratio_interval, running_ratio
+from layoutrand.stats.levels import Nested
 from layoutrand.warning import AnyWarning
 
 Looks = Literal["once", "after every round"]
@@ -53,12 +55,13 @@ def _last_seed(pair: SamplePair) -> int:
 
 @dataclass(frozen=True)
 class BothRatios:
-    """The ratio by round and the one of two samples, and why there is none."""
+    """The ratio by round and the one of two samples, and why there is none; both have room for the steps of a clock."""
 
     paired: Interval | None
     unpaired: Interval | None
     not_paired: str
     not_unpaired: str
+    clock: ClockSteps
 
     def primary(self, pair: SamplePair) -> tuple[Primary, Interval | None, list[AnyWarning]]:
         """The one that the design asks for; where logarithms of rounds are not defined, the other."""
@@ -73,8 +76,9 @@ def both_ratios(pair: SamplePair, confidence: float, looks: Looks = "once") -> B
     """What the complete rounds say, and what all executions of each system by itself say; where the data are looked at
     after every round nothing but complete rounds counts.
     """
+    clock = clock_steps(*pair.measured)
     if looks != "once":
-        return _running(pair, confidence)
+        return _running(pair, confidence, clock)
     paired = unpaired = None
     not_paired = not_unpaired = ""
     try:
@@ -91,18 +95,19 @@ def both_ratios(pair: SamplePair, confidence: float, looks: Looks = "once") -> B
             not_unpaired = APART
     except AnalysisError as error:
         not_unpaired = str(error)
-    return BothRatios(paired, unpaired, not_paired, not_unpaired)
+    return BothRatios(clock.of_ratio(paired), clock.of_ratio(unpaired), not_paired, not_unpaired, clock)
 
 
-def _running(pair: SamplePair, confidence: float) -> BothRatios:
+def _running(pair: SamplePair, confidence: float, clock: ClockSteps) -> BothRatios:
     try:
         if not pair.design.pairs or pair.design.primary == "unpaired":
-            return BothRatios(None, None, "", "no two complete rounds of both systems")
+            return BothRatios(None, None, "", "no two complete rounds of both systems", clock)
         old, new = map(measurements, pair.by_round)
         counts = pair.measured[0].instrument in simulated()
-        return BothRatios(running_ratio(old, new, confidence=confidence, is_count=counts), None, "", "")
+        ratio = clock.of_ratio(running_ratio(old, new, confidence=confidence, is_count=counts))
+        return BothRatios(ratio, None, "", "", clock)
     except AnalysisError as error:
-        return BothRatios(None, None, str(error), str(error))
+        return BothRatios(None, None, str(error), str(error), clock)
 
 
 def primary_data(pair: SamplePair, primary: Primary) -> tuple[Any, Any]:
@@ -113,10 +118,40 @@ def primary_data(pair: SamplePair, primary: Primary) -> tuple[Any, Any]:
     return pair.each_by_itself(0), pair.each_by_itself(1)
 
 
-def sureness_of(pair: SamplePair, primary: Primary, threshold: float, looks: Looks = "once") -> Sureness | None:
-    """The p-values that belong to the primary ratio."""
+def sureness_of(
+    pair: SamplePair, primary: Primary, threshold: float, looks: Looks = "once", clock: ClockSteps | None = None
+) -> Sureness | None:
+    """The p-values that belong to the primary ratio.
+
+    Where times lie on steps of their ``clock``, they are the largest of the ratios that the steps may stand for.
+    """
+    old, new = primary_data(pair, primary)
+    if clock is None or not clock.are_seen:
+        return _sureness(pair, (old, new), primary, threshold, looks)
+    ends = [_sureness(pair, (old, _times(new, each)), primary, threshold, looks) for each in clock.factors()]
+    if ends[0] is None or ends[1] is None:
+        return None
+    least, most = (each * new.mean / old.mean for each in clock.factors())
+    difference = 1.0 if least <= 1 <= most else max(each.no_difference for each in ends if each)
+    decision = max(each.decision for each in ends if each)
+    return replace(
+        ends[0],
+        no_difference=difference,
+        no_difference_holm=difference,
+        decision=decision,
+        decision_holm=decision,
+    )
+
+
+def _times(data: Nested, factor: float) -> Nested:
+    return replace(data, values=data.values * factor)
+
+
+def _sureness(
+    pair: SamplePair, data: tuple[Any, Any], primary: Primary, threshold: float, looks: Looks
+) -> Sureness | None:
     if looks != "once":
         is_count = pair.measured[0].instrument in simulated()
-        return running_sureness(*primary_data(pair, primary), threshold, is_count=is_count)
+        return running_sureness(*data, threshold, is_count=is_count)
     method = "paired-log-t" if primary == "paired" else "fieller-welch"
-    return sureness(*primary_data(pair, primary), threshold, method=method)
+    return sureness(*data, threshold, method=method)

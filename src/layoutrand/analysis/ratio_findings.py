@@ -41,10 +41,15 @@ def of_quotient(primary: Primary, ratio: Interval, quotient: float) -> list[AnyW
     return [found] if abs(quotient - ratio.centre) >= step else []
 
 
-def reasons_to_doubt(warnings: Iterable[StatsWarning], instruments: Iterable[str]) -> list[StatsWarning]:
-    """The warnings but that nothing varies where all is counted: no timer is too coarse there (as in `analyse`)."""
-    counted = all(map(counts, instruments))
-    return [each for each in warnings if not (counted and isinstance(each, NoVariation))]
+def reasons_to_doubt(
+    warnings: Iterable[StatsWarning], instruments: Iterable[str], *, is_told: bool = False
+) -> list[StatsWarning]:
+    """The warnings but that nothing varies where all is counted: no timer is too coarse there (as in `analyse`).
+
+    Nor where it ``is_told`` that a timer is.
+    """
+    left_out = is_told or all(map(counts, instruments))
+    return [each for each in warnings if not (left_out and isinstance(each, NoVariation))]
 
 
 def could_miss(pair: SamplePair, confidence: float) -> float | None:

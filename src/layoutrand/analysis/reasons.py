@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from layoutrand.analysis import analysis_warnings as own
+from layoutrand.analysis import clock_warnings as clock
 from layoutrand.analysis import comparison_warnings as compared
 from layoutrand.analysis import conclusion_warnings as told
 from layoutrand.analysis import damage_warnings
@@ -45,6 +46,7 @@ Cause = Literal[
     "failures",
     "shape of the layouts",
     "too short",
+    "coarse clock",
     "not to be tested",
     "same binaries",
     "false alarm",
@@ -218,6 +220,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     advice.TooFew: Meaning("too few layouts", "doubts", "more layouts"),
     advice.UnboundedRatio: Meaning("without bounds", "undecides", "more layouts"),
     advice.NoVariation: Meaning("not to be tested", "doubts"),
+    clock.CoarseClock: Meaning("coarse clock", "undecides", "more work", matters=lambda each: each.is_open),
     # How it was executed.
     own.ExecutedInSequence: Meaning("design", "doubts", "same rounds"),
     compared.ExecutedApart: Meaning("design", "undecides", "same rounds"),

@@ -61,7 +61,8 @@ def _of_layouts(analysis: Analysis) -> list[str]:
     if analysis.n_binaries == 1:
         return ["cannot tell whether layout matters: one layout alone says nothing of how layouts differ"]
     if min(means) == max(means):
-        return [f"the same in all {len(means)} layouts"]
+        found, same = analysis.findings, f"the same in all {len(means)} layouts"
+        return [f"measured {same}", layout_words.answer(found)] if found and found.clock_is_coarse else [same]
     if centre == 0:
         return [f"the mean over {len(means)} layouts is 0, so nothing can be given in percent of it"]
     parts = [*_of_findings(analysis)]

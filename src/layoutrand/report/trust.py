@@ -28,6 +28,7 @@ _ENOUGH: Final[frozenset[Cause]] = frozenset(
         "beside the others",
         "shape of the layouts",
         "too short",
+        "coarse clock",
         "not to be tested",
     }
 )

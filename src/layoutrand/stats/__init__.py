@@ -30,6 +30,7 @@ from layoutrand.stats.adjustment import Adjusted, adjusted_mean
 from layoutrand.stats.anytime import running_interval
 from layoutrand.stats.benchmark_suite import suite_ratio
 from layoutrand.stats.blocks import BlockEffects, block_effects
+from layoutrand.stats.clock_steps import are_steps, decimal_step
 from layoutrand.stats.comparison import hpt_test, mann_whitney_test, suite_t_test, welch_test
 from layoutrand.stats.control_noise import ControlNoise, control_noise, rounds_control_noise
 from layoutrand.stats.correlation import SharedVariance, shared_variance
@@ -125,6 +126,7 @@ __all__ = [
     "WatchingRow",
     "adjust",
     "adjusted_mean",
+    "are_steps",
     "autocorrelation",
     "binaries_for_half_width",
     "binaries_to_decide",
@@ -136,6 +138,7 @@ __all__ = [
     "cross_validated_share",
     "dacapo_warmup",
     "decide",
+    "decimal_step",
     "decision_power",
     "decision_test",
     "detectable_share",

@@ -1,0 +1,32 @@
+"""What is told of times that were measured with a clock of coarse steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutrand.text.quantities import at_most, quantity
+from layoutrand.warning import AnyWarning
+
+
+@dataclass(frozen=True)
+class CoarseClock(AnyWarning):
+    """Times that lie on one or two steps of the clock that measured them.
+
+    ``step_s`` is a step in seconds, ``half`` half of it as a share of the mean of the shorter of the systems, and
+    ``is_open`` says that nothing can be concluded with it.
+    """
+
+    step_s: float
+    half: float
+    is_open: bool
+
+    def __str__(self) -> str:
+        return (
+            f"{self.brief()}: a mean may be off by half a step ({at_most(self.half)} %), the same way each time, which "
+            "the intervals allow for and no number of layouts averages out; give the benchmark more work for each "
+            "execution, or measure with a finer clock (metric.wall), or simulated counts (metric.cachegrind)"
+        )
+
+    def brief(self) -> str:
+        """What was found."""
+        return f"times come in steps of {quantity(self.step_s, 's')}, and lie on one or two of these"

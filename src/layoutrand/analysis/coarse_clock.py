@@ -1,0 +1,91 @@
+"""Whether times lie on one or two steps of their clock, and what that takes from means and ratios.
+
+Such a mean may be off by half a step, the same way each time, so intervals that scatter alone makes are too narrow, and
+where nothing scatters they have no width at all.  They are made wider here by half a step of each system.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from layoutrand.analysis.clock_warnings import CoarseClock
+from layoutrand.analysis.sample import Sample
+from layoutrand.instruments.known import simulated
+from layoutrand.stats import Interval, are_steps, decimal_step
+from layoutrand.stats.levels import FloatArray
+from layoutrand.text.quantities import SECONDS
+
+
+@dataclass(frozen=True)
+class ClockSteps:
+    """A step in seconds, and half of it as a share of the means of the samples in question; 0 of what scatters more."""
+
+    step_s: float
+    halves: tuple[float, ...]
+
+    @property
+    def are_seen(self) -> bool:
+        """Whether steps are what any of the samples consists of."""
+        return any(self.halves)
+
+    def warnings(self, *, is_open: bool) -> list[CoarseClock]:
+        """What to tell; ``is_open`` where nothing can be concluded."""
+        return [CoarseClock(self.step_s, max(self.halves), is_open)] if self.are_seen else []
+
+    def factors(self) -> tuple[float, float]:
+        """What the ratio of the second sample to the first may have to be multiplied by, at the least and at most."""
+        old, new = self.halves
+        return max(0.0, 1 - new) / (1 + old), (1 + new) / (1 - old) if old < 1 else math.inf
+
+    def of_ratio(self, interval: Interval | None) -> Interval | None:
+        """The interval of the ratio of the second sample to the first, with room for the steps."""
+        return interval if interval is None or not self.are_seen else _times(interval, *self.factors())
+
+    def of_mean(self, interval: Interval) -> Interval:
+        """The interval of the mean of the only sample, with room for half a step."""
+        if not self.are_seen:
+            return interval
+        half = self.halves[0] * abs(interval.centre)
+        return replace(interval, low=interval.low - half, high=interval.high + half)
+
+
+def clock_steps(*samples: Sample) -> ClockSteps:
+    """The steps of the clock that measured these samples of one quantity; none of what is no time.
+
+    Of each sample the binaries count; what is a step is told by the values of all of them, and of their controls.
+    """
+    first = samples[0]
+    nothing = ClockSteps(0.0, (0.0,) * len(samples))
+    if first.unit not in SECONDS or first.instrument in simulated():
+        return nothing
+    values = [_values(executions for _, executions in sample.binaries) for sample in samples]
+    if not all(own.size and own.mean() for own in values):
+        return nothing
+    controls = [_values(sample.controls.values()) for sample in samples]
+    step = decimal_step(np.concatenate([*values, *controls]))
+    if step is None:
+        return nothing
+    halves = tuple(step / 2 / abs(float(own.mean())) if are_steps(own, step) else 0.0 for own in values)
+    return ClockSteps(step * SECONDS[first.unit], halves)
+
+
+def of_suite(interval: Interval, clocks: Sequence[ClockSteps]) -> Interval:
+    """The interval of the geometric mean of ratios, with room for the steps of the clock in each."""
+    if not any(each.are_seen for each in clocks):
+        return interval
+    ends = list(zip(*(each.factors() for each in clocks), strict=True))
+    least, most = (math.prod(each ** (1 / len(clocks)) for each in end) for end in ends)
+    return _times(interval, least, most)
+
+
+def _times(interval: Interval, least: float, most: float) -> Interval:
+    return replace(interval, low=interval.low * (least if interval.low > 0 else most), high=interval.high * most)
+
+
+def _values(binaries: Iterable[tuple[tuple[float, ...], ...]]) -> FloatArray:
+    return np.fromiter(chain.from_iterable(chain.from_iterable(binaries)), np.float64)

@@ -1,0 +1,80 @@
+"""In which steps values were measured or printed, and whether hardly anything but these steps is seen in them."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from layoutrand.stats.levels import FloatArray
+from layoutrand.stats.univariate import Values, sample_of
+
+_FINEST: Final = 1e-6
+"""Of the largest value: finer steps change nothing that anybody tells."""
+
+_ROUNDING: Final = 1e-6
+"""Of a step: what conversion of units leaves."""
+
+_MOST: Final = 0.9
+"""Share of the values on two neighbouring steps: of normal ones whose standard deviation is 0.6 steps it is less."""
+
+
+def decimal_step(values: Values) -> float | None:
+    """The largest power of ten that all values are multiples of; None where it is too small beside them to matter.
+
+    Parameters
+    ----------
+    values
+        The sample, shape ``(n,)``; at least 1 value.
+
+    Returns
+    -------
+    float or None
+        In the unit of the values.  Clocks of other steps, such as 1/64 s, are not recognised.
+
+    Raises
+    ------
+    AnalysisError
+        No values, or values that are not finite.
+    """
+    sample = np.unique(np.abs(sample_of(values, "clock steps")))
+    largest = float(sample[-1])
+    if largest == 0:
+        return None
+    power = math.floor(math.log10(largest))
+    while (step := 10.0**power) >= _FINEST * largest:
+        if _are_multiples(sample[-1:], step) and _are_multiples(sample, step):
+            return step
+        power -= 1
+    return None
+
+
+def are_steps(values: Values, step: float) -> bool:
+    """Whether nine of ten values lie on one step or on two neighbouring ones.
+
+    Rounding is noise like any other where values scatter over several steps.  Over one or two it may be off by half a
+    step, the same way each time, which no number of values averages out.
+
+    Parameters
+    ----------
+    values
+        The sample, shape ``(n,)``; at least 1 value.
+    step
+        What they are multiples of, in their unit, above 0.
+
+    Raises
+    ------
+    AnalysisError
+        No values, or values that are not finite.
+    """
+    sample = sample_of(values, "clock steps")
+    steps, counts = np.unique(np.rint(sample / step), return_counts=True)
+    beside = np.where(np.diff(steps) == 1, counts[:-1] + counts[1:], 0)
+    most = max(int(counts.max()), int(beside.max()) if beside.size else 0)
+    return most >= _MOST * sample.size
+
+
+def _are_multiples(sample: FloatArray, step: float) -> bool:
+    counted = sample / step
+    return bool((np.abs(counted - np.rint(counted)) <= _ROUNDING).all())

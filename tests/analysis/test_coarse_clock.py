@@ -1,0 +1,120 @@
+"""Times that lie on one or two steps of their clock: what is concluded allows for half a step, and says why."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from experiments import measured, selected, write
+from fakes import make_config
+from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.clock_warnings import CoarseClock
+from layoutrand.analysis.compare import compare
+from layoutrand.analysis.conclusion import of_layouts, of_pair, of_suite
+from layoutrand.analysis.plan import make_plans
+from layoutrand.stats.streams import Stream
+
+NAMES = ("x", "y")
+CONFIG = make_config(
+    "".join(
+        f'[[benchmarks]]\nname = "{name}"\ncommand = ["{{artefact}}"]\nmetric = {{ wall = true }}\n' for name in NAMES
+    ),
+    systems="ab",
+)
+N, LAYOUT, NOISE = 10, 0.01, 0.005
+
+
+def experiment(tmp_path, number, *, seconds, step, ratio=1.0, names=NAMES[:1]):
+    """Ten layouts of two systems, and stock, measured in steps."""
+    rows = []
+    for system, factor in (("a", 1.0), ("b", ratio)):
+        for name in names:
+            points = Stream(number, "clock", system, name).normals(3 * N).reshape(3, N)
+            layouts = seconds * factor * (1 + LAYOUT * points[0]) * (1 + NOISE * points[1])
+            stock = seconds * factor * (1 + NOISE * points[2])
+            data = {k + 1: [[_read(value, step)]] for k, value in enumerate(layouts)}
+            data["stock"] = [[_read(value, step)] for value in stock]
+            rows += measured(CONFIG, tmp_path, system, name, data)
+    tmp_path.mkdir(exist_ok=True)
+    write(CONFIG, tmp_path, rows)
+    return selected(CONFIG, tmp_path)
+
+
+def _read(value, step):
+    return float(value) if step is None else round(value / step) * step
+
+
+def compared(selection, threshold=0.01):
+    return compare(selection, "a", "b", confidence=0.95, threshold=threshold, metric=None)
+
+
+@pytest.mark.parametrize("seconds", [0.2, 0.205])
+def test_two_systems_within_a_step_are_not_called_the_same(tmp_path, seconds):
+    """The truth is 2 % slower, and 1.25 and 2.5 % are half a step: of 30 experiments none says the same or faster."""
+    for number in range(15):
+        result = compared(experiment(tmp_path / str(number), number, seconds=seconds, step=0.01, ratio=1.02))
+        (pair,) = result.benchmarks
+        concluded = of_pair(result, pair)
+        assert concluded.verdict == "cannot tell"
+        assert "coarse clock" in [each.cause for each in concluded.reasons]
+        assert pair.ratio.low <= 1.02 <= pair.ratio.high
+        assert pair.sureness.no_difference == 1
+        assert (pair.forecast, pair.median) == (None, None)  # more layouts do not make steps finer
+        assert [each.kind for each in concluded.next] == ["more work"]
+        assert pair.as_built.ratio.low <= 1.02 <= pair.as_built.ratio.high
+
+
+def test_what_is_larger_than_the_steps_is_found_and_sure(tmp_path):
+    result = compared(experiment(tmp_path, 0, seconds=0.2, step=0.01, ratio=1.5))
+    (pair,) = result.benchmarks
+    concluded = of_pair(result, pair)
+    assert (concluded.verdict, concluded.beside, concluded.reasons) == ("slower", "slower", ())
+    assert pair.sureness.decision < 0.05
+    assert pair.ratio.low <= 1.5 <= pair.ratio.high
+
+
+def test_a_suite_of_such_benchmarks_is_as_uncertain(tmp_path):
+    result = compared(experiment(tmp_path, 0, seconds=0.2, step=0.01, ratio=1.02, names=NAMES))
+    suite = of_suite(result)
+    assert suite is not None
+    assert suite.verdict == "cannot tell"
+    assert "coarse clock" in [each.cause for each in suite.reasons]
+    assert result.suite.ratio.low <= 1.02 <= result.suite.ratio.high
+    assert (result.suite.p_value, result.suite.bootstrap) == (None, None)
+
+
+def test_layouts_that_a_clock_does_not_tell_apart_are_not_called_alike(tmp_path):
+    """The mean and what layouts add, 1 %, lie in their intervals, and no experiment says that layout matters not."""
+    for number in range(15):
+        report = analyse(
+            experiment(tmp_path / str(number), number, seconds=0.2, step=0.01), confidence=0.95, metrics=[]
+        )
+        for each in report.analyses:
+            assert of_layouts(each, report.warnings).verdict == "cannot tell"
+            assert each.findings.layout.upper >= LAYOUT
+            assert each.mean.low <= 0.2 <= each.mean.high
+            assert [type(w) for w in each.warnings if isinstance(w, CoarseClock)] == [CoarseClock]
+
+
+@pytest.mark.parametrize(("seconds", "step"), [(0.2, None), (2.0, 0.001), (2.0, 0.01)])
+def test_of_times_that_scatter_over_steps_nothing_changes(tmp_path, seconds, step):
+    selection = experiment(tmp_path, 1, seconds=seconds, step=step, ratio=1.03)
+    (pair,) = compared(selection).benchmarks
+    assert not any(isinstance(each, CoarseClock) for each in pair.warnings)
+    assert pair.verdict == "slower"
+    assert pair.ratio.half_width < 0.02
+
+
+def test_numbers_that_are_no_times_have_no_clock(tmp_path):
+    selection = experiment(tmp_path, 1, seconds=0.2, step=0.01)
+    counts = [dataclasses.replace(sample, unit="1") for sample in selection.samples]
+    (pair,) = compared(dataclasses.replace(selection, samples=counts)).benchmarks
+    assert not any(isinstance(each, CoarseClock) for each in pair.warnings)
+
+
+def test_a_plan_says_that_steps_are_no_matter_of_layouts(tmp_path):
+    plans = make_plans(
+        experiment(tmp_path, 0, seconds=0.2, step=0.01), {}, half_widths=[0.01], threshold=0.01, confidence=0.95
+    )
+    assert all(any(isinstance(each, CoarseClock) for each in plan.warnings) for plan in plans)
