@@ -13,6 +13,7 @@ from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.conclusion import of_layouts, of_pair, of_suite
 from layoutrand.analysis.plan import make_plans
+from layoutrand.cli.plan_screen import plan_screen
 from layoutrand.stats.streams import Stream
 
 NAMES = ("x", "y")
@@ -114,7 +115,9 @@ def test_numbers_that_are_no_times_have_no_clock(tmp_path):
 
 
 def test_a_plan_says_that_steps_are_no_matter_of_layouts(tmp_path):
-    plans = make_plans(
-        experiment(tmp_path, 0, seconds=0.2, step=0.01), {}, half_widths=[0.01], threshold=0.01, confidence=0.95
-    )
+    selection = experiment(tmp_path, 0, seconds=0.2, step=0.01)
+    plans = make_plans(selection, {}, half_widths=[0.01], threshold=0.01, confidence=0.95)
     assert all(any(isinstance(each, CoarseClock) for each in plan.warnings) for plan in plans)
+    shown = "\n".join("".join(part for part, _ in line) for line in plan_screen(plans, selection, 0.01, 100))
+    assert "Next: more work for each execution" in shown
+    assert "layoutrand run" not in shown

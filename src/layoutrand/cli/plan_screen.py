@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.cells import cell_len
 
+from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.conclusion import WITHIN_REACH
 from layoutrand.analysis.forecasting import briefly_promised, range_words
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
+from layoutrand.analysis.reasons import STEPS
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cli.answer_parts import GAP, filled, header, source_facts, steps_and_details, wrapped
 from layoutrand.cli.charts import Line, screen_width
@@ -180,6 +182,8 @@ def _steps(plans: Sequence[BenchmarkPlan], counted: str, *, writes: bool) -> lis
     wanted = [count.binaries for ratio in ratios for count in (ratio.different, ratio.same) if not ratio.is_decided]
     if any(each.is_machine for each in plans):
         return ["less noise first", "layoutrand doctor"]
+    if any(isinstance(warning, CoarseClock) for each in plans for warning in each.warnings):
+        return [STEPS["more work"].briefly]
     if counted != "layouts" or not ratios:
         return []
     most = max((math.inf if high is None else high for _, high in wanted), default=0)
