@@ -248,9 +248,10 @@ def test_one_more_binary_lies_in_a_range_of_its_own(tmp_path):
     assert "one more binary would show -50 to +50 % of the mean over 3 layouts" in of_analysis(analysis)
 
 
-def test_a_range_down_to_no_time_at_all_tells_nothing_of_one_more_binary(tmp_path):
-    """In no table, sentence or page."""
-    analysis = analysed(tmp_path, {1: [[1.0]], 2: [[10.0]], 3: [[30.0]]})
+@pytest.mark.parametrize("lowest", [1.0, 0.0])
+def test_a_range_down_to_no_time_at_all_tells_nothing_of_one_more_binary(tmp_path, lowest):
+    """In no table, sentence or page; nor of a count that was 0 in one of the layouts."""
+    analysis = analysed(tmp_path, {1: [[lowest]], 2: [[10.0]], 3: [[30.0]]})
 
     assert analysis.findings.one_binary.next.low < 0
     assert one_more(analysis) == UNFORESEEN

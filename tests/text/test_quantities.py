@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from layoutrand.text.quantities import alike, at_most, change, changes, estimate, quantity, ratio_words, telling
+from layoutrand.text.quantities import (
+    alike,
+    at_most,
+    change,
+    changes,
+    estimate,
+    quantity,
+    ratio_words,
+    telling,
+    telling_side,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +44,21 @@ def test_changes_that_stand_together_have_equally_many_digits():
 )
 def test_digits_that_tell(values, digits):
     assert telling(values) == digits
+
+
+@pytest.mark.parametrize(
+    ("ends", "digits"),
+    [
+        ([0.003, 0.004], 3),
+        ([7e-8, 9e-8], 8),
+        ([-7e-8, -2e-5], 8),
+        ([-7e-8, 9e-8], 4),
+        ([0.0, 9e-8], 4),
+        ([1e-13] * 2, 4),
+    ],
+)
+def test_ends_on_one_side_of_nothing_are_never_told_as_nothing(ends, digits):
+    assert telling_side(ends) == digits
 
 
 def test_digits_begin_where_they_are_asked_to():

@@ -30,6 +30,7 @@ from layoutrand.text.quantities import (
     p_words,
     spans_tenfold,
     telling,
+    telling_side,
 )
 from layoutrand.warning import AnyWarning
 
@@ -103,7 +104,7 @@ def one_more(analysis: Analysis) -> str:
         return "the same"
     low, high = sorted(end / analysis.mean.centre for end in (one.next.low, one.next.high))
     ends = changes([low, high], digits_of(50 * (high - low)))
-    if one.lowest > 0 and float(ends[0]) <= _NOTHING_LEFT:  # a time, a count: what is above 0 has no binary below it
+    if one.lowest >= 0 and float(ends[0]) <= _NOTHING_LEFT:  # a time, a count: none is below 0
         return UNFORESEEN
     return f"{' to '.join(ends)} %"
 
@@ -330,7 +331,7 @@ class _Words:
         fewest = digits_of(50 * abs(high - low))
         if coarse:
             fewest = min(fewest, 2 if max(abs(low - 1), abs(high - 1)) < 0.01 else 1)
-        digits = telling([100 * (low - 1), 100 * (high - 1)], fewest)
+        digits = telling_side([100 * (low - 1), 100 * (high - 1)], fewest)
         if (low < 1) == (high < 1):
             near, far = (low, high) if abs(low - 1) < abs(high - 1) else (high, low)
             return f"{_apart(near, digits)} to {self._size(far, digits)}"
@@ -343,7 +344,7 @@ def percent_digits(ratio: Interval) -> int:
     if math.isinf(ratio.half_width):
         return 1
     ends = [100 * (ratio.low - 1), 100 * (ratio.high - 1)]
-    return telling(ends, digits_of(50 * (ratio.high - ratio.low)))
+    return telling_side(ends, digits_of(50 * (ratio.high - ratio.low)))
 
 
 def _apart(ratio: float, digits: int) -> str:

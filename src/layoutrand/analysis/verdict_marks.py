@@ -10,7 +10,15 @@ from layoutrand.analysis.compare import BenchmarkRatio
 from layoutrand.analysis.conclusion import WITHIN_REACH, Conclusion
 from layoutrand.analysis.sentences import percent_digits
 from layoutrand.stats import Interval
-from layoutrand.text.quantities import MINUS, NO_BOUNDS, NO_LOWER_BOUND, has_no_lower_bound, signed, spans_tenfold
+from layoutrand.text.quantities import (
+    MINUS,
+    NO_BOUNDS,
+    NO_LOWER_BOUND,
+    has_no_lower_bound,
+    signed,
+    spans_tenfold,
+    telling_side,
+)
 
 SYMBOLS: Final[Mapping[str, str]] = {
     "faster": "✓",
@@ -42,13 +50,19 @@ def change_words(ratio: Interval | None) -> tuple[str, str]:
     if spans_tenfold(ratio.low, ratio.high):
         return f"{signed(centre, 0)} %", f"({MINUS}90 or less … +900 or more)"
     if low == high:  # simulated: every digit counts, and none of them tells more
-        return f"{signed(centre, min(digits, _EXACT_DIGITS))} %", "(exactly)"
+        return f"{signed(centre, _in_brief(centre, digits))} %", "(exactly)"
     return f"{signed(centre, digits)} %", f"({signed(low, digits)} … {signed(high, digits)})"
 
 
 def size_in_brief(ratio: Interval) -> str:
     """``1.21 %``: a size for a sentence, however exactly it is known."""
-    return f"{signed(100 * (ratio.centre - 1), min(_EXACT_DIGITS, percent_digits(ratio)))} %"
+    centre = 100 * (ratio.centre - 1)
+    return f"{signed(centre, _in_brief(centre, percent_digits(ratio)))} %"
+
+
+def _in_brief(centre: float, digits: int) -> int:
+    """Two digits after the point at most, but for what these would tell as no difference."""
+    return max(min(digits, _EXACT_DIGITS), min(digits, telling_side([centre], 0)))
 
 
 def in_a_word(concluded: Conclusion, pair: BenchmarkRatio | None) -> str:

@@ -50,6 +50,9 @@ _MOST_SIGNIFICANT: Final = 9
 _TWO_DIGITS: Final = 3.55
 """Below it the first digit of an uncertainty alone would say too little of it."""
 
+_NOTHING: Final = 1e-10
+"""In percent: what rounding leaves of a ratio of two means that are equal."""
+
 _ROUNDING: Final = 1e-12
 """Of a ratio of two means of equal values: no difference."""
 
@@ -94,6 +97,17 @@ def telling(values: Sequence[float], digits: int = 1, most: int = MOST_DIGITS) -
     return most
 
 
+def telling_side(values: Sequence[float], digits: int = 1, most: int = MOST_DIGITS) -> int:
+    """As `telling`, of the ends of an interval, which may be behind a verdict.
+
+    More than ``most`` where all lie on one side of 0: these are a difference, which is never told as none.
+    """
+    smallest = min(map(abs, values))
+    if smallest <= _NOTHING or round(smallest, most) or not (min(values) > 0 or max(values) < 0):
+        return telling(values, digits, most)
+    return math.ceil(-math.log10(smallest))
+
+
 def digits_of(half_width: float, most: int = MOST_DIGITS) -> int:
     """Digits after the point that an uncertainty of this size leaves a value: those of its first digit or two.
 
@@ -120,7 +134,7 @@ def ratio_words(centre: float, low: float, high: float) -> tuple[str, str]:
     if spans_tenfold(low, high):
         return f"{centre:.2f}", "[≤ 0.1, ≥ 10]"
     digits = max(2, digits_of((high - low) / 2, _OF_RATIO)) if low < high else MOST_DIGITS
-    digits = telling([low - 1, high - 1], digits, _OF_RATIO)
+    digits = telling_side([low - 1, high - 1], digits, _OF_RATIO)
     return f"{centre:.{digits}f}", f"[{low:.{digits}f}, {high:.{digits}f}]"
 
 
