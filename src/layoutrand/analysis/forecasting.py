@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from layoutrand.analysis.primary_ratio import primary_data
 from layoutrand.analysis.round_design import Primary
@@ -14,6 +14,10 @@ from layoutrand.stats.sample_size import ASSURANCE, MOST_BINARIES, POWER
 from layoutrand.stats.stats_warning import plural
 from layoutrand.text.quantities import percent, telling
 from layoutrand.warning import sentences_of
+
+GOING_ON: Final = 0.12
+"""How often two systems that do not differ at all are told to differ, without a threshold, by who starts with 5 layouts
+and adds as many as are named, up to 1,000, until a comparison decides (`tests/analysis/test_going_on.py`)."""
 
 
 def ratio_spread(pair: SamplePair, primary: Primary) -> PairSpread | None:
@@ -65,7 +69,13 @@ def forecast_words(found: Forecast, n_binaries: int, counted: str = "binaries") 
         return f"{n_binaries:,} {counted} each decide it {share} {true}; what lies between takes more"
     # `plan` may count with other executions of each, and with fewer binaries for that.
     each = f"{counted} each, executed as often as these," if counted == "binaries" else f"{counted} each"
-    return f"{range_words(found.fewest, found.n_binaries)} {each} would decide it {share} {true}"
+    decided = f"{range_words(found.fewest, found.n_binaries)} {each} would decide it {share} {true}"
+    if not found.is_measured:
+        return decided
+    often = percent(GOING_ON, 0)
+    return (
+        f"{decided}; who adds them until it is decided finds a difference where there is none in up to {often} of cases"
+    )
 
 
 def promise(n_binaries: int) -> str:

@@ -242,12 +242,11 @@ def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float
     own = freed(measured)  # no count of binaries or executions makes up for a slow node
     sample = own.sample
     executions = [
-        execution
-        for execution in selection.executions
-        if (execution.system, execution.benchmark, execution.instrument)
-        == (sample.system, sample.benchmark, sample.instrument)
-        and execution.status == "ok"
-        and (sample.one_layout or isinstance(execution.layout, int))
+        e
+        for e in selection.executions
+        if (e.system, e.benchmark, e.instrument) == (sample.system, sample.benchmark, sample.instrument)
+        and e.status == "ok"
+        and (sample.one_layout or isinstance(e.layout, int))
     ]
     data, levels = collapse([runs for _, runs in sample.binaries])
     costs = _costs(sample, executions, link_s, levels)
