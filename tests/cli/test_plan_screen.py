@@ -101,6 +101,17 @@ def test_numbers_times_and_the_next_command(columns: int | None) -> None:
     assert "less noise, or a larger --threshold" in " ".join(text.split())  # thousands are no advice, as in `compare`
 
 
+@pytest.mark.parametrize("columns", [80, 120])
+def test_the_screen_says_whole_what_its_numbers_suppose(columns: int) -> None:
+    told = " ".join(
+        "".join(part for part, _ in line).strip()
+        for line in plan_screen([planned("lua", "O2", None)], SELECTION, 0.01, columns)
+    )
+    assert "at least 80 % of experiments decide, where what is measured is about normally distributed" in told
+    assert "can miss a group of up to" in told
+    assert " of all." in told
+
+
 def test_the_next_command_decides_whichever_is_true() -> None:
     """The larger of both numbers, as `compare` has it; none where the results decide."""
     ratio = deciding("O2", count(123, 159), count(200, 300))

@@ -93,8 +93,9 @@ def promise(n_binaries: int) -> str:
 def briefly_promised(n_binaries: int, counted: str = "layouts") -> str:
     """The same for a screen; they are ``counted`` as layouts or executions."""
     return (
-        f"Enough: at least {percent(POWER, 0)} of experiments decide. The first number is that if {counted} differ as "
-        f"much as these do, the second for {percent(ASSURANCE, 0)} of pilots of this size; {n_binaries:,} {counted} "
+        f"Enough: at least {percent(POWER, 0)} of experiments decide, where what is measured is about normally "
+        f"distributed. The first number is that if {counted} differ as much as these do, the second for "
+        f"{percent(ASSURANCE, 0)} of pilots of this size; {n_binaries:,} {counted} "
         f"can miss a group of up to {100 * missed_share(n_binaries):.2g} % of all."
     )
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_ROWS: Final = 8
 """Benchmarks and systems that are told one by one, those that take longest; the others are counted."""
 
-_LINES_OF_PROMISE: Final = 3
+_LINES_OF_PROMISE: Final = 4
 _LINES_OF_EXECUTIONS: Final = 4
 _NARROW_NAME: Final = 6
 
