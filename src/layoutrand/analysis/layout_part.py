@@ -119,14 +119,17 @@ def layout_part(own: Freed, data: Any, names: tuple[str, ...], confidence: float
         if found.test is None:
             found = _untested(own, data, confidence, found)
     if "execution" in names:
-        found = replace(found, noise_sd=_noise_within(data, names))
+        found = replace(found, noise_sd=_noise_within(own.sample))
     return replace(found, answer=_answer(found, confidence))
 
 
-def _noise_within(data: Any, names: tuple[str, ...]) -> float | None:
-    """The noise that binaries show themselves which were executed repeatedly: what that level is told to add."""
-    components = variance_components(data)
-    value = components.unbiased[len(names) - 1 - names.index("execution")]
+def _noise_within(sample: Sample) -> float | None:
+    """The noise that binaries show themselves which were executed repeatedly: what executions of one differ by.
+
+    Their iterations are in it, as in that of controls: an execution is what is measured once.
+    """
+    components = variance_components([[fmean(run) for run in executions] for _, executions in sample.binaries])
+    value = components.unbiased[0]
     return None if value is None or components.mean == 0 else math.sqrt(max(value, 0.0)) / abs(components.mean)
 
 
