@@ -7,7 +7,7 @@ where nothing scatters they have no width at all.  They are made wider here by h
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -63,11 +63,12 @@ def clock_steps(*samples: Sample) -> ClockSteps:
     nothing = ClockSteps(0.0, (0.0,) * len(samples))
     if first.unit not in SECONDS or first.instrument in simulated():
         return nothing
-    values = [_values(executions for _, executions in sample.binaries) for sample in samples]
-    if not all(own.size and own.mean() for own in values):
+    if not all(sample.binaries for sample in samples):
         return nothing
-    controls = [_values(sample.controls.values()) for sample in samples]
-    step = decimal_step(np.concatenate([*values, *controls]))
+    values = [sample.nested.values for sample in samples]
+    if decimal_step(np.concatenate(values)) is None or not all(own.mean() for own in values):
+        return nothing
+    step = decimal_step(np.concatenate([*values, *(_of_controls(sample) for sample in samples)]))
     if step is None:
         return nothing
     halves = tuple(step / 2 / abs(float(own.mean())) if are_steps(own, step) else 0.0 for own in values)
@@ -87,5 +88,5 @@ def _times(interval: Interval, least: float, most: float) -> Interval:
     return replace(interval, low=interval.low * (least if interval.low > 0 else most), high=interval.high * most)
 
 
-def _values(binaries: Iterable[tuple[tuple[float, ...], ...]]) -> FloatArray:
-    return np.fromiter(chain.from_iterable(chain.from_iterable(binaries)), np.float64)
+def _of_controls(sample: Sample) -> FloatArray:
+    return np.fromiter(chain.from_iterable(chain.from_iterable(sample.controls.values())), np.float64)
