@@ -18,7 +18,7 @@ from layoutrand.analysis.reasons import steps_of_import
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cache.capture_record import source_in_brief
 from layoutrand.cli.charts import Line
-from layoutrand.execute.output_warnings import UnlikeOutputs
+from layoutrand.execute.output_warnings import UnlikeOutputs, alike_in_systems
 from layoutrand.interop.interop_warnings import NameOfEachBinary
 from layoutrand.stats.stats_warning import StatsWarning
 
@@ -130,23 +130,24 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> 
     """One line for each thing that was found, with the names of what it is about; what is about the results first."""
     found: dict[str, list[str]] = {}
     first: list[str] = []
-    systems: dict[str, str] = {}
+    systems: dict[str, tuple[str, ...]] = {}
     told = [(name, _of_both_as_one([each for reason in reasons for each in _told(reason)])) for name, reasons in about]
     shortest = shortest_of_each(warning for _, warnings in told for warning in warnings)
+    unlike = alike_in_systems(each for _, warnings in told for each in warnings if isinstance(each, UnlikeOutputs))
     for name, warnings in told:
         for warning in dict.fromkeys(shortest.get(each, each) for each in warnings):
-            text = warning.brief()
+            text = unlike[warning].brief if isinstance(warning, UnlikeOutputs) else warning.brief()
             if isinstance(warning, _OF_THE_RESULTS) and text not in first:
                 first.append(text)
             if isinstance(warning, UnlikeOutputs):
-                systems[text] = warning.system
+                systems[text] = unlike[warning].systems
             if name not in (names := found.setdefault(text, [])):
                 names.append(name)
     lines: list[Line] = []
     shown = [*first, *(text for text in found if text not in first)]
     for text in shown[:_MOST_WARNINGS]:
         names = found[text]
-        if len(names) == len(about) or names == [systems.get(text)]:  # that text says of which system it is
+        if len(names) == len(about) or set(names) <= set(systems.get(text, ())):  # the text says of which systems
             lines += wrapped("⚠", "yellow", text, width)
             continue
         ways = [wrapped("⚠", "yellow", f"{whose}: {text}", width) for whose in (_listed(names), _first(names))]

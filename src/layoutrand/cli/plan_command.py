@@ -54,7 +54,7 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.cache.store import Cache, default_root, link_seconds
     from layoutrand.cli.plan_screen import plan_screen
     from layoutrand.cli.terminal import terminal_width
-    from layoutrand.execute.output_warnings import UnlikeOutputs
+    from layoutrand.execute.output_warnings import UnlikeOutputs, alike_in_systems
 
     terminal = options.terminal(json=json, quiet=quiet)
     widths = [options.share(text, "--half-width") for text in half_width or []] or list(HALF_WIDTHS)
@@ -84,8 +84,9 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     warnings = selection.warnings_for(measured)
     unlike = [each for each in warnings if isinstance(each, UnlikeOutputs) and not full]  # which `analyse` says more of
     show_selection_problems(selection, [each for each in warnings if each not in unlike], terminal)
-    for each in unlike:
-        terminal.warn(f"{each.benchmark}: {each.brief()}")
+    alike = alike_in_systems(unlike)
+    for told in dict.fromkeys(f"{each.benchmark}: {alike[each].brief}" for each in unlike):
+        terminal.warn(told)
     if write:
         _write(directory, plans, terminal)
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,6 +23,10 @@ def _listed(layouts: Sequence[LayoutName]) -> str:
     parts = [f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}"] if seeds else []
     parts += [str(each) for each in named if not isinstance(each, int)]
     parts += [f"{len(layouts) - len(named)} more"] if len(named) < len(layouts) else []
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
@@ -85,9 +89,36 @@ class UnlikeOutputs(AnyWarning):
 
     def brief(self) -> str:
         """What was found."""
+        return self.brief_of([self.system])
+
+    def brief_of(self, systems: Sequence[str]) -> str:
+        """What was found in the same way of all these systems."""
         names = self.all_layouts
-        whose = f"{_listed(names)} of {self.system} print{'s' * (len(names) == 1)}"
-        return f"{whose} something else than its other {self.n_alike:,} binaries, which agree"
+        if len(systems) == 1:
+            whose = f"{_listed(names)} of {systems[0]} print{'s' * (len(names) == 1)}"
+            return f"{whose} something else than its other {self.n_alike:,} binaries, which agree"
+        whose = f"{_listed(names)} of {_joined(systems)} print"
+        return f"{whose} something else than the other {self.n_alike:,} binaries of each, which agree"
+
+
+@dataclass(frozen=True)
+class AlikeInSystems:
+    """The same layouts of these systems print something else than most of their system: ``brief`` says it of all."""
+
+    systems: tuple[str, ...]
+    brief: str
+
+
+def alike_in_systems(warnings: Iterable[UnlikeOutputs]) -> dict[UnlikeOutputs, AlikeInSystems]:
+    """Of each warning all systems of which it is the same; what is a matter of the build is told in one sentence."""
+    found: dict[tuple[str, tuple[LayoutName, ...], int], list[UnlikeOutputs]] = {}
+    for each in dict.fromkeys(warnings):
+        found.setdefault((each.benchmark, each.all_layouts, each.n_alike), []).append(each)
+    told: dict[UnlikeOutputs, AlikeInSystems] = {}
+    for members in found.values():
+        systems = tuple(dict.fromkeys(each.system for each in members))
+        told |= dict.fromkeys(members, AlikeInSystems(systems, members[0].brief_of(systems)))
+    return told
 
 
 @dataclass(frozen=True)
