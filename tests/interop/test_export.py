@@ -82,6 +82,23 @@ def test_json_has_a_schema_and_what_was_not_built(selection):
     assert sum(row["warmup"] for row in document["rows"]) == 11
 
 
+def test_each_row_has_the_digest_of_what_its_execution_printed_and_importing_does_not_ask_for_it(tmp_path):
+    wrong = {"status": "wrong-output", "reason": "no", "measurements": (), "output_sha256": "f" * 64}
+    rows = [measured(tmp_path, "a", "2sort", 1, 0.1, repetition=k, output_sha256=str(k) * 64) for k in (0, 1)]
+    write(CONFIG, tmp_path, [*rows, measured(tmp_path, "a", "2sort", 3, 0.1, **wrong)])
+    selection = selected(CONFIG, tmp_path)
+    text = export(selection, "csv", []).text
+
+    cells = [(row["seed"], row["output_sha256"]) for row in csv.DictReader(io.StringIO(text))]
+    assert cells == [("1", "0" * 64), ("1", "1" * 64), ("3", "f" * 64)]
+    document = json.loads(export(selection, "json", []).text)
+    assert [(row["seed"], row["output_sha256"]) for row in document["rows"]] == cells
+
+    anything = text.replace("1" * 64, "whatever")
+    assert reimported(anything, tmp_path, "out.csv").samples == reimported(text, tmp_path, "as-it-was.csv").samples
+    assert len(parse(text, "out.csv", None)[1].rows.kinds) == 1
+
+
 def test_metrics_can_be_chosen(selection):
     text = export(selection, "csv", ["rate"]).text
     assert {line.split(",")[6] for line in text.splitlines()[1:]} == {"rate", ""}

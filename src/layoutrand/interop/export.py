@@ -93,6 +93,7 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
                         better=wanted[key].better,
                         warmup=m.warmup,
                         node=execution.node,
+                        output_sha256=execution.output_sha256,
                     )
                 )
     return Imported(tuple(row for key in wanted for row in measured.get(key, ())), tuple(failures))
@@ -108,6 +109,7 @@ def _failure(execution: Execution, number: int) -> FailedRun:
         status=execution.status,
         reason=plain(execution.reason),
         node=execution.node,
+        output_sha256=execution.output_sha256,
     )
 
 

@@ -44,6 +44,7 @@ def records(content: Imported) -> list[dict[str, Any]]:
             "status": OK,
             "reason": "",
             "node": row.node,
+            "output_sha256": row.output_sha256,
         }
         for row in content.rows
     ]
@@ -63,6 +64,7 @@ def records(content: Imported) -> list[dict[str, Any]]:
             "status": one.status,
             "reason": one.reason,
             "node": one.node,
+            "output_sha256": one.output_sha256,
         }
         for one in content.failures
     ]

@@ -42,7 +42,7 @@ class ImportedNumber:
     executed it, "" where it was the same for all.  ``workload`` is the size of the input ("" where the file does not
     say), ``copies`` how many of the program ran at once, None where it is not a matter of that: numbers of other inputs
     or copies are not comparable (`layoutrand.interop.alike`).  ``threads`` are those of one copy, None where the file
-    does not say.
+    does not say.  ``output_sha256`` is the digest of what the execution printed; it leaves, and is never read back.
     """
 
     benchmark: str
@@ -62,6 +62,7 @@ class ImportedNumber:
     workload: str = ""
     copies: int | None = None
     threads: int | None = None
+    output_sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class FailedRun:
     variant: str = ""
     instrument: str = PROGRAM_ITSELF
     node: str = ""
+    output_sha256: str = ""
 
 
 @dataclass(frozen=True)

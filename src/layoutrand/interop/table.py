@@ -3,6 +3,7 @@
 One row is one number.  ``value`` alone is required; columns may stand in any order, and one that is not known is an
 error.  Without ``seed`` everything is of one binary; without ``execution`` every row is an execution of its own, unless
 there is ``iteration``: then all are iterations of one.  A row with a ``status`` other than ok is a failed execution.
+``output_sha256`` is written for others: nothing here reads it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from layoutrand.interop.column_cells import cells_of_rows
 from layoutrand.interop.csv_chunks import Chunk, csv_chunks
 from layoutrand.interop.imported import Imported, member
+from layoutrand.interop.table_kinds import NOT_READ
 from layoutrand.interop.table_rows import TableForm, read_table
 from layoutrand.text.csv_cells import text_of_cell
 from layoutrand.text.foreign_fields import excerpt, json_excerpt, unreadable
@@ -35,6 +37,7 @@ COLUMNS: Final = (
     "status",
     "reason",
     "node",
+    NOT_READ,
 )
 SCHEMA: Final = "layoutrand/export/1"
 _LONGEST_HEADER: Final = 10_000

@@ -24,6 +24,11 @@ NO_BENCHMARK: Final = "benchmark"
 NO_METRIC: Final = "value"
 OF_EACH_ROW: Final = frozenset({"value", "execution", "iteration"})
 """Columns that have another cell in each row."""
+NOT_READ: Final = "output_sha256"
+"""What `export` writes and no analysis of imported results asks for.
+
+Of a program that prints something else each time every execution would be a kind of its own.
+"""
 
 _NAMES: Final = ("system", "benchmark", "seed", "metric", "unit", "instrument", "node")
 _DIRECTIONS: Final[Mapping[str, Better]] = {"": "less", **{each: each for each in get_args(Better)}}
@@ -88,7 +93,7 @@ class RowKinds:
 
     def __init__(self, columns: Sequence[str], held: Callable[[str], str]) -> None:
         """Of a table with these columns; ``held`` is what a cell holds."""
-        self._columns = [column for column in columns if column not in OF_EACH_ROW]
+        self._columns = [column for column in columns if column not in OF_EACH_ROW and column != NOT_READ]
         self.places = [columns.index(column) for column in self._columns]
         self.known: list[RowKind] = []
         self._held = MadeOnce(held)
