@@ -71,6 +71,36 @@ def test_numbers_that_are_measured_are_no_part_of_what_is_compared(project):
     assert found[3] == sha256("took s\nsum 4\n")
 
 
+def test_so_are_numbers_that_a_json_pointer_finds(project):
+    metric = 'metric = { json = "/t", name = "t", unit = "s" }'
+    config = make_config(ECHO + metric, systems=("a",))
+    texts = {1: '{"t": 9.5, "sum": 3}', 2: '{"t":10.5, "sum": 3}', 3: '{"t": 9.5, "sum": 4}'}
+    project.run(config, printing(project, texts), measure)
+    found = digests(project, config)
+    assert found[1] == found[2] == sha256('{"t":, "sum": 3}')
+    assert found[3] == sha256('{"t":, "sum": 4}')
+
+
+@pytest.mark.parametrize(
+    ("output", "pointer", "lines", "rest"),
+    [
+        ('{"a": {"t": [1, -2.5e+3, 4]}, "b": [1]}', "/a/t", "all", '{"a": {"t": [,,]}, "b": [1]}'),
+        ('{"t": 1, "s": "a \\" 7", "t": 22}', "/t", "all", '{"t": 1, "s": "a \\" 7", "t":}'),  # the last one counts
+        ('{"n": 5, "t": 1.0}\n\n{"t": 2, "n": 6}\n', "/t", "all", '{"n": 5, "t":}\n\n{"t":, "n": 6}\n'),
+        ("1.5\n2.5\n", "", "all", "\n\n"),
+        ("run 1\n12\n[3]\n{5\n", "", "matching", "run 1\n12\n[]\n{5\n"),
+        ('{"t": NaN, "u": -Infinity}', "/u", "all", '{"t": NaN, "u":}'),
+        ('{"t": "7", "n": 7}', "/t", "all", '{"t": "7", "n": 7}'),
+        ('{"n": 7}', "/t", "all", '{"n": 7}'),
+        ("[" * 100_000, "/0", "all", "[" * 100_000),
+        ('{"é\udcff": true, "t": 7}', "/t", "all", '{"é\udcff": true, "t":}'),
+    ],
+)
+def test_what_is_left_without_numbers_of_json(output, pointer, lines, rest):
+    data = output.encode("utf-8", "surrogateescape")
+    assert without_numbers(data, [], [(pointer, lines)]) == rest.encode("utf-8", "surrogateescape")
+
+
 @pytest.mark.parametrize(
     ("output", "patterns", "rest"),
     [

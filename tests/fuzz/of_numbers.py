@@ -26,7 +26,7 @@ from layoutrand.instruments.memory_trace import TraceReader
 from layoutrand.instruments.perf_script import parse_samples
 from layoutrand.instruments.perf_stat import fatal_signal, parse_counts, unsupported
 from layoutrand.instruments.profile import Segment
-from layoutrand.instruments.program_output import read_iterations, with_last_words
+from layoutrand.instruments.program_output import read_iterations, with_last_words, without_numbers
 from layoutrand.instruments.qemu_plugin import counted
 from layoutrand.interop import table
 from layoutrand.interop.formats import FORMATS, parse
@@ -392,6 +392,12 @@ TARGETS = (
         "printed JSON",
         of_bytes(lambda data: read_json_iterations(data, "/a/0/t", "matching", key="metric.json")),
         fixed('{"a":[{"t":1.5}]}', 'x\n{"a":[{"t":[1,2]}]}\n'),
+        "json",
+    ),
+    Target(
+        "output without numbers",
+        of_bytes(lambda data: without_numbers(data, ["t=(.)"], [("/a/0/t", "matching"), ("/a", "all")])),
+        fixed('{"a":[{"t":1.5}]}', '{"a":"t=1"}\n{"a":[1,NaN,-2e7]}\n'),
         "json",
     ),
     Target("last words", of_bytes(lambda data: with_last_words("x", data, merged=False)), fixed("error: \x1b[1mno\n")),

@@ -21,16 +21,20 @@ _LARGEST: Final = 1 << 20
 
 
 def output_sha256(benchmark: Benchmark, outcome: Outcome, workplace: Workplace) -> str:
-    """The SHA-256 of what the last execution printed, without the numbers that ``regex`` finds in it; "" for none.
+    """The SHA-256 of what the last execution printed, without the numbers that are measured; "" for none.
 
     It is of the file that ``expect_stdout`` is compared with.  A suite or a harness has none: it prints times, and
     judges by itself what programs have computed.
     """
     if outcome.status == "start" or benchmark.metric.suite is not None:
         return ""
-    patterns = [number.regex for number in benchmark.metric.numbers().values() if number.regex is not None]
+    numbers = benchmark.metric.numbers().values()
+    patterns = [number.regex for number in numbers if number.regex is not None]
+    pointers = [(number.pointer, number.json_lines) for number in numbers if number.pointer is not None]
     try:
-        return sha256_bytes(without_numbers(workplace.stdout(), patterns)) if patterns else workplace.stdout_sha256()
+        if not patterns and not pointers:
+            return workplace.stdout_sha256()
+        return sha256_bytes(without_numbers(workplace.stdout(), patterns, pointers))
     except OSError:  # the program took the file away, or made something else of it
         return ""
 

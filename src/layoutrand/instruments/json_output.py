@@ -6,9 +6,12 @@ document, or a document without the number, is an error that names line, pointer
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import math
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from layoutrand.config.metric import JsonLines
@@ -17,6 +20,14 @@ from layoutrand.text.digits import MEASURABLE, is_measurable, whole_number
 from layoutrand.text.foreign_fields import excerpt, json_excerpt
 
 _INDEX: Final = re.compile(r"0|[1-9][0-9]*")
+_STRING_OR_NUMBER: Final = re.compile(
+    r'"[^"\\]*(?:\\.[^"\\]*)*"|(?P<number>-?(?:[0-9][0-9.eE+-]*|Infinity)|NaN)', re.DOTALL
+)
+"""In text that is known to be JSON."""
+
+
+class _NoDocument(ValueError):
+    """The text is no JSON that can be read."""
 
 
 class _Nowhere(NoMeasurement):
@@ -57,6 +68,43 @@ def read_json_iterations(output: bytes, pointer: str, lines: JsonLines = "all", 
         found = f"leads nowhere in any of {len(written)} lines" if written else "found nothing: the output is empty"
         raise NoMeasurement(f"{asked} {found}")
     return tuple(values)
+
+
+class _Place(int):
+    """Of a number in a document: how many stand before it."""
+
+
+def spans_of_json_numbers(text: str, pointer: str, lines: JsonLines = "all") -> Iterator[tuple[int, int]]:
+    """Where in an output the numbers stand that `read_json_iterations` reads, as far as it can: begin and end."""
+    try:
+        yield from _spans(text, pointer)
+    except _NoDocument:
+        start = 0
+        for line in text.split("\n"):
+            if lines == "all" or line.lstrip()[:1] in {"{", "["}:
+                with contextlib.suppress(_NoDocument):
+                    yield from ((start + low, start + high) for low, high in _spans(line, pointer))
+            start += len(line) + 1
+
+
+def _spans(text: str, pointer: str) -> Iterator[tuple[int, int]]:
+    """The same of one document; raises `_NoDocument`."""
+    counted = itertools.count()
+
+    def place(_digits: str) -> _Place:
+        return _Place(next(counted))
+
+    try:
+        document = json.loads(text, parse_int=place, parse_float=place, parse_constant=place)
+    except (RecursionError, ValueError) as error:
+        raise _NoDocument from error
+    try:
+        target = _follow(document, pointer, "")
+    except _Nowhere:
+        return
+    places = {each for each in (target if isinstance(target, list) else [target]) if isinstance(each, _Place)}
+    numbers = (found for found in _STRING_OR_NUMBER.finditer(text) if found["number"] is not None)
+    yield from (found.span() for number, found in enumerate(numbers) if number in places)
 
 
 def _parse(text: str) -> tuple[Any, str]:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from layoutrand.config.metric import JsonLines
 from layoutrand.errors import NoMeasurement
+from layoutrand.instruments.json_output import spans_of_json_numbers
 from layoutrand.text.digits import MEASURABLE, is_measurable
 from layoutrand.text.foreign_fields import excerpt
 
@@ -66,13 +68,16 @@ def read_iterations(output: bytes, regex: str, *, key: str = "metric.regex") -> 
     return tuple(values)
 
 
-def without_numbers(output: bytes, patterns: Iterable[str]) -> bytes:
+def without_numbers(output: bytes, patterns: Iterable[str], pointers: Iterable[tuple[str, JsonLines]] = ()) -> bytes:
     """The output without what the one group of each pattern finds, and the blanks that a number is filled with.
 
-    As `read_iterations` finds it: what is measured may differ where everything else is the same.
+    As `read_iterations` finds it, and `read_json_iterations` by JSON pointers: what is measured may differ where
+    everything else is the same.
     """
     text = output.decode("utf-8", "surrogateescape")
-    found = (match.span(1) for each in patterns for match in re.finditer(each, text, re.MULTILINE))
+    found = [match.span(1) for each in patterns for match in re.finditer(each, text, re.MULTILINE)]
+    for pointer, lines in pointers:
+        found += spans_of_json_numbers(text, pointer, lines)
     kept, place = [], 0
     for start, end in sorted(span for span in found if span != _NOT_THERE):
         kept.append(text[place:start].rstrip(" \t"))
