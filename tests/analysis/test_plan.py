@@ -17,7 +17,8 @@ from layoutrand import stats
 from layoutrand.analysis import pilot
 from layoutrand.analysis.analysis_warnings import NothingToFind
 from layoutrand.analysis.machine_warnings import MachineSwitched
-from layoutrand.analysis.plan import make_plans, unplanned
+from layoutrand.analysis.pilot import unplanned
+from layoutrand.analysis.plan import make_plans
 from layoutrand.analysis.plan_document import plan_document
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.cli.options import share
@@ -240,6 +241,14 @@ def test_out_of_reach_is_said(tmp_path):
     assert plan_document([plan], confidence=0.95)["benchmarks"][0]["predicted"] == [
         {"half_width": 0.0001, "fewest": None, "binaries": None, "seconds": None}
     ]
+
+
+def test_the_document_says_what_the_plan_goes_by(tmp_path):
+    data = {1: [[1.0, 1.1, 1.2]] * 2, 2: [[2.0, 2.1, 2.2]] * 2, 3: [[1.5, 1.6, 1.7]]}
+    (row,) = plan_document([planned(tmp_path, data)], confidence=0.95)["benchmarks"]
+    repetitions = {"execution": pytest.approx(3 / (1 / 2 + 1 / 2 + 1)), "iteration": pytest.approx(3)}
+    assert row["pilot"] == {"n_binaries": 3, "n_executions": 5, "n_iterations": 15, "repetitions": repetitions}
+    assert row["pilot"]["repetitions"].keys() == row["counts"].keys()
 
 
 def test_a_link_that_is_not_in_the_cache_costs_nothing(tmp_path):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from layoutrand.analysis.blocking import Freed
+from layoutrand.analysis.selection import Selection
 from layoutrand.stats import ControlNoise, variance_components, variance_limit
 from layoutrand.stats.levels import nested
 
@@ -103,3 +104,8 @@ def pilot_of(own: Freed, data: Any, mean: float, noise: ControlNoise | None) -> 
     if noise is not None:
         below = [LevelSquare(noise.variance / scale, max(1.0, noise.degrees), 1.0)]
     return Pilot(tuple(below), (found.biased[-1] or 0.0) / scale, max(1, sample.n_top - 1 - own.lost))
+
+
+def unplanned(selection: Selection) -> list[str]:
+    """What there is no plan for beside others: benchmarks of a system with fewer than two binaries."""
+    return [f"{s.system}, {s.benchmark}" for s in selection.samples if s.is_primary and len(s.binaries) < 2]

@@ -120,6 +120,7 @@ class BenchmarkPlan:
     mean, ``for_ratio`` what decides between two; None for the baseline, beside which the other systems stand, and for
     one that is the same program.
     ``is_machine`` says that the machine alternated so much meanwhile that nothing can be told of layouts.
+    ``n_executions`` and ``n_iterations`` are those of all ``n_binaries`` together, without warm-up.
     """
 
     system: str
@@ -136,6 +137,8 @@ class BenchmarkPlan:
     for_ratio: RatioForecast | None
     warnings: tuple[AnyWarning, ...]
     is_machine: bool = False
+    n_executions: int = 0
+    n_iterations: int = 0
 
 
 def make_plans(
@@ -203,11 +206,6 @@ def _alike(sample: Sample, other: Sample) -> bool:
         other.instrument,
         other.metric,
     )
-
-
-def unplanned(selection: Selection) -> list[str]:
-    """What there is no plan for beside others: benchmarks of a system with fewer than two binaries."""
-    return [f"{s.system}, {s.benchmark}" for s in selection.samples if s.is_primary and len(s.binaries) < 2]
 
 
 @dataclass(frozen=True)
@@ -306,6 +304,8 @@ def _plan(measured: _Measured, baseline: _Measured | None, wanted: PlanAim, *, i
         ),
         for_ratio=None if baseline is None and is_baseline else _for_ratio(measured, baseline, wanted),
         warnings=measured.warnings,
+        n_executions=sample.n_executions,
+        n_iterations=sum(len(run) for _, runs in sample.binaries for run in runs),
     )
 
 

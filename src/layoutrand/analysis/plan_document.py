@@ -26,6 +26,7 @@ def plan_document(plans: Sequence[BenchmarkPlan], *, confidence: float) -> dict[
                 "relative_sds": dict(each.relative_sds),
                 "costs_s": dict(each.costs_s),
                 "counts": dict(each.counts),
+                "pilot": _pilot(each),
                 "predicted": [{"half_width": width.half_width, **_count(width.count)} for width in each.for_mean],
                 "ratio": None if each.for_ratio is None else _ratio(each.for_ratio),
                 "could_miss": missed_share(each.n_binaries),
@@ -34,6 +35,12 @@ def plan_document(plans: Sequence[BenchmarkPlan], *, confidence: float) -> dict[
             for each in plans
         ],
     }
+
+
+def _pilot(plan: BenchmarkPlan) -> dict[str, Any]:
+    """What the plan goes by; ``repetitions`` of a level are those in each unit of the level above (harmonic mean)."""
+    numbers = {name: getattr(plan, name) for name in ("n_binaries", "n_executions", "n_iterations")}
+    return {**numbers, "repetitions": dict(plan.repetitions)}
 
 
 def _count(count: PlannedCount) -> dict[str, Any]:

@@ -49,7 +49,8 @@ def plan(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """How many layouts decide between two systems or give a mean, from those that are there, and how long they take."""
     from layoutrand.analysis.display_names import displayed
-    from layoutrand.analysis.plan import HALF_WIDTHS, USUAL_HALF_WIDTH, make_plans, unplanned
+    from layoutrand.analysis.pilot import unplanned
+    from layoutrand.analysis.plan import HALF_WIDTHS, USUAL_HALF_WIDTH, make_plans
     from layoutrand.analysis.plan_document import plan_document
     from layoutrand.cache.store import Cache, default_root, link_seconds
     from layoutrand.cli.plan_screen import plan_screen
