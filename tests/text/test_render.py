@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutrand.build.first_build import Learned
-from layoutrand.build.new_project import FirstBenchmark, NewProject, of_linked_cases
+from layoutrand.build.new_project import FirstBenchmark, NewProject, benchmark_of, of_linked_cases
 from layoutrand.build.program_choice import ChosenProgram
 from layoutrand.capture.recognise import Way
+from layoutrand.capture.source import left_out
 from layoutrand.config.config import System
 from layoutrand.text import render
 
@@ -76,6 +77,35 @@ def test_a_harness_is_offered_what_it_can_be_asked_for(harness, offered):
     lines = NewProject("n", "a program", learned, {"O2": System()}, benchmark).rendered().splitlines()
     (line,) = [line for line in lines if line.startswith("harness = ")]
     assert line.endswith(f"# each of its cases is a benchmark{offered}")
+
+
+def test_what_a_benchmark_reads_of_the_source_is_named_for_the_reader_to_leave_out(tmp_path):
+    """Nobody knows whether the build reads it, too: it is said, and not done."""
+    for name in ("big [1].yaml", "lib/a.txt", "left/out.txt", "in.txt", ".layoutrand/x"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path.parent / "outside.txt").touch()
+    words = ("sh", "prog", "--set=big [1].yaml", "lib/", "left/out.txt", "../outside.txt", "./", ".layoutrand/x", "-v")
+    benchmark = benchmark_of(words, 1, tmp_path, tmp_path, "in.txt")
+    chosen = ChosenProgram(("prog",), "p", 0, ())
+    learned = Learned("gcc", Way(("make",)), ("left",), chosen, ["function-order"])
+    project = NewProject("n", "a makefile", learned, {"O2": System()}, benchmark)
+
+    assert project.inputs == ("big [1].yaml", "lib", "in.txt")
+    text = project.text()
+    assert tomllib.loads(text)["build"]["exclude"] == ["left"]
+    (hint,) = [line.split("leave it out: ")[1] for line in text.splitlines() if "leave it out: " in line]
+    patterns = tomllib.loads(hint)["exclude"]
+    assert [left_out(name, patterns) for name in ("big [1].yaml", "big 1.yaml", "lib/a.txt", "in.txt")] == [
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert (
+        "leave it out"
+        not in NewProject("n", "a makefile", learned, {"O2": System()}, FirstBenchmark("b", ())).rendered()
+    )
 
 
 def test_an_unknown_template_is_an_error():

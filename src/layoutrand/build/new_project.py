@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import posixpath
 import re
@@ -14,6 +15,7 @@ from typing import Any, Final
 from layoutrand.build.first_build import Learned
 from layoutrand.capture.cargo_project import bench_harness, cargo_project
 from layoutrand.capture.recognise import safe_name
+from layoutrand.capture.source import is_ours, left_out
 from layoutrand.config.command import SYSTEM_PATH, literal_in, placeholders_in
 from layoutrand.config.config import System, parse
 from layoutrand.config.readings import HarnessReading
@@ -41,7 +43,8 @@ class FirstBenchmark:
     """What to execute: words as in benchmarks.command, a file for standard input, whether to count by simulation.
 
     ``harness`` is what its numbers come from, "" for a program that is measured as a whole; ``cases`` are the ones that
-    its command asked for, in the harness's own words, and ``env`` the variables that it needs.
+    its command asked for, in the harness's own words, and ``env`` the variables that it needs.  ``inputs`` are files
+    and directories of the project that it names, by their paths in it.
     """
 
     name: str
@@ -51,6 +54,7 @@ class FirstBenchmark:
     harness: str = ""
     cases: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
 
     @property
     def keys_to_add(self) -> str:
@@ -82,6 +86,12 @@ class NewProject:
         parse(text, path="layoutrand.toml")
         return text
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """What the benchmark reads that is part of the source: nobody knows whether the build reads it, too."""
+        named = () if self.benchmark is None else self.benchmark.inputs
+        return tuple(each for each in named if is_part_of_source(each, self.learned.exclude))
+
     def rendered(self) -> str:
         """The commented file, unread."""
         chosen = self.learned.chosen
@@ -92,6 +102,8 @@ class NewProject:
             name=self.name,
             build=self.learned,
             others=chosen.others,
+            inputs=self.inputs,
+            exclude_too=[*self.learned.exclude, *map(glob.escape, self.inputs)],
             systems=[
                 (name, {key: value for key, value in system.model_dump(exclude_defaults=True).items() if value})
                 for name, system in self.systems.items()
@@ -126,7 +138,10 @@ def benchmark_of(words: Sequence[str], place: int, folder: Path, project: Path, 
         "{artefact}" if number == place else with_place(word, folder, project) for number, word in enumerate(words)
     ]
     name = safe_name(Path(posixpath.basename(words[place])))
-    return FirstBenchmark(name, tuple(command), stdin_of(stdin, folder, project))
+    typed = [_named_file(word, folder) for number, word in enumerate(words) if number != place]
+    places = [_inside(each, folder, project) for each in [*typed, stdin] if each is not None]
+    inputs = tuple(dict.fromkeys(each for each in places if each))
+    return FirstBenchmark(name, tuple(command), stdin_of(stdin, folder, project), inputs=inputs)
 
 
 def stdin_of(name: str | None, folder: Path, project: Path) -> str | None:
@@ -207,18 +222,45 @@ def of_go_test(benchmark: FirstBenchmark, commands: Sequence[str]) -> FirstBench
 
 def with_place(word: str, folder: Path, project: Path) -> str:
     """The word, with the file in it as executions find it; braces that would be placeholders are doubled."""
-    option, equals, name = word.partition("=") if word.startswith("-") and "=" in word else ("", "", word)
-    there = folder / name
-    # A directory's name may be a word like any other ("test"), so that it takes a slash to mean the directory.
-    if name and not os.path.isabs(name) and (os.path.isfile(there) or ("/" in name and os.path.isdir(there))):
+    option, equals, _ = _parts(word)
+    if (name := _named_file(word, folder)) is not None:
         return f"{verbatim(option)}{equals}{in_project(name, folder, project)}"
     return verbatim(word)
 
 
+def _parts(word: str) -> tuple[str, str, str]:
+    """Option, ``=``, and what may be a file's name."""
+    return word.partition("=") if word.startswith("-") and "=" in word else ("", "", word)
+
+
+def _named_file(word: str, folder: Path) -> str | None:
+    """The file or directory that the word names by a relative name, if it does."""
+    _, _, name = _parts(word)
+    there = folder / name
+    # A directory's name may be a word like any other ("test"), so that it takes a slash to mean the directory.
+    is_one = name and not os.path.isabs(name) and (os.path.isfile(there) or ("/" in name and os.path.isdir(there)))
+    return name if is_one else None
+
+
 def in_project(name: str, folder: Path, project: Path) -> str:
     """A relative name, as an execution finds it; where the two are the same place by different names, too."""
-    inside = os.path.relpath(os.path.join(os.path.realpath(folder), name), os.path.realpath(project))
+    inside = _relative(name, folder, project)
     return "{project}" if inside == "." else f"{{project}}/{verbatim(inside)}"
+
+
+def _relative(name: str, folder: Path, project: Path) -> str:
+    return os.path.relpath(os.path.join(os.path.realpath(folder), name), os.path.realpath(project))
+
+
+def _inside(name: str, folder: Path, project: Path) -> str:
+    """Its path in the project; "" for the project itself, and for what lies outside."""
+    inside = _relative(name, folder, project)
+    return "" if inside == "." or os.path.isabs(inside) or inside.split("/", 1)[0] == ".." else inside
+
+
+def is_part_of_source(name: str, exclude: Sequence[str]) -> bool:
+    """Whether what has this path in the project is copied for builds, so that a change of it makes another source."""
+    return not left_out(name, exclude) and not is_ours(name)
 
 
 def verbatim(word: str) -> str:

@@ -143,6 +143,10 @@ def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, ter
         terminal.line(f"  to be executed: {what.split(', ', maxsplit=1)[0]} without arguments; add them in the file")
     if project.benchmark.harness:
         terminal.line(f"  each of its cases is a benchmark (harness = {toml_string(project.benchmark.harness)})")
+    if project.inputs:
+        are, it = ("are", "them") if len(project.inputs) > 1 else ("is", "it")
+        whole = f"{', '.join(project.inputs)} {are} part of the source"
+        terminal.line(f"  {whole}: a change builds anew, unless build.exclude names {it}")
     if len(project.systems) > 1:
         terminal.line(f"Next: layoutrand run{where} · layoutrand compare{where}")
     else:
