@@ -14,6 +14,11 @@ def said(warnings):
     return tuple(map(str, warnings))
 
 
+def unwrapped(text):
+    """What `--full` printed, each sentence in one line."""
+    return text.replace("\n  ", " ")
+
+
 @dataclass(frozen=True)
 class Sentence(AnyWarning):
     """A warning of any words."""

@@ -32,6 +32,7 @@ from layoutrand.config.twice import second_of, second_seed
 from layoutrand.errors import AnalysisError
 from layoutrand.model import Measurement
 from layoutrand.results.file import open_for_reading, results_path
+from warningkit import unwrapped
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
 AGAIN = second_of("a")
@@ -342,7 +343,7 @@ def test_digits_are_no_finer_than_the_interval(tmp_path, capsys):
     chance = random.Random(7)
     values = {seed: 1 + 0.05 * chance.gauss(0, 1) for seed in range(1, 31)}
     show_aa(row_of(recorded(tmp_path, executed(tmp_path, values))[0]), 0.95, Terminal(json=False, quiet=False))
-    shown = capsys.readouterr().out
+    shown = unwrapped(capsys.readouterr().out)
     (line,) = [line for line in shown.splitlines() if "neighbouring rounds" in line]
     assert "noise floor: what happens to fewer than 10 % of executions may have been missed" in shown
     assert "0.997  [0.968, 1.028]     no  ± 2.1 % (30 rounds)" in line

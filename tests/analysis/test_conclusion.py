@@ -18,10 +18,12 @@ from layoutrand.analysis.conclusion import FAIL_IF, Conclusion, stated
 from layoutrand.analysis.conclusion_warnings import FalseAlarm
 from layoutrand.analysis.reasons import concerns, reasons, steps
 from layoutrand.cli import run
+from layoutrand.cli import terminal as terminal_module
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.config.execution_warnings import DisturbedExecutions, MixedSettings
 from layoutrand.stats.advice import Single, TooFew
 from layoutrand.stats.stats_warning import BASELINE, CANDIDATE
+from warningkit import unwrapped
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 
@@ -110,13 +112,30 @@ def test_what_casts_doubt_is_said_everywhere_and_takes_no_verdict_away(project, 
     page = (tmp_path / "r.html").read_text()
     capsys.readouterr()
     for text in (
-        said(capsys, "compare", "a", "b", "--full")[1],
+        unwrapped(said(capsys, "compare", "a", "b", "--full")[1]),
         said(capsys, "compare", "a", "b", "--markdown")[1],
         page,
     ):
         assert doubts in text
         assert step["sentence"] in text
     assert run(["compare", "a", "b", "--fail-if", "faster"]) == 3
+
+
+@pytest.mark.parametrize("columns", [None, 60, 100])
+def test_sentences_of_full_stand_in_lines_of_the_screen(project, capsys, monkeypatch, columns):
+    """Where there is no terminal of 80 columns; a command, which is copied, is not broken, and documents are not."""
+    project(spread(10.0, 1.2), spread(10.01, 1.3), {"disturbances": ("busy",), "host_state": {"other_cpu_s": 1.0}})
+    monkeypatch.setattr(terminal_module, "terminal_width", lambda: columns)
+    whole = said(capsys, "compare", "a", "b", "--markdown")[1].replace("\\", "")
+    for command in (["compare", "a", "b"], ["analyse"]):
+        text = said(capsys, *command, "--full")[1]
+        sentences = [line for line in text.split("\n\n")[0].splitlines() if line]
+        assert max(map(len, sentences)) <= (columns or 80)
+        assert any(line.startswith("  ") for line in sentences)
+        for line in text.splitlines():
+            assert line.count("`") % 2 == 0
+    for sentence in unwrapped(said(capsys, "compare", "a", "b", "--full")[1]).split("\n\n")[0].splitlines():
+        assert f"{sentence}\n" in whole
 
 
 def test_one_binary_each_tells_nothing(project, capsys):
@@ -135,7 +154,7 @@ def test_thousands_of_layouts_are_no_advice(project, capsys):
     assert row["to_decide"]["n_binaries"] > 1000
     assert [each["kind"] for each in row["next"]][:2] == ["more layouts", "sooner"]
     assert all(each["command"] is None or "--seeds" not in each["command"] for each in row["next"])
-    text = said(capsys, "compare", "a", "b", "--full")[1]
+    text = unwrapped(said(capsys, "compare", "a", "b", "--full")[1])
     assert "binaries each, executed as often as these, would decide it" in text
     assert "next: more layouts than are within reach would be needed" in text
 
@@ -144,6 +163,7 @@ def test_the_same_binaries_are_no_difference_however_large_it_was_measured(proje
     """A machine that was slow while one of the systems was executed: 41 % between a program and itself."""
     project(spread(10.0), spread(5.9), {"binary_sha256": "the same", "capture": "one"})
     status, text = said(capsys, "compare", "a", "b", "--full", "--fail-if", "faster")
+    text = unwrapped(text)
 
     assert status == 0
     assert "same program: the binaries of both are the same to the byte in all 30 layouts" in text

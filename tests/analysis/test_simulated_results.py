@@ -12,7 +12,7 @@ from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.cli import run
 from layoutrand.model import Measurement
-from warningkit import said
+from warningkit import said, unwrapped
 
 NATIVE, CACHEGRIND = "native", "cachegrind"
 METRICS = {NATIVE: ("wall_s", "s"), CACHEGRIND: ("estimated_cycles", "1")}
@@ -95,7 +95,7 @@ def test_times_are_shown_with_a_line_on_the_simulated_counts(project, capsys, co
 
     recorded(project, load_config(project), [NATIVE, CACHEGRIND])
     assert run([*command, "--full"]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if "imulated" in line]
+    lines = [line for line in unwrapped(capsys.readouterr().out).splitlines() if "imulated" in line]
     assert len(lines) == 1
     assert "recorded of b as well: --metric estimated_cycles shows them" in lines[0]
     assert lines[0].endswith("each of instructions.")

@@ -18,6 +18,7 @@ from layoutrand.analysis.compare import compare
 from layoutrand.analysis.conclusion import stated
 from layoutrand.cli import run
 from reportkit import table_of
+from warningkit import unwrapped
 
 NAMES = ("p", "q", "r")
 
@@ -81,6 +82,7 @@ def test_all_outputs_say_the_same_of_the_suite(tmp_path, monkeypatch, capsys, si
     assert line["reasons"] == "; ".join(each["cause"] for each in suite["reasons"])
 
     _, terminal, warned = said(capsys, "compare", "a", "b", "--full")
+    terminal = unwrapped(terminal)
     markdown = said(capsys, "compare", "a", "b", "--markdown")[1].replace("\\", "")
     assert run(["report", "-o", str(tmp_path / "r.html"), "--baseline", "a"]) == 0
     page = html.unescape((tmp_path / "r.html").read_text()).replace("\N{NO-BREAK SPACE}", " ")

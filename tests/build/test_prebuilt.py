@@ -16,6 +16,7 @@ from layoutrand.config.schedule import Design, schedule
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.platform.packages import install
 from layoutrand.results.file import open_for_reading, results_path
+from warningkit import unwrapped
 from workshop import require
 
 CONFIG = """\
@@ -86,7 +87,7 @@ def test_compare_says_that_one_binary_each_says_nothing_of_layouts(project):
     done = layoutrand(project, "compare", "old", "new", "--full")
     assert done.returncode == 0, done.stderr
     sentence = "new takes 33.3333 % less t than old (1.50 x as fast, 95 % interval without width, 4 executions each, round by round)"
-    assert sentence in done.stdout
+    assert sentence in unwrapped(done.stdout)
     assert "old, new: prebuilt, in one layout: intervals cover executions of these files" in done.stderr
     assert "4 executions of the baseline hardly support an interval" in done.stderr
     assert "4 / 4 executions" in done.stdout

@@ -7,6 +7,7 @@ import re
 import pytest
 
 import startkit
+from warningkit import unwrapped
 
 CONFIG = """\
 [project]
@@ -83,7 +84,7 @@ def test_from_json_lines_to_a_verdict_with_warm_up_left_out_afterwards(layoutran
     }
 
     compared = layoutrand("compare", "old", "new", "--full", "--fail-if", "slower")
-    assert re.search(r"new reaches \d+(\.\d+)? % more throughput than old", compared.stdout)
+    assert re.search(r"new reaches \d+(\.\d+)? % more throughput than old", unwrapped(compared.stdout))
     assert "faster" in compared.stdout
     layoutrand("compare", "new", "old", "--fail-if", "slower", status=3)
 

@@ -13,6 +13,7 @@ from layoutrand.cli import run as layoutrand
 from layoutrand.config.config import parse
 from nodekit import FACTS, SLOW, one_system
 from nodekit import NODES as NODE_OF_ROUND
+from warningkit import unwrapped
 
 TOML = """\
 [project]
@@ -57,7 +58,7 @@ def printed(capfd, *arguments):
 
 
 def test_the_terminal(project, capfd):
-    out = printed(capfd, "analyse", "--full").out
+    out = unwrapped(printed(capfd, "analyse", "--full").out)
 
     assert "4 nodes that differ (p < 0.0001)" in out
     assert "node n3 is 1" in out
@@ -67,7 +68,7 @@ def test_the_terminal(project, capfd):
 
 def test_a_comparison_on_the_terminal(project, capfd):
     found = printed(capfd, "compare", "a", "b", "--full")
-    assert "slower than the others" in found.out
+    assert "slower than the others" in unwrapped(found.out)
     assert "nodes differ in CPU governor" in found.err
 
 

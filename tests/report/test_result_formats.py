@@ -134,7 +134,7 @@ def test_warnings_stand_in_markdown_and_on_stderr(imported, capsys):
 @pytest.mark.parametrize("width", [80, pytest.param(120, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("command", [["analyse"], ["compare", "A", "B", "C"], ["compare", "A", "A"]])
 def test_tables_fit_the_terminal_and_lose_no_cell(imported, capsys, monkeypatch, command, width):
-    """Sentences may be longer, they are broken by the terminal; rows of a table may not, nor may they end in dots."""
+    """Sentences are broken between words; rows of a table may not be, nor may they end in dots."""
     names = [LONG, "\x1b[31mred", "日本語のベンチマーク", *(f"benchmark {k}" for k in range(15))]
     imported(names, systems=("A", "B", "C"))
     wide = printed(capsys, *command, "--full").out

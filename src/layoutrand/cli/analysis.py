@@ -194,7 +194,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
             show_aa(selves, confidence, terminal)
     pairs = [(pair.benchmark, pair.instrument) for each in results for pair in each.benchmarks]
     if in_full and (beside := simulated_beside(selection, pairs)):
-        terminal.line(beside)
+        terminal.item(beside)
     if json:
         terminal.document(document)
     elif csv:

@@ -63,10 +63,18 @@ def screen_width(columns: int | None) -> int:
     return ELSEWHERE if columns is None else min(max(columns, NARROWEST), WIDEST)
 
 
-def paragraph(text: str, blank: str, width: int) -> list[Line]:
-    """Whole sentences in lines of so many columns, words and options unbroken."""
+def paragraph(text: str, blank: str, width: int, below: str | None = None) -> list[Line]:
+    """Whole sentences in lines of so many columns, words and options unbroken.
+
+    ``blank`` stands before the first line, and before the others unless that is ``below``.
+    """
     parts = textwrap.wrap(
-        text, width, initial_indent=blank, subsequent_indent=blank, break_long_words=False, break_on_hyphens=False
+        text,
+        width,
+        initial_indent=blank,
+        subsequent_indent=blank if below is None else below,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
     return [[(part, "")] for part in parts]
 

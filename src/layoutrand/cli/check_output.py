@@ -273,7 +273,7 @@ def show_full(answer: CheckAnswer, page: Display) -> None:
     from layoutrand.cli.comparing import show_comparisons
 
     for system in answer.systems:
-        page.line(f"{system.system}: {commits_words(answer.question)}, {change_sentence(system)}")
+        page.item(f"{system.system}: {commits_words(answer.question)}, {change_sentence(system)}")
         page.line()
         for found in system.changes or ():
             _show_functions(found, page)
@@ -283,10 +283,10 @@ def show_full(answer: CheckAnswer, page: Display) -> None:
             show_comparisons([system.comparison], page)
         for text in (ending_sentence(system, answer.question), *one_sided_sentences(system, answer.question)):
             if text:
-                page.line(text)
+                page.item(text)
         if system.results is not None:
             page.line(f"{system.executed:,} executions now; results in {system.results}")
-    page.line(multiplicity_sentence(answer))
+    page.item(multiplicity_sentence(answer))
     page.line(f"again: {reproduce(answer)}")
 
 

@@ -41,7 +41,7 @@ def show_comparisons(results: Sequence[Comparison], page: Display) -> None:
     own = [line for of, lines in zip(evidence, said, strict=True) for line in lines[: len(of.systems)]]
     shared = [line for of, lines in zip(evidence, said, strict=True) for line in lines[len(of.systems) :]]
     for sentence in dict.fromkeys([*own, *shared]):
-        page.line(sentence)
+        page.item(sentence)
 
 
 def show_halves(halves: Halves, page: Display) -> None:
@@ -49,7 +49,7 @@ def show_halves(halves: Halves, page: Display) -> None:
     from layoutrand.analysis.evidence import seed_words
     from layoutrand.cli.self_comparison import SIDES_IN_WORDS, show_aa
 
-    page.line(
+    page.item(
         f"A/A: {halves.system} against itself, {SIDES_IN_WORDS[halves.sides]}; whatever differs is noise. "
         f"Side 1: {seed_words(halves.first)}. Side 2: {seed_words(halves.second)}."
     )
@@ -196,7 +196,7 @@ def _show_conclusions(result: Comparison, page: Display) -> None:
     from layoutrand.analysis.sentences import next_steps, of_comparison, of_ratio, of_suite
 
     concluded = [of_pair(result, pair) for pair in result.benchmarks]
-    page.line(of_comparison(result))
+    page.item(of_comparison(result))
     few = len(concluded) <= MOST_SENTENCES
     told = [
         of_ratio(result, pair)
@@ -205,12 +205,12 @@ def _show_conclusions(result: Comparison, page: Display) -> None:
     ]
     for sentence in (of_suite(result), *told[:MOST_SENTENCES]):
         if sentence:
-            page.line(sentence)
+            page.item(sentence)
     if not few:
-        page.line(f"of {len(concluded)} benchmarks those that differ are told; the table has all")
+        page.item(f"of {len(concluded)} benchmarks those that differ are told; the table has all")
     of_others = result.evidence is not None and result.evidence.of_others
     for step in next_steps(all_of(result), of_others=of_others)[:MOST_STEPS]:
-        page.line(f"next: {step}")
+        page.item(f"next: {step}")
     page.line()
 
 

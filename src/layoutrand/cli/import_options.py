@@ -95,6 +95,6 @@ def show_sources(sources: Sequence[Source], page: Display) -> None:
         groups.setdefault((source.format, source.systems), []).append(source.file)
     for (name, systems), files in groups.items():
         listed = ", ".join(files) if len(files) <= 3 else f"{files[0]} ... {files[-1]} ({len(files)} files)"
-        page.line(f"imported: {', '.join(systems)} from {listed}, {name}")
+        page.item(f"imported: {', '.join(systems)} from {listed}, {name}")
     if sources:
         page.line()

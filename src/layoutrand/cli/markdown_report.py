@@ -31,6 +31,10 @@ class Markdown:
         """A paragraph."""
         self.text.write(text + "\n\n" if text else "")
 
+    def item(self, text: str) -> None:
+        """A paragraph, too."""
+        self.line(text)
+
     def warn(self, text: str) -> None:
         """A warning, set off."""
         self.text.write(f"> warning: {text}\n\n")

@@ -45,6 +45,10 @@ class MarkdownPage(Terminal):
         if text:
             self.parts.append(f"{markdown.paragraph(text)}\n\n")
 
+    def item(self, text: str) -> None:
+        """A paragraph, too."""
+        self.line(text)
+
     def warn(self, text: str) -> None:
         """A warning."""
         super().warn(text)

@@ -37,21 +37,21 @@ def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *,
         ],
     )
     if missed := [row.could_miss for row in rows if row.could_miss is not None]:
-        page.line(
+        page.item(
             f"noise floor: what happens to fewer than {percent(max(missed), 0)} of executions may have been missed, "
             "and is not in it"
         )
     expected = percent(1 - confidence, 0)
     count, of = alarms(rows, in_time=False)
     if of:
-        page.line(
+        page.item(
             f"intervals that find a difference of a system from itself: {count} of {of}, where {expected} are to be "
             "expected by chance" + ("; so few tell little of how often" if of < FEW else "")
         )
     count, of = alarms(rows, in_time=True)
     if of:
         meaning = ": the machine, or chance, did that, and would have done it to systems executed one after the other"
-        page.line(f"of sides executed at different times: {count} of {of}{meaning if count else ''}")
+        page.item(f"of sides executed at different times: {count} of {of}{meaning if count else ''}")
 
 
 SIDES_IN_WORDS: Final[Mapping[Sides, str]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ _WIDTH_ELSEWHERE = 200
 _LONGEST_NAMES = (20, 32)
 """Longest name in one line, on a narrow terminal and on a wide one; longer ones go on below."""
 
+_WHOLE = re.compile(r"`[^`]*`| %")
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 _GAP = 2
 _KEYS = frozenset({"benchmark", "system", "metric", "control"})
 """Columns of names, which every part of a table that is too wide repeats."""
@@ -37,6 +40,9 @@ class Display(Protocol):
 
     def line(self, text: str = "") -> None:
         """A line of results."""
+
+    def item(self, text: str) -> None:
+        """A sentence of results, one of several."""
 
     def warn(self, text: str) -> None:
         """A warning."""
@@ -108,6 +114,15 @@ class Terminal:
     def sentence(self, text: str) -> None:
         """Results in words, in lines of the screen."""
         self.screen(paragraph(text, "", screen_width(terminal_width())))
+
+    def item(self, text: str) -> None:
+        """One of several sentences, in lines of the screen.
+
+        A command in it, which is copied, stands in one line, and a number beside its unit.
+        """
+        whole = _WHOLE.sub(lambda found: found[0].replace(" ", _NO_BREAK), text)
+        lines = paragraph(whole, "", screen_width(terminal_width()), below="  ")
+        self.screen([[(part.replace(_NO_BREAK, " "), style) for part, style in line] for line in lines])
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """A table of results; all columns but the first are right-aligned.

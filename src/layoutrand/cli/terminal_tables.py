@@ -69,7 +69,7 @@ def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None
     show_nodes(report.nodes, page)
     show_evidence(evidence(report.selection), page)
     if beside := simulated_beside(report.selection, [(each.benchmark, each.instrument) for each in shown]):
-        page.line(beside)
+        page.item(beside)
     several = [(f"{a.system}, {a.benchmark}, {a.metric}", warning) for a in shown for warning in all_warnings(a)]
     show_grouped(several, page)
     show_selection_problems(report.selection, report.warnings, page)
@@ -83,12 +83,12 @@ def _show_conclusions(report: AnalysisReport, shown: Sequence[Analysis], page: D
 
     if len(shown) <= MOST_SENTENCES:
         for analysis in shown:
-            page.line(of_analysis(analysis, report.warnings))
+            page.item(of_analysis(analysis, report.warnings))
     else:
-        page.line(f"{len(shown)} rows: a sentence on each with --system or --benchmark, or all numbers with --json")
+        page.item(f"{len(shown)} rows: a sentence on each with --system or --benchmark, or all numbers with --json")
     concluded = [of_layouts(analysis, report.warnings) for analysis in shown]
     for step in next_steps(concluded, of_others=evidence(report.selection).of_others)[:MOST_STEPS]:
-        page.line(f"next: {step}")
+        page.item(f"next: {step}")
     page.line()
 
 
@@ -140,7 +140,7 @@ def show_nodes(table: NodeTable | None, page: Display) -> None:
     rows = [node_words.cells(row, most=most) for row in table.rows]
     show(page, node_words.title(table), node_words.columns(table, most=most), rows)
     for sentence in node_words.sentences(table):
-        page.line(sentence)
+        page.item(sentence)
     page.line()
 
 
@@ -149,7 +149,7 @@ def show_evidence(of: Evidence | None, page: Display) -> None:
     from layoutrand.analysis.evidence import sentences
 
     for sentence in sentences(of) if of is not None else ():
-        page.line(sentence)
+        page.item(sentence)
 
 
 def show_grouped(several: Sequence[tuple[str, AnyWarning]], page: Display) -> None:
