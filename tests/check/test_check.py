@@ -13,8 +13,10 @@ from fakes import make_config
 from layoutrand.analysis.reasons import STEPS
 from layoutrand.check.check_document import check_document
 from layoutrand.check.check_words import ending_sentence, layout_share
+from layoutrand.check.ci_formats import details
 from layoutrand.check.earlier_counts import take_earlier_counts
 from layoutrand.check.question import step_of_check
+from layoutrand.cli.check_output import check_screen
 from layoutrand.config.two_commits import coupled_by
 from layoutrand.errors import UsageError
 from layoutrand.execute import experiment as experiments
@@ -122,6 +124,18 @@ def test_a_limit_of_layouts_ends_in_cannot_tell_with_how_many_it_would_take(tmp_
     (each,) = only(answer).benchmarks
     assert (only(answer).ending, each.n_rounds, each.concluded.verdict) == ("layouts", 12, "cannot tell")
     assert each.pair.forecast.n_binaries > 12
+
+
+def test_one_layout_is_told_in_words_and_with_how_many_it_takes(tmp_path):
+    answer = Made(tmp_path, ratio=1.0, sd=0.03).check(most_layouts=1)
+    (each,) = only(answer).benchmarks
+    assert {reason.cause: reason.effect for reason in each.concluded.reasons}["too few layouts"] == "undecides"
+    lines = ["".join(text for text, _ in line).rstrip() for line in check_screen(answer, 80)]
+    assert [line.split(maxsplit=2) for line in lines if " work " in line] == [
+        ["?", "work", "cannot tell      1 layout, at least 2 are needed"]
+    ]
+    assert not [line for line in lines if "no ratio" in line or "not to be tested" in line]
+    assert details(each) == "there is no ratio, open after 1 layout"
 
 
 def test_what_one_build_of_each_would_have_said(tmp_path):

@@ -70,6 +70,21 @@ class ExecutedApart(DesignError):
 
 
 @dataclass(frozen=True)
+class TooFewRounds(AnyWarning):
+    """Not yet two layouts that both systems were executed in, where a ratio is looked at after every round."""
+
+    n_complete: int
+
+    def __str__(self) -> str:
+        return f"no ratio yet: {self.brief()}"
+
+    def brief(self) -> str:
+        """What was found."""
+        count = f"{self.n_complete} layout was" if self.n_complete == 1 else f"{self.n_complete} layouts were"
+        return f"{count} executed of both, and it takes at least 2 to see how much layouts differ"
+
+
+@dataclass(frozen=True)
 class AddedAlone(DesignError):
     """Rounds of one system alone, which are left out."""
 

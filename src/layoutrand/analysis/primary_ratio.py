@@ -15,6 +15,7 @@ from layoutrand.analysis.comparison_warnings import (
     IncompleteRounds,
     NotByRound,
     RoundsApart,
+    TooFewRounds,
 )
 from layoutrand.analysis.round_design import Primary
 from layoutrand.analysis.sample_pair import SamplePair
@@ -55,20 +56,24 @@ def _last_seed(pair: SamplePair) -> int:
 
 @dataclass(frozen=True)
 class BothRatios:
-    """The ratio by round and the one of two samples, and why there is none; both have room for the steps of a clock."""
+    """The ratio by round and the one of two samples, and why there is none; both have room for the steps of a clock.
+
+    ``too_few`` is why there cannot be one yet, where that is all.
+    """
 
     paired: Interval | None
     unpaired: Interval | None
     not_paired: str
     not_unpaired: str
     clock: ClockSteps
+    too_few: TooFewRounds | None = None
 
     def primary(self, pair: SamplePair) -> tuple[Primary, Interval | None, list[AnyWarning]]:
         """The one that the design asks for; where logarithms of rounds are not defined, the other."""
         if pair.design.primary == "paired" and self.paired is not None:
             return "paired", self.paired, []
         if self.unpaired is None:
-            return pair.design.primary, None, [NoRatio(self.not_unpaired)]
+            return pair.design.primary, None, [self.too_few or NoRatio(self.not_unpaired)]
         return "unpaired", self.unpaired, [NotByRound(self.not_paired)] if pair.design.primary == "paired" else []
 
 
@@ -101,7 +106,7 @@ def both_ratios(pair: SamplePair, confidence: float, looks: Looks = "once") -> B
 def _running(pair: SamplePair, confidence: float, clock: ClockSteps) -> BothRatios:
     try:
         if not pair.design.pairs or pair.design.primary == "unpaired":
-            return BothRatios(None, None, "", "no two complete rounds of both systems", clock)
+            return BothRatios(None, None, "", "", clock, TooFewRounds(len(pair.design.pairs)))
         old, new = map(measurements, pair.by_round)
         counts = pair.measured[0].instrument in simulated()
         ratio = clock.of_ratio(running_ratio(old, new, confidence=confidence, is_count=counts))

@@ -223,6 +223,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     clock.CoarseClock: Meaning("coarse clock", "undecides", "more work", matters=lambda each: each.is_open),
     # How it was executed.
     own.ExecutedInSequence: Meaning("design", "doubts", "same rounds"),
+    compared.TooFewRounds: Meaning("too few layouts", "undecides"),
     compared.ExecutedApart: Meaning("design", "undecides", "same rounds"),
     compared.AddedAlone: Meaning("design", "doubts", "same rounds"),
     compared.QuotientDiffers: Meaning("shape of the layouts", "doubts", matters=lambda each: each.is_outside),

@@ -73,7 +73,7 @@ def in_a_word(concluded: Conclusion, pair: BenchmarkRatio | None) -> str:
             return "machine too noisy"
         undecides = [each.cause for each in concluded.reasons if each.effect == "undecides"]
         if first := next((cause for cause in undecides if cause != "interval too wide"), ""):
-            return first
+            return "" if first == "not to be tested" else first  # "no ratio" stands beside it, and below it why
         needed = None if pair is None or pair.forecast is None else pair.forecast.n_binaries
         return f"{needed:,} layouts may tell" if needed and needed <= WITHIN_REACH else "too noisy"
     if concluded.beside == "cannot tell" and concluded.verdict in {"faster", "slower", "same"}:

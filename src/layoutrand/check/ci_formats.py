@@ -73,6 +73,8 @@ def details(each: CheckedBenchmark) -> str:
     """``+3.7 % (+2.9 … +4.5), decided after 9 layouts; as built +8.1 %``."""
     if each.pair is None:
         return "nothing was executed" if each.concluded.verdict == "same program" else "there is no ratio"
+    if each.pair.ratio is None:
+        return f"there is no ratio, {rounds_words(each)}"
     change, ends = change_words(each.pair.ratio)
     own = as_built_words(each)
     built = "" if own == "-" else f"; as built {own}"

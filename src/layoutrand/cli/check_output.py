@@ -203,7 +203,7 @@ def _rows(answer: CheckAnswer, system: SystemCheck, width: int) -> Iterator[Line
         (
             benchmark_name(system, each, several=False),
             verdict_of(answer, each),
-            *(("", "") if each.pair is None else change_words(each.pair.ratio)),
+            *(("", "") if each.pair is None or _has_one_layout(each) else change_words(each.pair.ratio)),
         )
         for each in shown
     ]
@@ -243,7 +243,14 @@ def _note(each: CheckedBenchmark, *, has_more: bool) -> str:
         return ""
     why = in_a_word(each.concluded, each.pair if has_more else replace(each.pair, forecast=None))
     layouts = f"{each.n_rounds} layout{'s' * (each.n_rounds != 1)}"
+    if _has_one_layout(each):
+        return f"{layouts}, at least 2 are needed"
     return f"{layouts}, {why}" if why else layouts
+
+
+def _has_one_layout(each: CheckedBenchmark) -> bool:
+    """Whether there is no ratio as there are no two layouts to be told apart."""
+    return each.pair is not None and each.pair.ratio is None and each.n_rounds < 2
 
 
 def show_failed(answer: CheckAnswer, page: Terminal, told: Failures) -> None:
