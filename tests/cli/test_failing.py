@@ -52,7 +52,8 @@ def test_identical_failures_are_told_once_and_then_counted(failed):
     ]
     page.said.clear()
     told.conclude(several, page)
-    assert page.said == [f"systems a, c, benchmark b, seeds 1..30, stock, identity: 61 more: {WRONG}"]
+    which = "system a, benchmark b, seeds 2..30, stock, identity; system c, benchmark b, seeds 1..30"
+    assert page.said == [f"{which}: 61 more: {WRONG}"]
 
 
 def test_failures_have_the_labels_that_people_read(failed):
@@ -80,7 +81,7 @@ def test_failures_of_earlier_calls_are_told_alike_at_the_end(failed):
     assert page.said == [
         f"system a, benchmark b, seed 1: {WRONG}; output in log-1",
         "system a, benchmark b, seed 2: killed by SIGSEGV; output in log-2",
-        f"systems a, c, benchmark b, seeds 1..5: 5 more: {WRONG}",
+        f"system a, benchmark b, seeds 2..5; system c, benchmark b, seed 1: 5 more: {WRONG}",
     ]
 
 
@@ -119,6 +120,36 @@ def test_warnings_of_one_kind_are_told_once_where_they_are_many():
     page = Lines()
     warn_folded([TooShort(f"b{k}", 0.002) for k in range(12)], page)
     assert page.said == [f"{few[0]} (and 11 more like this; --json lists all)"]
+
+
+@pytest.mark.parametrize(
+    ("layouts", "which"),
+    [
+        ({"a": [1, 2], "c": [1, 2]}, "systems a, c, benchmark b, seeds 1..2: 3 more"),
+        ({name: [1, 2] for name in "acde"}, "4 systems, benchmark b, seeds 1..2: 7 more"),
+        ({"a": [1], "c": [1], "d": [2]}, "system c, benchmark b, seed 1; system d, benchmark b, seed 2: 2 more"),
+        (
+            {name: [1, k] for k, name in enumerate("acde", 2)},
+            "4 systems, benchmark b, seeds 1..5, not all of each: 7 more",
+        ),
+    ],
+)
+def test_which_system_failed_in_which_layout(failed, layouts, which):
+    page, told = Lines(), Failures()
+    told.conclude([failed(k, system) for system, own in layouts.items() for k in own], page)
+    assert page.said[1:] == [f"{which}: {WRONG}"]
+
+
+def test_which_system_could_not_be_built_in_which_layout():
+    def said(layouts):
+        page = Lines()
+        show_failures([BuildFailure(*each, "no", None) for each in layouts], page)
+        return page.said
+
+    alike = [(system, "prog", layout) for system in ("O2", "O3") for layout in (1, "identity", 2, "stock")]
+    assert said(alike) == ["O2, O3 (stock, identity, seeds 1..2): no"]
+    assert said(alike[:-1]) == ["O2 (stock, identity, seeds 1..2), O3 (identity, seeds 1..2): no"]
+    assert said([*alike[:4], ("O3", "lib", 1)]) == ["O2 prog (stock, identity, seeds 1..2), O3 lib (seed 1): no"]
 
 
 def test_a_single_seed_without_a_binary_is_no_range():

@@ -230,14 +230,19 @@ def show_failures(failures: Sequence[BuildFailure], page: Display) -> None:
 
 
 def _concerned(members: Sequence[BuildFailure], *, artefacts: bool) -> str:
-    """``old, new (stock, identity, seeds 1..4)``."""
+    """``old, new (stock, identity, seeds 1..4)``; where they are not the same, ``old (stock), new (seeds 1..4)``."""
     from layoutrand.config.seeds import format_seeds
 
-    names = dict.fromkeys(each.layout for each in members if not isinstance(each.layout, int))
-    seeds = sorted({each.layout for each in members if isinstance(each.layout, int)})
-    numbers = [f"seed {seeds[0]}" if len(set(seeds)) == 1 else f"seeds {format_seeds(seeds)}"] if seeds else []
-    what = dict.fromkeys(f"{each.system} {each.artefact}" if artefacts else each.system for each in members)
-    return f"{', '.join(what)} ({', '.join([*names, *numbers])})"
+    layouts: dict[str, list[LayoutName]] = {}
+    for each in members:
+        layouts.setdefault(f"{each.system} {each.artefact}" if artefacts else each.system, []).append(each.layout)
+    alike: dict[str, list[str]] = {}
+    for what, own in layouts.items():
+        seeds = sorted({layout for layout in own if isinstance(layout, int)})
+        numbers = [f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {format_seeds(seeds)}"] if seeds else []
+        names = sorted({layout for layout in own if not isinstance(layout, int)}, reverse=True)  # stock, identity
+        alike.setdefault(", ".join([*names, *numbers]), []).append(what)
+    return ", ".join(f"{', '.join(whats)} ({listed})" for listed, whats in alike.items())
 
 
 def relink_record(record: Path, order: Path) -> int:

@@ -59,7 +59,7 @@ class Failures:
             if (more := [each for each in members if _place(each) != self._said.get(cause)])
         }
         for cause, members in list(left.items())[:MOST_LINES]:
-            page.fail(_several(members, more=cause in self._said))
+            page.fail(_several(members, causes[cause], more=cause in self._said))
         untold = list(left.values())[MOST_LINES:]
         if untold:
             page.fail(f"{sum(map(len, untold))} more executions, for {len(untold)} other reasons; --json lists all")
@@ -104,15 +104,35 @@ def _place(execution: Execution) -> _Place:
     return (*where, execution.round, execution.repetition)
 
 
-def _several(members: Sequence[Execution], *, more: bool) -> str:
-    """Failures of one cause in a line; ``more`` where one of it was told by itself."""
+def _several(members: Sequence[Execution], whole: Sequence[Execution], *, more: bool) -> str:
+    """Failures of one cause in a line, of a ``whole``; ``more`` where one of it was told by itself."""
     first = members[0]
     if len(members) == 1:
         return _sentence(first)
-    systems = _names("system", (each.system for each in members))
-    benchmarks = _names("benchmark", (each.benchmark for each in members))
-    start = f"{systems}, {benchmarks}, {_layouts(members)}: {len(members)} {'more' if more else 'executions'}"
+    start = f"{_places(members, whole)}: {len(members)} {'more' if more else 'executions'}"
     return f"{start}: {_cause(first) if more else first.reason}"
+
+
+def _places(members: Sequence[Execution], whole: Sequence[Execution]) -> str:
+    """Systems, benchmarks, layouts; where the systems have not the same ones, which has which, unless that is long."""
+    if len(set(_by_system(whole).values())) == 1:
+        return f"{_names('system', (each.system for each in members))}, {_what_of(members)}"
+    alike: dict[str, list[str]] = {}
+    for system, what in _by_system(members).items():
+        alike.setdefault(what, []).append(system)
+    if len(alike) <= _MOST_NAMES:
+        return "; ".join(f"{_names('system', systems)}, {what}" for what, systems in alike.items())
+    return f"{_names('system', (each.system for each in members))}, {_what_of(members)}, not all of each"
+
+
+def _by_system(members: Sequence[Execution]) -> dict[str, str]:
+    """Of each system benchmarks and layouts."""
+    systems = dict.fromkeys(each.system for each in members)
+    return {name: _what_of([each for each in members if each.system == name]) for name in systems}
+
+
+def _what_of(members: Sequence[Execution]) -> str:
+    return f"{_names('benchmark', (each.benchmark for each in members))}, {_layouts(members)}"
 
 
 def _names(what: str, names: Iterable[str]) -> str:
