@@ -17,6 +17,7 @@ from layoutrand.analysis.analysis_warnings import NothingExecuted
 from layoutrand.analysis.conclusion import FAIL_IF, Conclusion, stated
 from layoutrand.analysis.conclusion_warnings import FalseAlarm
 from layoutrand.analysis.reasons import concerns, reasons, steps
+from layoutrand.cli import analysis as analysis_module
 from layoutrand.cli import run
 from layoutrand.cli import terminal as terminal_module
 from layoutrand.config.disturbance import Disturbed
@@ -157,6 +158,35 @@ def test_thousands_of_layouts_are_no_advice(project, capsys):
     text = unwrapped(said(capsys, "compare", "a", "b", "--full")[1])
     assert "binaries each, executed as often as these, would decide it" in text
     assert "next: more layouts than are within reach would be needed" in text
+
+
+@pytest.mark.parametrize("values", ["cannot tell", "one each"])
+def test_no_more_layouts_are_asked_for_than_there_are(project, capsys, monkeypatch, values):
+    old, new, changes = SITUATIONS.get(values) or ({1: [[10.0]]}, {1: [[10.1]]}, {})
+    project(old, new, changes)
+    usual = json.loads(said(capsys, "compare", "a", "b", "--json")[1])
+    monkeypatch.setattr(analysis_module, "distinct_layouts", lambda *_: {"a": 100_000})
+    assert json.loads(said(capsys, "compare", "a", "b", "--json")[1]) == usual
+
+    monkeypatch.setattr(analysis_module, "distinct_layouts", lambda *_: {"a": len(old), "b": 24})
+    (row,) = json.loads(said(capsys, "compare", "a", "b", "--json")[1])["benchmarks"]
+    assert {each["kind"] for each in row["next"]} & {"more layouts", "more executions"} == {"more executions"}
+    assert not any("--seeds" in (each["command"] or "") for each in row["next"])
+    there = f"the program has only {len(old)} distinct layout"
+    assert any(there in each for each in row["warnings"])
+    screen = said(capsys, "compare", "a", "b")[1]
+    assert "Next: execute each binary more often" in screen
+    assert "--seeds" not in screen
+    assert "layouts may tell" not in screen
+    full = unwrapped(said(capsys, "compare", "a", "b", "--full")[1])
+    assert f"next: {there}" in full
+    assert "--seeds" not in full
+
+
+def test_where_nothing_asks_for_layouts_captures_are_left_alone(project, capsys, monkeypatch):
+    project(*SITUATIONS["faster"])
+    monkeypatch.setattr(analysis_module, "distinct_layouts", lambda *_: pytest.fail("looked for"))
+    assert said(capsys, "compare", "a", "b")[0] == 0
 
 
 def test_the_same_binaries_are_no_difference_however_large_it_was_measured(project, capsys):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from layoutrand.analysis.analyse import Analysis
@@ -26,7 +26,8 @@ from layoutrand.analysis.conclusion_warnings import (
     WideInterval,
 )
 from layoutrand.analysis.forecasting import forecast_words
-from layoutrand.analysis.reasons import STEPS, Reason, Step, concerns, reasons, steps
+from layoutrand.analysis.plan_warnings import FewDistinctLayouts
+from layoutrand.analysis.reasons import STEPS, Reason, Step, concerns, few_layouts_step, reasons, steps
 from layoutrand.analysis.same_program import SameProgram
 from layoutrand.instruments.known import simulated
 from layoutrand.stats import Interval
@@ -120,7 +121,21 @@ def of_pair(result: Comparison, pair: BenchmarkRatio) -> Conclusion:
         first = _to_decide(pair)
     elif beside == CANNOT_TELL and pair.sureness is not None and pair.sureness.n_judged > 1:
         warnings.insert(0, NotBesideOthers(pair.sureness.n_judged))
-    return _concluded(verdict, beside, [*_of_medians(pair), *warnings], [*_beside_each_other(pair), *first])
+    concluded = _concluded(verdict, beside, [*_of_medians(pair), *warnings], [*_beside_each_other(pair), *first])
+    return _of_few(concluded, few_layouts(pair))
+
+
+def few_layouts(pair: BenchmarkRatio) -> FewDistinctLayouts | None:
+    """That more layouts would be asked for than there are, where it is known."""
+    return next((each for each in pair.warnings if isinstance(each, FewDistinctLayouts)), None)
+
+
+def _of_few(concluded: Conclusion, few: FewDistinctLayouts | None) -> Conclusion:
+    """The same, but that nothing asks for layouts which there are not."""
+    if few is None:
+        return concluded
+    others = [step for step in concluded.next if step.kind not in {"more layouts", "more executions"}]
+    return replace(concluded, next=(few_layouts_step(few.brief()), *others))
 
 
 def _beside_each_other(pair: BenchmarkRatio) -> list[Step]:
@@ -163,7 +178,8 @@ def of_suite(result: Comparison) -> Conclusion | None:
         warnings += [each for pair in result.benchmarks for each in pair.warnings if isinstance(each, CoarseClock)]
     if one := tuple(pair.benchmark for pair in result.benchmarks if pair.same_program is not None):
         warnings.append(PartlyOneProgram(one, len(same)))
-    return _concluded(verdict, verdict, warnings, [])
+    few = [few_layouts(pair) for pair in result.benchmarks]
+    return _of_few(_concluded(verdict, verdict, warnings, []), few[0] if all(few) else None)
 
 
 def all_of(result: Comparison) -> list[Conclusion]:

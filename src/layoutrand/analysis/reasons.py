@@ -184,6 +184,18 @@ STEPS: Final[dict[StepKind, Step]] = {
 }
 """The words of each step where figures give no better ones."""
 
+
+def few_layouts_step(why: str) -> Step:
+    """What averages noise where there are no more layouts, and what makes more; ``why`` says how few there are."""
+    return Step(
+        "more executions",
+        "",
+        f"{why}; execute each binary more often (run.executions), or add a factor such as text-offset or padding to "
+        "layout.factors",
+        short="execute each binary more often",
+    )
+
+
 _OF_IMPORTS: Final[frozenset[StepKind]] = frozenset(
     {"more layouts", "other threshold", "sooner", "look at the program"}
 )

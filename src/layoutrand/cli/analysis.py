@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,14 +13,25 @@ import typer
 from layoutrand.cli import completing, import_options, options, output_formats
 from layoutrand.cli.attributing import show_attribution
 from layoutrand.cli.comparing import show_comparisons, show_halves
-from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection, load_with_second
+from layoutrand.cli.selecting import (
+    AnySource,
+    Benchmarks,
+    Captures,
+    Host,
+    Which,
+    distinct_layouts,
+    load_selection,
+    load_with_second,
+)
 from layoutrand.cli.terminal import Terminal, terminal_width
 from layoutrand.cli.terminal_tables import show_analysis, show_selection_problems
-from layoutrand.errors import UsageError
+from layoutrand.errors import CacheError, UsageError
 from layoutrand.text.flat import analysis_rows, comparison_rows, to_csv
 
 if TYPE_CHECKING:
     from layoutrand.analysis.evidence import Evidence
+    from layoutrand.analysis.selection import Selection
+    from layoutrand.config.config import Config
 
 FAIL_IF_MET = 3
 
@@ -144,6 +156,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.compare import compare_several
     from layoutrand.analysis.conclusion import meets
     from layoutrand.analysis.display_names import displayed
+    from layoutrand.analysis.distinct_layouts import within_what_there_is
     from layoutrand.analysis.documents import comparisons_document, halves_document
     from layoutrand.analysis.evidence import evidence
     from layoutrand.cli.answer import comparison_screen, self_screen
@@ -158,6 +171,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     foreign = import_options.ImportOptions(imports, format_name, names_are, warmup)
     if imports:
         wanted = list(dict.fromkeys(names)) if len(names) > 1 else []
+        config = None
         selection = twice = foreign.select(wanted, benchmark or [], host, directory)
         known = dict.fromkeys(sample.system for sample in selection.samples)
         failed = dict.fromkeys(failure.system for failure in selection.failures)
@@ -183,6 +197,8 @@ def compare(  # noqa: PLR0913 - one parameter for each option
             terminal.screen(self_screen(halves, twice, terminal_width()))
     else:
         results = compare_several(selection, base, candidates, confidence=confidence, threshold=limit, metric=metric)
+        if config is not None:
+            results = within_what_there_is(results, partial(_distinct_layouts, config, selection))
         document = comparisons_document(results)
         if in_full:
             show_comparisons(results, terminal)
@@ -204,6 +220,14 @@ def compare(  # noqa: PLR0913 - one parameter for each option
         show_selection_problems(selection, [warning for each in results for warning in each.warnings], terminal)
     _finish(terminal)
     return FAIL_IF_MET if any(meets(results, verdict, holm=holm) for verdict in failing) else 0
+
+
+def _distinct_layouts(config: Config, selection: Selection) -> dict[str, int]:
+    """As for a plan; where there is no cache, as on a machine that results were copied to, none are known."""
+    try:
+        return distinct_layouts(config, selection)
+    except CacheError:
+        return {}
 
 
 def _compared(names: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, distinct_layouts, load_selection
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.cli.terminal_tables import show_selection_problems
 from layoutrand.text.quantities import duration, percent
 
 if TYPE_CHECKING:
     from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast
-    from layoutrand.analysis.selection import Selection
-    from layoutrand.config.config import Config
 
 HalfWidth = Annotated[
     list[str] | None, typer.Option("--half-width", help="Relative half-width wanted, such as 1%; may be repeated.")
@@ -70,7 +68,7 @@ def plan(  # noqa: PLR0913 - one parameter for each option
         threshold=options.share(threshold, "--threshold"),
         confidence=confidence,
         difference=None if difference is None else options.share(difference, "--difference"),
-        n_distinct=_distinct_layouts(config, selection),
+        n_distinct=distinct_layouts(config, selection),
     )
     if json:
         terminal.document(plan_document(plans, confidence=confidence))
@@ -91,21 +89,6 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     if write:
         _write(directory, plans, terminal)
     return 0
-
-
-def _distinct_layouts(config: Config, selection: Selection) -> dict[str, int]:
-    """How many layouts the program of each system can have, where these are few and its capture is here."""
-    from layoutrand.cache.store import Cache, default_root
-    from layoutrand.link.one_layout import layouts_of
-
-    cache = Cache(default_root())
-    counts: dict[str, list[int | None]] = {}
-    for system, name in {(each.system, each.capture) for each in selection.executions if each.capture}:
-        capture = cache.load_capture(name)
-        number = None if capture is None else layouts_of(capture.links, config.layout)
-        counts.setdefault(system, []).append(number)
-    known = {system: [each for each in own if each is not None] for system, own in counts.items()}
-    return {system: max(own) for system, own in known.items() if len(own) == len(counts[system])}
 
 
 def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:

@@ -128,3 +128,18 @@ def _look(config: Config, directory: Path, systems: Collection[str]) -> Mapping[
     with suppress(HostError):
         image = image_of(config, directory)
     return present_systems(setup, systems, image)
+
+
+def distinct_layouts(config: Config, selection: Selection) -> dict[str, int]:
+    """How many layouts the program of each system can have, where these are few and its capture is here."""
+    from layoutrand.cache.store import Cache, default_root
+    from layoutrand.link.one_layout import layouts_of
+
+    cache = Cache(default_root())
+    counts: dict[str, list[int | None]] = {}
+    for system, name in {(each.system, each.capture) for each in selection.executions if each.capture}:
+        capture = cache.load_capture(name)
+        number = None if capture is None else layouts_of(capture.links, config.layout)
+        counts.setdefault(system, []).append(number)
+    known = {system: [each for each in own if each is not None] for system, own in counts.items()}
+    return {system: max(own) for system, own in known.items() if len(own) == len(counts[system])}
