@@ -17,6 +17,7 @@ from fakes import make_config
 from layoutrand.analysis.analysis_warnings import NoShift
 from layoutrand.analysis.node_warnings import ControlElsewhere
 from layoutrand.cli import analysis, run
+from layoutrand.cli.charts import SCREEN_LINES
 from layoutrand.cli.layout_answer import bounded
 from layoutrand.cli.terminal_tables import all_warnings
 from layoutrand.config.config import parse
@@ -173,6 +174,30 @@ def test_a_screen_without_colours_or_characters_says_the_same(screen, monkeypatc
     assert "\x1b" not in text
     for word in ("faster", "slower", "same within 1 %", "Details: --full"):
         assert (word in plain, word in text) == (True, True)
+
+
+@pytest.mark.parametrize(("n_systems", "n_benchmarks", "is_drawn"), [(3, 1, True), (3, 3, False), (4, 8, False)])
+def test_several_comparisons_fit_into_a_screen(tmp_path, monkeypatch, capsys, n_systems, n_benchmarks, is_drawn):
+    names, systems = [f"b{k}" for k in range(n_benchmarks)], [f"s{k}" for k in range(n_systems)]
+    config = make_config(table_of(names), systems=systems)
+    tables = "".join(f"[systems.{name}]\n" for name in systems)
+    (tmp_path / "layoutrand.toml").write_text(HEAD.split("[systems", 1)[0] + tables + table_of(names))
+    chance = random.Random(3)
+    rows = [
+        row
+        for number, system in enumerate(systems)
+        for name in names
+        for row in measured(config, tmp_path, system, name, spread(chance, 10.0 * (1 + 0.1 * number), n=5))
+    ]
+    write(config, tmp_path, rows)
+    monkeypatch.chdir(tmp_path)
+    assert run(["compare", *systems]) == 0
+    lines = capsys.readouterr().out.rstrip("\n").split("\n")
+    assert len(lines) <= SCREEN_LINES
+    assert any("├" in line for line in lines) == is_drawn
+    for name in systems[1:]:
+        assert any(line.startswith(f"{name} against s0") for line in lines)
+    assert lines[-1].endswith("Details: --full")
 
 
 def test_explain_is_named_only_where_it_can_be_called(tmp_path, monkeypatch, capsys):

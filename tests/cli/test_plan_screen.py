@@ -13,6 +13,7 @@ from layoutrand.analysis.machine_warnings import MachineSwitched
 from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast, WidthForecast
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts, NoiseOfControls
 from layoutrand.analysis.selection import Selection, Source
+from layoutrand.cli.charts import SCREEN_LINES
 from layoutrand.cli.plan_command import show_plans
 from layoutrand.cli.plan_screen import MOST_ROWS, plan_screen
 from layoutrand.config.execution_warnings import TooShort
@@ -179,11 +180,25 @@ def test_many_are_told_by_those_that_take_longest() -> None:
         planned(f"b{k}", "O2", deciding("", count(40 * k, 80 * k), count(40 * k, 80 * k)), warnings=())
         for k in range(1, 13)
     ]
-    text = "\n".join(shown(plans))
-    assert f"and {12 - MOST_ROWS} more, which take less: --full" in text
+    lines = shown(plans)
+    text, told = "\n".join(lines), sum(line.startswith("  b") for line in lines)
+    assert 1 < told <= MOST_ROWS
+    assert f"and {12 - told} more, which take less: --full" in text
     assert "  b12  " in text
     assert "  b1  " not in text
     assert "layoutrand run --seeds 960" in text
+
+
+def test_a_plan_of_three_systems_fits_into_a_screen() -> None:
+    ratio = deciding("O2", count(123, 159), count(200, 300))
+    plans = [planned(name, "O2", None) for name in "xyz"]
+    plans += [planned(name, system, ratio) for name in "xyz" for system in ("O3", "Os")]
+    lines = shown(plans)
+    assert len(lines) <= SCREEN_LINES
+    told = sum("against" in line or line.strip().split("  ")[0] in {"O2", "O3", "Os"} for line in lines)
+    assert f"    and {15 - told} more, which take less: --full" in lines
+    assert told > 3
+    assert len(shown(plans[:1])) < SCREEN_LINES
 
 
 def test_more_executions_of_each_are_said_where_they_are_best() -> None:

@@ -24,7 +24,7 @@ from layoutrand.cli.answer_parts import (
     warning_lines,
     wrapped,
 )
-from layoutrand.cli.charts import Line, PercentAxis, screen_width, width_of
+from layoutrand.cli.charts import SCREEN_LINES, Line, PercentAxis, screen_width, width_of
 from layoutrand.cli.self_comparison import floor_words
 from layoutrand.execute.output_warnings import SystemsPrintOther
 from layoutrand.text.quantities import spans_tenfold
@@ -61,14 +61,31 @@ class _Row(NamedTuple):
 
 
 def comparison_screen(results: Sequence[Comparison], selection: Selection, columns: int | None) -> list[Line]:
-    """The lines of all comparisons, for so many columns; None where there is no terminal."""
+    """The lines of all comparisons, for so many columns; None where there is no terminal.
+
+    Of several what does not fit into a screen is left to `--full`: first the figures, then the lesser benchmarks.
+    """
+    ways = [(MOST_ROWS, True)]
+    if len(results) > 1:
+        ways += [(most, False) for most in range(MOST_ROWS, 0, -1)]
+    screens = (_comparisons(results, selection, columns, most, drawn=drawn) for most, drawn in ways)
+    found: list[Line] = []
+    for found in screens:
+        if len(found) <= SCREEN_LINES:
+            break
+    return found
+
+
+def _comparisons(
+    results: Sequence[Comparison], selection: Selection, columns: int | None, most_rows: int, *, drawn: bool
+) -> list[Line]:
     width = screen_width(columns)
     facts = source_facts(selection)
     shown = [(pair.benchmark, pair.instrument) for result in results for pair in result.benchmarks]
     rest = [*failure_lines(selection, width), *remark_lines(selection, shown, width)]
     lines: list[Line] = []
     for result in results:
-        lines += [*_screen(result, facts, width), []]
+        lines += [*_screen(result, facts, width, most_rows=most_rows, drawn=drawn), []]
         if notes := [*_notes(result, width), *(rest if result is results[-1] else ())]:
             lines += [*notes, []]
     steps = [step for result in results for each in all_of(result) for step in each.next]
@@ -100,9 +117,17 @@ def self_screen(halves: Halves, selection: Selection, columns: int | None) -> li
     return [*lines, [], *next_lines(possible_steps(steps, selection, most), width)]
 
 
-def _screen(result: Comparison, facts: Sequence[str], width: int, title: str = "") -> Iterator[Line]:
-    """What was compared, the verdicts, and a figure of the intervals."""
-    shown, folded = _shown(_rows(result))
+def _screen(
+    result: Comparison,
+    facts: Sequence[str],
+    width: int,
+    title: str = "",
+    *,
+    most_rows: int = MOST_ROWS,
+    drawn: bool = True,
+) -> Iterator[Line]:
+    """What was compared, the verdicts of so many benchmarks, and a figure of the intervals where it is ``drawn``."""
+    shown, folded = _shown(_rows(result), most_rows)
     title = title or f"{result.candidate} against {result.baseline}"
     yield from header(title, [_counts(result), *facts], width)
     yield []
@@ -110,7 +135,7 @@ def _screen(result: Comparison, facts: Sequence[str], width: int, title: str = "
     if folded:
         words = [f"{n} {verdict_words(v, result.threshold, of_speed=True)}" for v, n in counted(folded).items()]
         yield [(f"    and {', '.join(words)}", "dim")]
-    if figure := list(_forest(shown, result, width)):
+    if drawn and (figure := list(_forest(shown, result, width))):
         yield []
         yield from figure
 
@@ -145,13 +170,13 @@ def _rows(result: Comparison) -> list[_Row]:
     ]
 
 
-def _shown(rows: Sequence[_Row]) -> tuple[list[_Row], list[Conclusion]]:
+def _shown(rows: Sequence[_Row], most: int) -> tuple[list[_Row], list[Conclusion]]:
     """Those that are told one by one, in their order, and the conclusions of the others."""
-    if len(rows) <= MOST_ROWS:
+    if len(rows) <= most:
         return list(rows), []
     order = {"slower": 0, "faster": 1, "cannot tell": 2}
     alone = [row for row in rows if row.pair is not None]
-    chosen = sorted(alone, key=lambda row: (order.get(row.concluded.verdict, 3), -_size(row)))[: MOST_ROWS - 1]
+    chosen = sorted(alone, key=lambda row: (order.get(row.concluded.verdict, 3), -_size(row)))[: most - 1]
     kept = [row for row in rows if row.pair is None or row in chosen]
     return kept, [row.concluded for row in alone if row not in chosen]
 

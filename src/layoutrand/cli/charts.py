@@ -25,6 +25,9 @@ WIDEST: Final = 120
 ELSEWHERE: Final = 80
 """Columns where there is no terminal, such as in a file."""
 
+SCREEN_LINES: Final = 22
+"""Lines of a screen, beside a prompt and the command."""
+
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _FEWEST_COLUMNS: Final = 20
 _FINEST: Final = 9

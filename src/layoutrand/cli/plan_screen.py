@@ -15,7 +15,7 @@ from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.reasons import STEPS
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cli.answer_parts import GAP, filled, header, source_facts, steps_and_details, wrapped
-from layoutrand.cli.charts import Line, screen_width
+from layoutrand.cli.charts import SCREEN_LINES, Line, screen_width
 from layoutrand.text.quantities import percent, telling
 
 if TYPE_CHECKING:
@@ -58,21 +58,25 @@ def plan_screen(
     width = screen_width(columns)
     counted = "executions" if all(each.levels[0] == "execution" for each in plans) else "layouts"
     rows = [row for each in plans for row in _rows(each, half_width)]
-    told = sorted(rows, key=lambda row: -row.seconds)[:MOST_ROWS]
     pilot = min(each.n_binaries for each in plans)
     facts = [f"from {pilot:,} {counted}", *source_facts(selection)]
-    lines = [*header(f"How many {counted} are enough?", facts, width), []]
-    lines += _table([row for row in rows if row in told], _heads(plans, half_width), width)
-    if len(rows) > len(told):
-        lines.append([(f"    and {len(rows) - len(told)} more, which take less: --full", "dim")])
-    lines.append([])
+    head = [*header(f"How many {counted} are enough?", facts, width), []]
+    lines: list[Line] = [[]]
     for text in _executions(plans, writes=writes):
         lines += wrapped("ⓘ", "cyan", text, width, most=_LINES_OF_EXECUTIONS)
     lines += wrapped("ⓘ", "cyan", briefly_promised(pilot, counted), width, most=_LINES_OF_PROMISE)
     for text, names in _warnings(plans).items():
         whose = "" if len(names) == len(plans) else f"{', '.join(names[:3])}{' and more' * (len(names) > 3)}: "
         lines += wrapped("⚠", "yellow", f"{whose}{text}", width)
-    return [*lines, [], *steps_and_details(_steps(plans, counted, writes=writes), "Details: --full", width)]
+    lines += [[], *steps_and_details(_steps(plans, counted, writes=writes), "Details: --full", width)]
+    # Two lines each, beside the names of the columns; what is not told takes a line.
+    room = SCREEN_LINES - len(head) - len(lines) - 1
+    most = min(MOST_ROWS, room // 2 if 2 * len(rows) <= room else (room - 1) // 2)
+    told = sorted(rows, key=lambda row: -row.seconds)[: max(1, most)]
+    table = _table([row for row in rows if row in told], _heads(plans, half_width), width)
+    if len(rows) > len(told):
+        table.append([(f"    and {len(rows) - len(told)} more, which take less: --full", "dim")])
+    return [*head, *table, *lines]
 
 
 def _rows(plan: BenchmarkPlan, half_width: float) -> list[_Row]:
