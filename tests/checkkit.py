@@ -43,7 +43,7 @@ class Made:
         self.ratio, self.sd, self.same, self.own, self.fails = ratio, sd, same, own, fails
         self.script, self.reason = said.get("script", ""), said.get("reason", "no link")
         self.clock, self.said, self.asked, self.executor = Clock(), [], [], FakeExecutor()
-        self.round_s = 1.0
+        self.round_s, self.stock_s = 1.0, 0.1
 
     def seconds(self, system, layout):
         chance = random.Random(f"{layout}")
@@ -56,7 +56,7 @@ class Made:
 
     def build(self, system, config, layouts, captures):
         self.asked.append((list(layouts), captures))
-        self.clock.now += 0.1 * len(layouts)
+        self.clock.now += sum(self.stock_s if layout == "stock" else 0.1 for layout in layouts)
         return [self._build(config, system, layouts) for system in config.systems]
 
     def _build(self, config, system, layouts):

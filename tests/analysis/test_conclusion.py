@@ -269,6 +269,16 @@ def test_an_end_beside_1_is_not_told_as_1():
     assert "0.9847 to 0.9981, leaves out 1" in str(FalseAlarm(0.98471, 0.99812, 0.95))
 
 
+def test_more_layouts_are_named_by_a_number_that_can_be_typed():
+    """Where nothing says how many, the usual number, or as many again."""
+    few = TooFew(3, of=(BASELINE,))
+    assert [steps([few], n_layouts=count)[0].command for count in (1, 29, 40)] == [
+        "layoutrand run --seeds 30",
+        "layoutrand run --seeds 30",
+        "layoutrand run --seeds 80",
+    ]
+
+
 def test_a_cause_is_given_once_and_the_worst_effect_counts():
     many = DisturbedExecutions(Disturbed("b", 10, 5, {"busy": 5}, {"a": 5}, {}), is_repeated=False)
     few = DisturbedExecutions(Disturbed("b", 1000, 5, {"busy": 5}, {"a": 5}, {}), is_repeated=False)
@@ -276,9 +286,10 @@ def test_a_cause_is_given_once_and_the_worst_effect_counts():
 
     assert [(each.cause, each.effect) for each in found] == [("too few layouts", "undecides"), ("disturbed", "doubts")]
     assert reasons([few]) == ()
-    assert [step.kind for step in steps([many, many])] == ["repeat disturbed"]
+    assert [step.kind for step in steps([many, many], n_layouts=10)] == ["repeat disturbed"]
     always = DisturbedExecutions(Disturbed("b", 10, 9, {"busy": 9}, {"a": 9}, {}), is_repeated=False)
-    assert [step.kind for step in steps([always])] == ["quiet machine"]  # what is repeated would be disturbed again
+    # What is repeated would be disturbed again.
+    assert [step.kind for step in steps([always], n_layouts=10)] == ["quiet machine"]
     assert Conclusion("faster", "faster", reasons([many]), ()).trust == "doubtful"
     assert Conclusion("faster", "faster", reasons([few]), ()).trust == "sound"
 

@@ -105,6 +105,18 @@ def test_a_budget_that_was_used_up_before_anything_was_executed_is_told_so(tmp_p
     assert ending_sentence(only(answer), answer.question).startswith("stopped at --budget 4 s; ")
 
 
+def test_the_budget_is_not_for_builds(tmp_path):
+    """Each commit as built is a build once more, which may take longer than all rounds."""
+    made = Made(tmp_path, ratio=1.05)
+    made.stock_s = 1000.0
+    answer = made.check(budget_s=60.0)
+    assert verdicts(answer) == {"work": "slower"}
+    assert [asked for asked, _ in made.asked].count(["stock"]) == 1
+    made.asked.clear()
+    assert verdicts(made.check(budget_s=60.0)) == {"work": "slower"}
+    assert not any("stock" in asked for asked, _ in made.asked)
+
+
 def test_an_interrupted_check_loses_no_execution(tmp_path):
     made = Made(tmp_path, ratio=1.03)
     made.executor.interrupt_at = 11

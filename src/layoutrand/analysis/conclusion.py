@@ -112,7 +112,7 @@ def of_pair(result: Comparison, pair: BenchmarkRatio) -> Conclusion:
     about = [each for each in result.warnings if concerns(each, pair.benchmark, pair.instrument, both)]
     warnings: list[AnyWarning] = [*pair.warnings, *about]
     if pair.same_program is not None:
-        return _one_program([_known(pair.same_program), *warnings], pair.ratio, result)
+        return _one_program([_known(pair.same_program), *warnings], pair.ratio, result, n_layouts=_layouts_of([pair]))
     verdict = CANNOT_TELL if pair.ratio is None else _OF_STATISTICS[pair.verdict]
     beside = CANNOT_TELL if pair.sureness is None else _OF_STATISTICS[pair.sureness.verdict]
     first: list[Step] = []
@@ -121,7 +121,8 @@ def of_pair(result: Comparison, pair: BenchmarkRatio) -> Conclusion:
         first = _to_decide(pair)
     elif beside == CANNOT_TELL and pair.sureness is not None and pair.sureness.n_judged > 1:
         warnings.insert(0, NotBesideOthers(pair.sureness.n_judged))
-    concluded = _concluded(verdict, beside, [*_of_medians(pair), *warnings], [*_beside_each_other(pair), *first])
+    first = [*_beside_each_other(pair), *first]
+    concluded = _concluded(verdict, beside, [*_of_medians(pair), *warnings], first, n_layouts=_layouts_of([pair]))
     return _of_few(concluded, few_layouts(pair))
 
 
@@ -171,7 +172,7 @@ def of_suite(result: Comparison) -> Conclusion | None:
     warnings: list[AnyWarning] = [*suite.ratio.warnings, *about]
     same = [_known(pair.same_program) for pair in result.benchmarks if pair.same_program is not None]
     if len(same) == len(result.benchmarks):
-        return _one_program([*dict.fromkeys(same), *warnings], suite.ratio, result)
+        return _one_program([*dict.fromkeys(same), *warnings], suite.ratio, result, n_layouts=_layouts_of(of))
     verdict = _OF_STATISTICS[suite.verdict]
     if verdict == CANNOT_TELL:
         warnings.insert(0, WideInterval(suite.ratio.low, suite.ratio.high, result.threshold))
@@ -179,7 +180,13 @@ def of_suite(result: Comparison) -> Conclusion | None:
     if one := tuple(pair.benchmark for pair in result.benchmarks if pair.same_program is not None):
         warnings.append(PartlyOneProgram(one, len(same)))
     few = [few_layouts(pair) for pair in result.benchmarks]
-    return _of_few(_concluded(verdict, verdict, warnings, []), few[0] if all(few) else None)
+    concluded = _concluded(verdict, verdict, warnings, [], n_layouts=_layouts_of(of))
+    return _of_few(concluded, few[0] if all(few) else None)
+
+
+def _layouts_of(pairs: Sequence[BenchmarkRatio]) -> int:
+    """How many layouts there are of the system that has most of them."""
+    return max((count for pair in pairs for count in (pair.n_baseline, pair.n_candidate)), default=0)
 
 
 def all_of(result: Comparison) -> list[Conclusion]:
@@ -192,7 +199,7 @@ def of_layouts(analysis: Analysis, warnings: Sequence[AnyWarning] = ()) -> Layou
     """What is concluded from the layouts of one system; ``warnings`` are those about all that is analysed."""
     about = [each for each in warnings if concerns(each, analysis.benchmark, analysis.instrument, (analysis.system,))]
     told = [*analysis.warnings, *about]
-    return LayoutConclusion(_of_layouts(analysis), reasons(told), steps(told))
+    return LayoutConclusion(_of_layouts(analysis), reasons(told), steps(told, n_layouts=analysis.n_binaries))
 
 
 def meets(results: Iterable[Comparison], condition: Verdict, *, holm: bool = False) -> bool:
@@ -201,22 +208,28 @@ def meets(results: Iterable[Comparison], condition: Verdict, *, holm: bool = Fal
     return any((each.beside if holm else each.verdict) == condition for each in concluded)
 
 
-def _concluded(verdict: Verdict, beside: Verdict, warnings: Sequence[AnyWarning], first: Sequence[Step]) -> Conclusion:
+def _concluded(
+    verdict: Verdict, beside: Verdict, warnings: Sequence[AnyWarning], first: Sequence[Step], *, n_layouts: int
+) -> Conclusion:
     found = reasons(warnings, notes={"same binaries"})
     if any(each.effect == "undecides" for each in found):
         verdict, beside = CANNOT_TELL, CANNOT_TELL
     if verdict == CANNOT_TELL:  # what makes a ratio less certain, and no more, is a reason where it is too uncertain
         found = reasons(warnings, notes={"machine"})
-    return Conclusion(verdict, beside, found, steps((w for each in found for w in each.warnings), first))
+    told = (warning for each in found for warning in each.warnings)
+    return Conclusion(verdict, beside, found, steps(told, first, n_layouts=n_layouts))
 
 
-def _one_program(warnings: list[AnyWarning], ratio: Interval | None, result: Comparison) -> Conclusion:
+def _one_program(
+    warnings: list[AnyWarning], ratio: Interval | None, result: Comparison, *, n_layouts: int
+) -> Conclusion:
     """An A/A test: whatever was measured is noise, and an interval that leaves 1 out is a false alarm."""
     if ratio is not None and not ratio.low <= 1 <= ratio.high:
         warnings.insert(1, FalseAlarm(ratio.low, ratio.high, result.confidence))
     found = [each for each in reasons(warnings, notes={"same binaries"}) if each.effect != "undecides"]
     found.sort(key=lambda each: each.cause != "same binaries")
-    return Conclusion(SAME_PROGRAM, SAME_PROGRAM, tuple(found), steps(w for each in found for w in each.warnings))
+    told = (warning for each in found for warning in each.warnings)
+    return Conclusion(SAME_PROGRAM, SAME_PROGRAM, tuple(found), steps(told, n_layouts=n_layouts))
 
 
 def _known(same: SameProgram) -> AnyWarning:

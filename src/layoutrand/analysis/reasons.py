@@ -72,6 +72,9 @@ StepKind = Literal[
 ]
 
 
+USUAL_LAYOUTS: Final = 30
+"""What most questions take, where nothing is known that would say how many."""
+
 MANY: Final = 0.05
 """Share of executions from which on it casts doubt on the numbers that they were disturbed."""
 
@@ -129,7 +132,7 @@ class Meaning:
 STEPS: Final[dict[StepKind, Step]] = {
     step.kind: step
     for step in (
-        Step("more layouts", "layoutrand run --seeds N", "add layouts; N above those there are"),
+        Step("more layouts", "layoutrand run --seeds 30", "add layouts"),
         Step(
             "more executions",
             "",
@@ -356,15 +359,25 @@ def reasons(warnings: Iterable[AnyWarning], *, notes: Container[Cause] = ()) -> 
     return tuple(sorted(gathered, key=lambda reason: _ORDER.index(reason.effect)))
 
 
-def steps(warnings: Iterable[AnyWarning], first: Sequence[Step] = ()) -> tuple[Step, ...]:
-    """What helps against these, each kind once; ``first`` are steps that have figures."""
+def steps(warnings: Iterable[AnyWarning], first: Sequence[Step] = (), *, n_layouts: int) -> tuple[Step, ...]:
+    """What helps against these, each kind once; ``first`` are steps that have figures.
+
+    ``n_layouts`` are those there are: where more are needed and nothing says how many, it is as many again, if not the
+    usual number.
+    """
     found: dict[StepKind, Step] = {step.kind: step for step in first}
     for each in warnings:
         meaning = _meaning(each)
         if meaning is not None and meaning.step is not None:
             kind = meaning.step(each) if callable(meaning.step) else meaning.step
-            found.setdefault(kind, STEPS[kind])
+            found.setdefault(kind, _with_layouts(STEPS[kind], n_layouts))
     return tuple(found.values())
+
+
+def _with_layouts(step: Step, n_layouts: int) -> Step:
+    if step.kind != "more layouts" or n_layouts < USUAL_LAYOUTS:
+        return step
+    return replace(step, command=f"layoutrand run --seeds {2 * n_layouts}")
 
 
 def _meaning(warning: AnyWarning) -> Meaning | None:

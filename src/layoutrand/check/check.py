@@ -18,6 +18,7 @@ from layoutrand.check.question import (
     one_program,
 )
 from layoutrand.config.two_commits import checkable, two_commits
+from layoutrand.model import STOCK
 
 
 def check(question: CheckQuestion, where: SourceRepository, tools: CheckTools) -> CheckAnswer:
@@ -29,9 +30,12 @@ def check(question: CheckQuestion, where: SourceRepository, tools: CheckTools) -
     systems, left_out = checkable(question.config)
     # Both commits of each system are captured; where the captures are the same nothing else is done.
     checks = [_Begun.of(question, where, tools, name, quantities) for name in systems if name in question.systems]
+    going = [each for each in checks if each.rounds is not None]
+    # Both commits as built, which is a build once more: the budget is for what comes after.
+    for each in going:
+        each.build_stock()
     # Rounds, of all systems in turn, until everything is settled or the budget is used.
     deadline = tools.clock() + question.budget_s
-    going = [each for each in checks if each.rounds is not None]
     while going:
         going = [each for each in going if each.goes_on(deadline - tools.clock())]
     # What all of it means.
@@ -81,6 +85,12 @@ class _Begun:
         begun.rounds = CheckRounds(pair, quantities)
         begun.rounds.recall()
         return begun
+
+    def build_stock(self) -> None:
+        """Have both commits as built, where anything is left to execute."""
+        assert self.rounds is not None
+        if self.pair.question.as_built and not self.rounds.is_over:
+            self.pair.link([STOCK])
 
     def goes_on(self, left_s: float) -> bool:
         """Execute one more round; whether there may be another."""
