@@ -46,10 +46,13 @@ def decimal_step(values: Values) -> float | None:
     if largest == 0:
         return None
     power = math.floor(math.log10(largest))
-    while (step := 10.0**power) >= _FINEST * largest:
+    steps = (10.0**each for each in range(power, power + math.floor(math.log10(_FINEST)) - 1, -1))
+    for step in steps:
+        # Of a value that is hardly above 0 there is no finer step.
+        if not 0 < step >= _FINEST * largest:
+            return None
         if _are_multiples(sample[:_FIRST], step) and _are_multiples(sample, step):
             return step
-        power -= 1
     return None
 
 
