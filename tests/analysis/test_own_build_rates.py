@@ -29,6 +29,7 @@ def analysed(layouts, stock):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("population", POPULATIONS)
 @pytest.mark.parametrize("noise", [0.1, 1.0])
 @pytest.mark.parametrize("layouts", [FEWEST_TO_FORETELL, 30])

@@ -32,7 +32,7 @@ prebuilt = "new"
 [[benchmarks]]
 name = "b"
 command = ["{artefact}", "{args}", "in {home}"]
-metric = { regex = '(\\d+) ms', name = "t", unit = "ms" }
+metric = { regex = '([\\d.]+) ms', name = "t", unit = "ms" }
 """
 SCRIPT = '#!/bin/sh\nfor word; do printf "<%s>\\n" "$word"; done > "$OUT_NAME"\necho NUMBER ms\n'
 
@@ -41,7 +41,7 @@ SCRIPT = '#!/bin/sh\nfor word; do printf "<%s>\\n" "$word"; done > "$OUT_NAME"\n
 def project(tmp_path, monkeypatch):
     monkeypatch.setenv("LAYOUTRAND_CACHE", str(tmp_path / "cache"))
     root = tmp_path / "project"
-    for folder, number in (("old home", "30"), ("new", "20")):
+    for folder, number in (("old home", "30.000045"), ("new", "20.00003")):
         (root / folder).mkdir(parents=True)
         script = SCRIPT.replace("NUMBER", number).replace("$OUT_NAME", f"{root}/said-{folder}")
         (root / folder / "prog").write_text(script)

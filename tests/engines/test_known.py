@@ -185,6 +185,7 @@ def test_a_question_would_be_found(question):
     assert list(asks(ast.parse(question), {*names(), HERE}))
 
 
+@pytest.mark.slow
 def test_nobody_asks_which_engine_it_is():
     """But its own modules, whose names begin with its own; whether there is one at all says `Config.remote`."""
     found = {

@@ -91,6 +91,7 @@ def found_in(tree):
     return [ast.unparse(node) for node in ast.walk(tree) if asks(node, tainted)]
 
 
+@pytest.mark.slow
 def test_nobody_outside_asks_for_names():
     found = {
         path: places

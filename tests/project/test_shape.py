@@ -6,6 +6,8 @@ import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 from sourcekit import SOURCE, TREES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,6 +108,7 @@ def _imports(tree, names):
             yield from (name for name in [node.module, *inner] if name in names)
 
 
+@pytest.mark.slow
 def test_no_modules_import_each_other():
     """They work as long as others are imported first, and not when they are."""
     trees = {".".join(Path("layoutrand", path).with_suffix("").parts): tree for path, tree in TREES.items()}

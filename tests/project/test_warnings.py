@@ -257,6 +257,7 @@ def searches(tree):
     }
 
 
+@pytest.mark.slow
 def test_nothing_searches_in_our_sentences():
     """But for what is said in `SEARCHES`, of which nothing is there in vain."""
     assert {(path, text) for path, tree in TREES.items() for text in searches(tree)} == set(SEARCHES)

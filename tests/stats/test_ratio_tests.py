@@ -119,6 +119,7 @@ def test_the_unit_does_not_matter():
         assert scaled.p_value == pytest.approx(stats.decision_test(old, new, threshold=0.01).p_value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ratio", "threshold"), [(1.0, 0.0), (1.01, 0.01), (0.99, 0.01)])
 def test_holm_keeps_wrong_verdicts_of_a_whole_suite_within_5_percent(ratio, threshold):
     """Ten benchmarks whose true ratio is the hardest one, 400 suites: unadjusted far more than 20, adjusted at most."""
