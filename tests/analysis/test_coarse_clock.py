@@ -37,6 +37,10 @@ def experiment(tmp_path, number, *, seconds, step, ratio=1.0, names=NAMES[:1]):
             data = {k + 1: [[_read(value, step)]] for k, value in enumerate(layouts)}
             data["stock"] = [[_read(value, step)] for value in stock]
             rows += measured(CONFIG, tmp_path, system, name, data)
+    return write_and_select(tmp_path, rows)
+
+
+def write_and_select(tmp_path, rows):
     tmp_path.mkdir(exist_ok=True)
     write(CONFIG, tmp_path, rows)
     return selected(CONFIG, tmp_path)
@@ -60,7 +64,7 @@ def test_two_systems_within_a_step_are_not_called_the_same(tmp_path, seconds):
         assert concluded.verdict == "cannot tell"
         assert "coarse clock" in [each.cause for each in concluded.reasons]
         assert pair.ratio.low <= 1.02 <= pair.ratio.high
-        assert pair.sureness.no_difference == 1
+        assert (pair.sureness.no_difference, pair.sureness.decision) == (1, 1), "no verdict is sure"
         assert (pair.forecast, pair.median) == (None, None)  # more layouts do not make steps finer
         assert [each.kind for each in concluded.next] == ["more work"]
         assert pair.as_built.ratio.low <= 1.02 <= pair.as_built.ratio.high
@@ -105,6 +109,44 @@ def test_of_times_that_scatter_over_steps_nothing_changes(tmp_path, seconds, ste
     assert not any(isinstance(each, CoarseClock) for each in pair.warnings)
     assert pair.verdict == "slower"
     assert pair.ratio.half_width < 0.02
+
+
+def constant(tmp_path, a, b):
+    """Six layouts of two systems, each time the same."""
+    rows = []
+    for system, value in (("a", a), ("b", b)):
+        data = {number: [[value]] for number in range(1, 7)} | {"stock": [[value]] * 6}
+        rows += measured(CONFIG, tmp_path, system, NAMES[0], data)
+    return compared(write_and_select(tmp_path, rows))
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict", "low", "high"),
+    [
+        ((0.2, 0.3), "slower", 1.43, 1.57),
+        ((0.2, 0.2), "cannot tell", 0.95, 1.06),
+        ((2.0, 3.0), "cannot tell", 0.99, 2.4),
+    ],
+)
+def test_of_one_number_each_a_step_is_its_last_digit_or_a_tenth(tmp_path, times, verdict, low, high):
+    """Whole numbers have no finer step than 1: 2 s may be anything from 1.5 to 2.5 s."""
+    result = constant(tmp_path, *times)
+    (pair,) = result.benchmarks
+    assert of_pair(result, pair).verdict == verdict
+    assert low <= pair.ratio.low <= times[1] / times[0] <= pair.ratio.high <= high
+
+
+def test_one_quantity_has_one_step_whatever_asks(tmp_path):
+    """Of a system that is 0.20 s each time the other one says that the clock has steps of 10 ms."""
+    rows = measured(CONFIG, tmp_path, "a", NAMES[0], {n: [[0.21 if n == 1 else 0.2]] for n in range(1, 11)})
+    rows += measured(CONFIG, tmp_path, "b", NAMES[0], {n: [[0.2]] for n in range(1, 11)})
+    selection = write_and_select(tmp_path, rows)
+    report = analyse(selection, confidence=0.95, metrics=[])
+    plans = make_plans(selection, {}, half_widths=[0.01], threshold=0.01, confidence=0.95)
+    pairs = compared(selection).benchmarks
+    told = [w for each in (*report.analyses, *plans, *pairs) for w in each.warnings if isinstance(w, CoarseClock)]
+    assert len(told) == 5
+    assert [each.step_s for each in told] == [pytest.approx(0.01)] * 5
 
 
 def test_numbers_that_are_no_times_have_no_clock(tmp_path):

@@ -55,7 +55,8 @@ def test_the_sentence_says_so_where_there_is_no_threshold():
     logs = 0.002 + SD * np.asarray(Stream(1, "going on").normals(10))
     verdict, told = looked_at(logs, 0.0)
     assert verdict == "undecided"
-    assert forecast_words(told, 10).endswith("finds a difference where there is none in up to 12 % of cases")
+    assert forecast_words(told, 10).endswith("finds a difference where there is none in about 12 of 100 cases")
+    assert "until it is decided" not in forecast_words(told, 10, confidence=0.9)
     verdict, told = looked_at(logs, 0.004)
     assert verdict == "undecided"
     assert "until it is decided" not in forecast_words(told, 10)

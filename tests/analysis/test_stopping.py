@@ -31,6 +31,14 @@ def test_the_width_is_half_the_interval_over_the_mean(tmp_path):
     assert found.relative_half_width == pytest.approx(4.302653 / math.sqrt(3) / 10, rel=1e-6)
 
 
+def test_times_that_are_steps_of_their_clock_are_never_narrow(tmp_path):
+    """Each 0.20 s, the mean may be off by 2.5 % of it."""
+    write(CONFIG, tmp_path, measured(CONFIG, tmp_path, "a", "b", {number: [[0.2]] for number in range(1, 21)}))
+    (found,) = widths(selected(CONFIG, tmp_path), confidence=0.95)
+
+    assert found.relative_half_width == pytest.approx(0.025)
+
+
 def test_one_binary_has_no_width(tmp_path):
     """So it never stops anything."""
     write(CONFIG, tmp_path, measured(CONFIG, tmp_path, "a", "b", {1: [[9.0]]}))

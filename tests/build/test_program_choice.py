@@ -83,8 +83,11 @@ def test_a_path_is_not_a_program_of_the_same_name_elsewhere(tmp_path):
 
     with pytest.raises(CaptureFailed, match=r"linked no build/release/tool; it linked: build/debug/tool\."):
         first(NamedByWords(("build/release/tool",)), tmp_path, linked)
+    with pytest.raises(CaptureFailed, match="linked no"):
+        first(NamedByWords(("../build/release/tool",), "sub"), tmp_path, linked)
     for word in ("tool", "./tool", "/usr/bin/tool", "../build/tool"):
         assert first(NamedByWords((word,)), tmp_path, linked).artefacts == ("build/debug/tool",)
+    assert first(NamedByWords(("./tool",), "sub"), tmp_path, linked).artefacts == ("build/debug/tool",)
 
 
 def test_benchmarks_of_cargo_are_chosen_without_their_hash(tmp_path):

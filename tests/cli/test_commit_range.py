@@ -2,7 +2,7 @@
 
 import pytest
 
-from layoutrand.cli.commit_range import range_ends, two_commits
+from layoutrand.cli.commit_range import both_ends, range_ends
 from layoutrand.errors import UsageError
 
 
@@ -17,7 +17,7 @@ from layoutrand.errors import UsageError
     ],
 )
 def test_commits_are_named_in_one_word_or_two(words, commits):
-    assert two_commits(*words) == commits
+    assert both_ends(*words) == commits
 
 
 @pytest.mark.parametrize("word", ["v1.2...v1.3", "..v1.3", "v1.2"])

@@ -172,6 +172,7 @@ def test_a_system_is_compared_with_itself_over_the_seeds_asked_for(project):
     assert [row["n_each"] for row in document["aa"]] == [2, 2]
     shown = project.run("--seeds", "4", "--aa").stdout
     assert "A/A: each system against itself, seeds 1..4 (4)\n" in shown
+    shown = " ".join(shown.split())
     assert "of 1, where 5 % are to be expected by chance" in shown
 
 

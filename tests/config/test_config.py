@@ -167,7 +167,7 @@ WRONG = {
     "truth as text": (changed("build", 'in_place = "yes"'), "build.in_place: must be true or false (given: 'yes')"),
     "unknown factor": (
         MINIMAL + '[layout]\nfactors = ["function_order"]\n',
-        "layout.factors[0]: must be 'function-order', 'module-order', 'function-order-in-module', 'block-order', 'data-order', 'padding', 'text-offset', 'link-order', 'linker-shuffle', 'cds-order', 'heap-base' or 'jit-stress' (given: 'function_order')",
+        "layout.factors[0]: must be 'function-order', 'module-order', 'function-order-in-module', 'block-order', 'data-order', 'padding', 'text-offset', 'link-order', 'linker-shuffle', 'cds-order', 'heap-base' or 'jit-stress' (given: 'function_order'); did you mean 'function-order'?",
     ),
     "no factor": (MINIMAL + "[layout]\nfactors = []\n", "layout.factors: must not be empty"),
     "factor twice": (MINIMAL + '[layout]\nfactors = ["module-order", "module-order"]\n', "layout.factors: a factor is listed twice"),

@@ -137,7 +137,7 @@ AUTOMAKE = """
 WITHOUT_AUTOTOOLS = {"autoreconf": "autoconf", "automake": "automake", "libtoolize": "libtool"}
 
 
-@pytest.fixture(params=["gcc", pytest.param("clang-lld", marks=pytest.mark.slow)])
+@pytest.fixture(params=["gcc", pytest.param("clang-lld", marks=(pytest.mark.slow, pytest.mark.hour))])
 def toolchain(request: pytest.FixtureRequest) -> str:
     """Each toolchain in turn, where its programs are."""
     name: str = request.param

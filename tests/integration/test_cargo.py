@@ -88,6 +88,7 @@ def test_flags_of_a_system_reach_rustc_and_cargo(rust):
     assert made.assert_all_print_as_stock("10").decode().split()[1:] == ["loud", "flagged", "checked"]
 
 
+@pytest.mark.hour
 def test_what_cargo_finds_above_the_source_holds_in_the_copy(rust):
     above = rust.project / ".cargo" / "config.toml"
     above.parent.mkdir()
@@ -152,6 +153,7 @@ def test_a_linker_that_flags_of_the_system_choose(rust):
     assert made.result.capture.tools["ld"]["path"].endswith("ld.gold")
 
 
+@pytest.mark.hour
 def test_the_standard_library_stays_unless_archives_are_placed(rust):
     apart = built(rust).result.capture.links[0]
     whole = built(rust, layout={"archives": "all"})

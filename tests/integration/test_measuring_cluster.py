@@ -62,6 +62,7 @@ def slots(cluster_project: ClusterProject) -> set[tuple[Any, ...]]:
     return set(rows)
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_every_round_is_executed_whole_on_one_node(cluster_project: ClusterProject) -> None:
     """Two systems, five seeds, controls beside them: recorded with their node; both of a pair follow each other."""
@@ -112,6 +113,7 @@ def test_a_system_that_is_executed_twice_is_in_its_rounds_on_their_nodes(cluster
     assert (halves.sides, halves.noise[0].n_each) == ("executed twice", 4)
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_further_executions_come_in_further_passes(cluster_project: ClusterProject) -> None:
     """The second of a binary is given out when the first of all others are."""
@@ -122,6 +124,7 @@ def test_further_executions_come_in_further_passes(cluster_project: ClusterProje
     assert given == [{0}, {0}, {1}, {1}]
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_several_rounds_in_one_task(cluster_project: ClusterProject) -> None:
     """Where executions are short, a task is not worth one round."""
@@ -169,6 +172,7 @@ def _only(task: MeasuringTask, count: int) -> MeasuringTask:
     return replace(task, slots=task.slots[:count])
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_what_is_lost_too_often_is_recorded_and_can_be_tried_again(cluster_project: ClusterProject) -> None:
     """As a failed execution of each slot, with the reason; others are not touched by it."""
@@ -230,6 +234,7 @@ def test_a_worker_that_is_killed_takes_its_program_with_it(cluster_project: Clus
     assert len(cluster_project.told("BrokenProcessPool")) == 1
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_what_arrives_twice_counts_once(cluster_project: ClusterProject) -> None:
     """The network was cut, the task given out again, and the first node finished all the same."""
@@ -258,6 +263,7 @@ def test_what_arrives_twice_counts_once(cluster_project: ClusterProject) -> None
     assert cluster_project.waiting() == []
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_a_run_that_was_killed_finds_what_was_finished_meanwhile(cluster_project: ClusterProject) -> None:
     """Interrupted after the first execution; nodes go on; the next call takes their records before it gives any out."""
@@ -285,6 +291,7 @@ def test_a_run_that_was_killed_finds_what_was_finished_meanwhile(cluster_project
     assert len(slots(cluster_project)) == 9
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_a_requeued_task_goes_on_where_it_was(cluster_project: ClusterProject) -> None:
     """Slurm starts a job again on another node with the same words: what was left is not executed again."""
@@ -301,6 +308,7 @@ def test_a_requeued_task_goes_on_where_it_was(cluster_project: ClusterProject) -
     assert cluster_project.told("arrived twice") == []
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_a_listing_that_is_old_loses_nothing(cluster_project: ClusterProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of a directory on NFS: what a task has left is asked for by its name before it is given out again."""
@@ -342,6 +350,7 @@ def test_what_was_given_up_as_lost_and_arrives_counts(cluster_project: ClusterPr
     assert cluster_project.waiting() == []
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_attempts_that_arrive_in_another_order(
     cluster_project: ClusterProject, monkeypatch: pytest.MonkeyPatch
@@ -433,6 +442,7 @@ def test_a_processor_that_is_asked_for_by_name(cluster_project: ClusterProject) 
         cluster_project.run(nodes, config=cluster_project.config(measure='cpu = "Z80"'))
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_unlike_processors_are_mixed_if_they_are_to_be(
     cluster_project: ClusterProject, monkeypatch: pytest.MonkeyPatch
@@ -557,6 +567,7 @@ def test_a_prebuilt_system_is_executed_in_every_round(cluster_project: ClusterPr
     assert (summary.executed, summary.failures) == (8, ())
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_a_prebuilt_system_outside_the_project_must_be_the_same_there(
     cluster_project: ClusterProject, tmp_path: Path
@@ -771,6 +782,7 @@ def test_a_refusal_leaves_the_rest_to_be_executed(cluster_project: ClusterProjec
         assert cluster_project.run(nodes).executed == 3
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_two_projects_may_share_a_directory(cluster_project: ClusterProject, tmp_path: Path) -> None:
     """Neither takes the other's records."""

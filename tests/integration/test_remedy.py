@@ -207,6 +207,7 @@ def test_nothing_is_tried_where_there_is_nothing_to_cure(planted) -> None:
     assert remedies(call) is None
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 def test_a_flag_that_the_compiler_refuses_is_told_and_the_others_are_tried(
     planted, tmp_path: Path, monkeypatch

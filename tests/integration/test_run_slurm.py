@@ -146,6 +146,7 @@ def busy_node(cluster: SlurmCluster) -> str:
     return cluster.said("squeue", "-h", "-t", "R", "-o", "%N").split()[0]
 
 
+@pytest.mark.hour
 def test_a_job_that_is_requeued_goes_on_where_it_was(cluster: SlurmCluster, shop: Workshop, tmp_path: Path) -> None:
     """As by preemption: nothing that was finished is executed twice, and nothing is given out again."""
     configured(shop, tmp_path, slow_benchmark(tmp_path, 0.5), "rounds = 4\n")

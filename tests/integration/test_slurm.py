@@ -121,6 +121,7 @@ def test_an_interrupted_build_cancels_its_jobs(cluster: SlurmCluster, shop: Work
     wait_until(lambda: not cluster.said("squeue", "-h", "-t", "PD,R").strip(), "an empty queue", cluster)
 
 
+@pytest.mark.hour
 def test_a_job_that_leaves_no_result_is_lost(cluster: SlurmCluster, tmp_path: Path) -> None:
     """Killed by Slurm: the future says which job, where, and where its log is; others are not touched."""
     settings = Slurm(kind="slurm", shared="x", minutes=5)
@@ -212,6 +213,7 @@ def test_jobs_that_ended_while_nobody_waited(cluster: SlurmCluster, submitter: S
     assert noted(tmp_path) == ["a2", "b1"]
 
 
+@pytest.mark.hour
 def test_a_node_to_be_avoided(cluster: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What waits and what is submitted later goes to the other node, which cannot be avoided, too."""
     monkeypatch.setenv("PYTHONPATH", errands.HERE)
@@ -241,6 +243,7 @@ def test_a_job_that_can_never_begin(cluster: SlurmCluster, tmp_path: Path) -> No
     assert len(said) == 1
 
 
+@pytest.mark.hour
 def test_a_preempted_job_is_followed(cluster: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Requeued in mid-task it waits again, is executed again, and is one future all the time."""
     monkeypatch.setenv("PYTHONPATH", errands.HERE)

@@ -91,6 +91,7 @@ def detours(proof, binary):
         yield place, PROCESSOR.detour(binary.data[place : place + 4], place - shift) + shift
 
 
+@pytest.mark.hour
 def test_a_mutated_detour_is_told(fixed):
     """Dropped, led elsewhere, with another instruction, or without the way back."""
     tried = 0

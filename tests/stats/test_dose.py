@@ -141,6 +141,7 @@ def test_hardly_ever_is_something_found_where_nothing_is():
             assert rates(LINE, n_rounds, kind, 150)[0] < 0.1
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["normal", "lognormal", "spikes", "drift"])
 @pytest.mark.parametrize(("doses", "n_rounds"), [(LINE, 3), (LINE, 5), (LINE, 10), (FINE, 3), (FINE, 10)])

@@ -219,6 +219,7 @@ def test_any_path_of_a_jar_will_do(project, version, jar):
     assert run(project(version, ["ok"], jar=jar))["failures"] == []
 
 
+@pytest.mark.hour
 @pytest.mark.slow
 @pytest.mark.parametrize("version", releases(*(version for version in VERSIONS if not version.startswith("2006"))))
 def test_a_callback_takes_nanoseconds(project, version):

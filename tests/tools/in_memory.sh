@@ -21,7 +21,10 @@ available() {  # in kB; nothing where that is no directory for programs
 
 if [ -n "${TMPDIR-}" ]; then exec "$@"; fi
 kb=$(available)
-if [ "${kb:-0}" -lt "$wanted_kb" ]; then exec "$@"; fi
+if [ "${kb:-0}" -lt "$wanted_kb" ]; then
+    echo "tests write to ${TMPDIR:-/tmp}: $memory is not there, forbids programs, or has less than $((wanted_kb / 1024)) MB left" >&2
+    exec "$@"
+fi
 # Short: a socket's path has at most 107 characters.
 TMPDIR=$(mktemp -d "$memory/t.XXXX")
 chmod 1777 "$TMPDIR"  # as of any directory for temporary files: some tests are another user

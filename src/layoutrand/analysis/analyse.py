@@ -15,7 +15,7 @@ from layoutrand.analysis.analysis_warnings import (
     NothingExecuted,
 )
 from layoutrand.analysis.blocking import Freed, SampleNodes, freed, sample_nodes
-from layoutrand.analysis.coarse_clock import clock_steps
+from layoutrand.analysis.coarse_clock import clock_of
 from layoutrand.analysis.control_shift import control_shift
 from layoutrand.analysis.findings import Findings, findings, within_clock
 from layoutrand.analysis.layout_part import LayoutSpread
@@ -216,7 +216,7 @@ def _analyse(measured: Sample, selection: Selection, confidence: float, state: M
     # A count that no layout changes, of a simulated processor or of events, is no reason to doubt a timer.
     constant = counts(sample.instrument) and len(means) > 1 and min(means) == max(means)
     unsure = [each.in_executions() if sample.one_layout else each for each in interval.warnings]
-    clock = clock_steps(measured)
+    clock = clock_of(measured, selection)
     found = within_clock(findings(own, data, names, interval, state), clock.halves[0])
     found = _of_two_machines(found, sample, selection)
     warnings: list[AnyWarning] = [

@@ -7,35 +7,54 @@ where nothing scatters they have no width at all.  They are made wider here by h
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Final
 
 import numpy as np
 
 from layoutrand.analysis.clock_warnings import CoarseClock
+from layoutrand.analysis.machine import quantity_of
 from layoutrand.analysis.sample import Sample
+from layoutrand.analysis.selection import Selection
 from layoutrand.instruments.known import simulated
 from layoutrand.stats import Interval, are_steps, decimal_step
 from layoutrand.stats.levels import FloatArray
 from layoutrand.text.quantities import SECONDS
 
+_OF_A_CONSTANT: Final = 0.1
+"""The largest step, as a share of values that are always the same: these show no step but their digits."""
+
 
 @dataclass(frozen=True)
 class ClockSteps:
-    """A step in seconds, and half of it as a share of the means of the samples in question; 0 of what scatters more."""
+    """A step in seconds, and half of it as a share of the means of the samples in question; 0 of what scatters more.
+
+    ``possible`` are these shares whether or not a sample scatters more.
+    """
 
     step_s: float
     halves: tuple[float, ...]
+    possible: tuple[float, ...] = ()
 
     @property
     def are_seen(self) -> bool:
         """Whether steps are what any of the samples consists of."""
         return any(self.halves)
 
+    def behind(self, *ratios: Interval | None) -> ClockSteps:
+        """The steps, also of samples that scatter more, where a ratio of theirs has no width all the same."""
+        exact = [ratio for ratio in ratios if ratio is not None and ratio.low == ratio.high]
+        return replace(self, halves=self.possible) if exact and any(self.possible) else self
+
     def warnings(self, *, is_open: bool) -> list[CoarseClock]:
         """What to tell; ``is_open`` where nothing can be concluded."""
         return [CoarseClock(self.step_s, max(self.halves), is_open)] if self.are_seen else []
+
+    def against(self, threshold: float) -> list[CoarseClock]:
+        """What to tell where differences of this share are to be told apart."""
+        return self.warnings(is_open=max(self.halves) >= threshold)
 
     def factors(self) -> tuple[float, float]:
         """What the ratio of the second sample to the first may have to be multiplied by, at the least and at most."""
@@ -54,10 +73,12 @@ class ClockSteps:
         return replace(interval, low=interval.low - half, high=interval.high + half)
 
 
-def clock_steps(*samples: Sample) -> ClockSteps:
+def clock_steps(*samples: Sample, beside: Iterable[Sample] = ()) -> ClockSteps:
     """The steps of the clock that measured these samples of one quantity; none of what is no time.
 
-    Of each sample the binaries count; what is a step is told by the values of all of them, and of their controls.
+    Of each sample the binaries count; what is a step is told by the values of all of them, of their controls, and of
+    ``beside``, other samples of the quantity.  Where no sample varies, a step may be finer than the values' only digit:
+    of 30 ms, each time, it is 1 ms.
     """
     first = samples[0]
     nothing = ClockSteps(0.0, (0.0,) * len(samples))
@@ -68,11 +89,22 @@ def clock_steps(*samples: Sample) -> ClockSteps:
     values = [sample.nested.values for sample in samples]
     if decimal_step(np.concatenate(values)) is None or not all(own.mean() for own in values):
         return nothing
-    step = decimal_step(np.concatenate([*values, *(_of_controls(sample) for sample in samples)]))
+    alike = [each for each in beside if each.binaries and each.unit == first.unit]
+    together = [*values, *(each.nested.values for each in alike), *map(_of_controls, (*samples, *alike))]
+    varies = any(own.size and own.min() < own.max() for own in together)
+    step = decimal_step(np.concatenate(together), at_most=1.0 if varies else _OF_A_CONSTANT)
     if step is None:
         return nothing
-    halves = tuple(step / 2 / abs(float(own.mean())) if are_steps(own, step) else 0.0 for own in values)
-    return ClockSteps(step * SECONDS[first.unit], halves)
+    possible = tuple(step / 2 / abs(float(own.mean())) for own in values)
+    halves = tuple(half if are_steps(own, step) else 0.0 for half, own in zip(possible, values, strict=True))
+    return ClockSteps(step * SECONDS[first.unit], halves, possible)
+
+
+def clock_of(sample: Sample, selection: Selection) -> ClockSteps:
+    """The steps of one sample's clock, as all samples of the quantity tell them."""
+    quantity = quantity_of(sample)
+    others = (each for each in selection.samples if each.system != sample.system and quantity_of(each) == quantity)
+    return clock_steps(sample, beside=others)
 
 
 def of_suite(interval: Interval, clocks: Sequence[ClockSteps]) -> Interval:

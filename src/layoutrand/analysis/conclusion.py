@@ -123,7 +123,7 @@ def of_pair(result: Comparison, pair: BenchmarkRatio) -> Conclusion:
         warnings.insert(0, NotBesideOthers(pair.sureness.n_judged))
     first = [*_beside_each_other(pair), *first]
     concluded = _concluded(verdict, beside, [*_of_medians(pair), *warnings], first, n_layouts=_layouts_of([pair]))
-    return _of_few(concluded, few_layouts(pair))
+    return _of_few(concluded, few_layouts(pair), _layouts_of([pair]))
 
 
 def few_layouts(pair: BenchmarkRatio) -> FewDistinctLayouts | None:
@@ -131,10 +131,18 @@ def few_layouts(pair: BenchmarkRatio) -> FewDistinctLayouts | None:
     return next((each for each in pair.warnings if isinstance(each, FewDistinctLayouts)), None)
 
 
-def _of_few(concluded: Conclusion, few: FewDistinctLayouts | None) -> Conclusion:
-    """The same, but that nothing asks for layouts which there are not."""
+def _of_few(concluded: Conclusion, few: FewDistinctLayouts | None, n_layouts: int) -> Conclusion:
+    """The same, but that nothing asks for layouts which there are not; ``n_layouts`` were executed.
+
+    Seeds are drawn, so few of the layouts that are left are found by as many seeds: half of all count as all.
+    """
     if few is None:
         return concluded
+    if n_layouts < few.n_layouts / 2:
+        capped = replace(STEPS["more layouts"], command=f"layoutrand run --seeds {few.n_layouts}")
+        return replace(
+            concluded, next=tuple(capped if step.kind == "more layouts" else step for step in concluded.next)
+        )
     others = [step for step in concluded.next if step.kind not in {"more layouts", "more executions"}]
     return replace(concluded, next=(few_layouts_step(few.brief()), *others))
 
@@ -181,7 +189,7 @@ def of_suite(result: Comparison) -> Conclusion | None:
         warnings.append(PartlyOneProgram(one, len(same)))
     few = [few_layouts(pair) for pair in result.benchmarks]
     concluded = _concluded(verdict, verdict, warnings, [], n_layouts=_layouts_of(of))
-    return _of_few(concluded, few[0] if all(few) else None)
+    return _of_few(concluded, few[0] if all(few) else None, _layouts_of(of))
 
 
 def _layouts_of(pairs: Sequence[BenchmarkRatio]) -> int:
@@ -243,7 +251,7 @@ def _to_decide(pair: BenchmarkRatio) -> list[Step]:
     if forecast is None or pair.ratio is None or math.isinf(pair.ratio.half_width):
         return []
     units = " or ".join(dict.fromkeys(pair.counted))
-    sentence = forecast_words(forecast, min(pair.n_baseline, pair.n_candidate), units)
+    sentence = forecast_words(forecast, min(pair.n_baseline, pair.n_candidate), units, confidence=pair.ratio.confidence)
     if not sentence:
         return []
     if forecast.n_binaries is None and forecast.fewest is None:

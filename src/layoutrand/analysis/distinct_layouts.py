@@ -36,13 +36,11 @@ def _told(result: Comparison, known: Mapping[str, int]) -> Comparison:
 
 def _with_its_few(result: Comparison, pair: BenchmarkRatio, n_layouts: int) -> BenchmarkRatio:
     steps = [step for step in of_pair(result, pair).next if step.kind == "more layouts"]
-    if not any(_layouts_asked_for(step, pair) > n_layouts for step in steps):
+    if not any(_layouts_asked_for(step) > n_layouts for step in steps):
         return pair
     return replace(pair, warnings=(FewDistinctLayouts(n_layouts), *pair.warnings))
 
 
-def _layouts_asked_for(step: Step, pair: BenchmarkRatio) -> float:
-    """How many in all; where the step cannot say, at least one more than there are, or more than any program has."""
-    if step.has_figures:
-        return math.inf if step.n_layouts is None else step.n_layouts
-    return max(pair.n_baseline, pair.n_candidate) + 1
+def _layouts_asked_for(step: Step) -> float:
+    """How many in all; where the step cannot say, more than any program has."""
+    return math.inf if step.n_layouts is None else step.n_layouts

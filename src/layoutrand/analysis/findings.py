@@ -214,7 +214,9 @@ def within_clock(found: Findings, half: float) -> Findings:
     if not half:
         return found
     needed = found.needed if half < HALF_WIDTH else Needed(HALF_WIDTH, None, None, None)
-    return replace(found, layout=with_room(found.layout, half), needed=needed, median=None, clock_is_coarse=True)
+    return replace(
+        found, layout=with_room(found.layout, half), needed=needed, median=None, one_binary=None, clock_is_coarse=True
+    )
 
 
 def _relative_sds(charged: Any, data: Any, mean: Interval) -> tuple[Interval | None, ...]:

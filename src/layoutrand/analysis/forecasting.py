@@ -17,7 +17,10 @@ from layoutrand.warning import sentences_of
 
 GOING_ON: Final = 0.12
 """How often two systems that do not differ at all are told to differ, without a threshold, by who starts with 5 layouts
-and adds as many as are named, up to 1,000, until a comparison decides (`tests/analysis/test_going_on.py`)."""
+and adds as many as are named, up to 1,000, until a comparison decides at a confidence of 95 %
+(`tests/analysis/test_going_on.py`)."""
+_SIMULATED: Final = 0.95
+"""The confidence that it was simulated at."""
 
 
 def ratio_spread(pair: SamplePair, primary: Primary) -> PairSpread | None:
@@ -55,7 +58,9 @@ def range_words(low: int | None, high: int | None, *, more: str = "more than ") 
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def forecast_words(found: Forecast, n_binaries: int, counted: str = "binaries") -> str:
+def forecast_words(
+    found: Forecast, n_binaries: int, counted: str = "binaries", *, confidence: float = _SIMULATED
+) -> str:
     """What would decide an open verdict that rests on ``n_binaries`` of each; empty where nothing can be said."""
     if found.warnings:
         return ""
@@ -70,12 +75,10 @@ def forecast_words(found: Forecast, n_binaries: int, counted: str = "binaries") 
     # `plan` may count with other executions of each, and with fewer binaries for that.
     each = f"{counted} each, executed as often as these," if counted == "binaries" else f"{counted} each"
     decided = f"{range_words(found.fewest, found.n_binaries)} {each} would decide it {share} {true}"
-    if not found.is_measured:
+    if not found.is_measured or confidence != _SIMULATED:
         return decided
-    often = percent(GOING_ON, 0)
-    return (
-        f"{decided}; who adds them until it is decided finds a difference where there is none in up to {often} of cases"
-    )
+    often = f"about {100 * GOING_ON:.0f} of 100"
+    return f"{decided}; who adds them until it is decided finds a difference where there is none in {often} cases"
 
 
 def promise(n_binaries: int) -> str:

@@ -20,7 +20,7 @@ from typing import Final
 from layoutrand.analysis.analyse import collapse, measurements
 from layoutrand.analysis.analysis_warnings import CountsExecutions, NothingToFind
 from layoutrand.analysis.blocking import Freed, freed
-from layoutrand.analysis.coarse_clock import clock_steps
+from layoutrand.analysis.coarse_clock import clock_of
 from layoutrand.analysis.evidence import processes
 from layoutrand.analysis.forecasting import ratio_spread
 from layoutrand.analysis.layout_part import execution_noise, has_rounds
@@ -171,7 +171,7 @@ def make_plans(
     states = machine_states([sample for sample in selection.samples if sample.is_primary])
     plans = []
     for sample in samples:
-        own = _measured(sample, selection, link_s, confidence)
+        own = _measured(sample, selection, link_s, wanted)
         baseline = firsts.setdefault((sample.benchmark, sample.instrument, sample.metric), own)
         is_compared = any(_alike(sample, other) for other in samples)
         made = _plan(own, None if baseline is own else baseline, wanted, is_baseline=is_compared)
@@ -236,7 +236,7 @@ class _Measured:
         return cost + executions * self.controls_s
 
 
-def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float], confidence: float) -> _Measured:
+def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float], wanted: PlanAim) -> _Measured:
     own = freed(measured)  # no count of binaries or executions makes up for a slow node
     sample = own.sample
     executions = [
@@ -249,7 +249,7 @@ def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float
     data, levels = collapse([runs for _, runs in sample.binaries])
     costs = _costs(sample, executions, link_s, levels)
     mean = fmean(value for _, runs in sample.binaries for run in runs for value in run)
-    found = plan(data, [costs[level] for level in reversed(levels)], confidence=confidence)
+    found = plan(data, [costs[level] for level in reversed(levels)], confidence=wanted.confidence)
     components = found.unbiased
     # That binaries seem not to differ is no reason for executions alone: their number goes by what binaries may differ.
     warnings: list[AnyWarning] = [each for each in found.warnings if not isinstance(each, IdleTop)]
@@ -262,7 +262,7 @@ def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float
         costs = _costs(sample, executions, link_s, levels)
         components = (noise.variance, max(0.0, components[0] - noise.variance))
         warnings = [NoiseOfControls(tuple(name for name in (STOCK, IDENTITY) if sample.controls.get(name)))]
-    warnings += [*of_short(sample), *clock_steps(sample).warnings(is_open=True)]
+    warnings += [*of_short(sample), *clock_of(measured, selection).against(wanted.threshold)]
     pilot = pilot_of(own, data, mean, noise)
     cost_list = tuple(costs[level] for level in reversed(levels))
     lower = optimal_counts((*components[:-1], pilot.upper_of_binaries() * mean**2), cost_list)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -100,6 +101,7 @@ def both_ratios(pair: SamplePair, confidence: float, looks: Looks = "once") -> B
             not_unpaired = APART
     except AnalysisError as error:
         not_unpaired = str(error)
+    clock = clock.behind(paired, unpaired)
     return BothRatios(clock.of_ratio(paired), clock.of_ratio(unpaired), not_paired, not_unpaired, clock)
 
 
@@ -109,8 +111,9 @@ def _running(pair: SamplePair, confidence: float, clock: ClockSteps) -> BothRati
             return BothRatios(None, None, "", "", clock, TooFewRounds(len(pair.design.pairs)))
         old, new = map(measurements, pair.by_round)
         counts = pair.measured[0].instrument in simulated()
-        ratio = clock.of_ratio(running_ratio(old, new, confidence=confidence, is_count=counts))
-        return BothRatios(ratio, None, "", "", clock)
+        ratio = running_ratio(old, new, confidence=confidence, is_count=counts)
+        clock = clock.behind(ratio)
+        return BothRatios(clock.of_ratio(ratio), None, "", "", clock)
     except AnalysisError as error:
         return BothRatios(None, None, str(error), str(error), clock)
 
@@ -128,17 +131,21 @@ def sureness_of(
 ) -> Sureness | None:
     """The p-values that belong to the primary ratio.
 
-    Where times lie on steps of their ``clock``, they are the largest of the ratios that the steps may stand for.
+    Where times lie on steps of their ``clock``, they are the largest of the ratios that the steps may stand for; None
+    where these have no bound.
     """
     old, new = primary_data(pair, primary)
     if clock is None or not clock.are_seen:
         return _sureness(pair, (old, new), primary, threshold, looks)
+    if not math.isfinite(clock.factors()[1]):
+        return None
     ends = [_sureness(pair, (old, _times(new, each)), primary, threshold, looks) for each in clock.factors()]
     if ends[0] is None or ends[1] is None:
         return None
     least, most = (each * new.mean / old.mean for each in clock.factors())
     difference = 1.0 if least <= 1 <= most else max(each.no_difference for each in ends if each)
-    decision = max(each.decision for each in ends if each)
+    between = [edge for edge in (1 - threshold, 1 + threshold) if least <= edge <= most]
+    decision = 1.0 if between else max(each.decision for each in ends if each)
     return replace(
         ends[0],
         no_difference=difference,

@@ -375,9 +375,10 @@ def steps(warnings: Iterable[AnyWarning], first: Sequence[Step] = (), *, n_layou
 
 
 def _with_layouts(step: Step, n_layouts: int) -> Step:
-    if step.kind != "more layouts" or n_layouts < USUAL_LAYOUTS:
+    if step.kind != "more layouts":
         return step
-    return replace(step, command=f"layoutrand run --seeds {2 * n_layouts}")
+    wanted = USUAL_LAYOUTS if n_layouts < USUAL_LAYOUTS else 2 * n_layouts
+    return replace(step, command=f"layoutrand run --seeds {wanted}", n_layouts=wanted)
 
 
 def _meaning(warning: AnyWarning) -> Meaning | None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from layoutrand.analysis.analyse import measurements
 from layoutrand.analysis.blocking import freed
+from layoutrand.analysis.coarse_clock import clock_of
 from layoutrand.analysis.machine import machine_states, quantity_of
 from layoutrand.analysis.selection import Selection
 from layoutrand.model import MAX_SEED
@@ -46,6 +47,7 @@ def widths(selection: Selection, *, confidence: float) -> list[Width]:
         if len(sample.binaries) > 1:
             own = freed(sample)  # else a slow node would ask for more binaries, which do not help against it
             interval = mean_interval(own.charged(measurements(own.sample)), confidence=confidence)
+            interval = clock_of(sample, selection).of_mean(interval)
             if interval.centre:
                 relative = (interval.high - interval.low) / 2 / abs(interval.centre)
         has_changed = state is not None and state.follows_time

@@ -144,9 +144,9 @@ class NamedByWords:
         return programs[0] if programs else None
 
     def _is_in_a_directory(self) -> bool:
-        """Whether the first word leads into a directory below the one that it is typed in."""
-        way = posixpath.normpath(self.words[0])
-        return bool(posixpath.dirname(way)) and not way.startswith(("/", "../"))
+        """Whether the first word leads into a directory of the source, other than the one that it is typed in."""
+        way = posixpath.normpath(posixpath.join(self.folder, self.words[0]))
+        return not way.startswith(("/", "../")) and posixpath.dirname(way) != posixpath.normpath(self.folder).strip(".")
 
     def _called(self, programs: Sequence[LinkedFile]) -> LinkedFile | None:
         """The only program of the first word's name, wherever it lies."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.commit_range import two_commits
+from layoutrand.cli.commit_range import both_ends
 from layoutrand.cli.selecting import Benchmarks
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
@@ -97,7 +97,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
     failures = Failures(DisplayNames.of(config))
     project = _CheckedProject(directory, config, options.count_jobs(jobs), terminal, confidence, failures)
     where = source_repository(directory, config.build.source, config.build.repo)
-    commits = chosen_commits(where, project.mirrors(), *two_commits(base, head))
+    commits = chosen_commits(where, project.mirrors(), *both_ends(base, head))
     question = CheckQuestion(
         config=config,
         project=directory,

@@ -16,6 +16,6 @@ def range_ends(word: str, asked: str) -> tuple[str, str]:
     return old, new or "HEAD"
 
 
-def two_commits(first: str | None, second: str | None) -> tuple[str | None, str | None]:
-    """Two words that name commits, or the ends of the one that names both: no name of a commit has two dots."""
+def both_ends(first: str | None, second: str | None) -> tuple[str | None, str | None]:
+    """Two words that name commits, or the ends of the one that names both: a name of a commit hardly has two dots."""
     return range_ends(first, "") if first is not None and second is None and ".." in first else (first, second)

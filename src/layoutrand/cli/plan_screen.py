@@ -186,7 +186,7 @@ def _steps(plans: Sequence[BenchmarkPlan], counted: str, *, writes: bool) -> lis
     wanted = [count.binaries for ratio in ratios for count in (ratio.different, ratio.same) if not ratio.is_decided]
     if any(each.is_machine for each in plans):
         return ["less noise first", "layoutrand doctor"]
-    if any(isinstance(warning, CoarseClock) for each in plans for warning in each.warnings):
+    if any(isinstance(warning, CoarseClock) and warning.is_open for each in plans for warning in each.warnings):
         return [STEPS["more work"].briefly]
     if counted != "layouts" or not ratios:
         return []

@@ -29,6 +29,8 @@ _WORDS: Final = {
     "float_type": "must be a number",
     "finite_number": "must be a finite number",
 }
+_QUOTED: Final = re.compile(r"'([^']*)'")
+_FEW_CHOICES: Final = 4
 _MISSPELT: Final = re.compile(r"(?P<table>(?:.*\.)?)[^.:]+: unknown key; did you mean '(?P<key>[^']+)'\?$")
 
 Tables = Mapping[str, Mapping[str, type[BaseModel]]]
@@ -95,7 +97,13 @@ def _problem(detail: ErrorDetails, model: type[BaseModel], by_kind: Tables) -> T
         return TableProblem(where, f"unknown key{hint}")
     message = _WORDS.get(kind) or _unfit_words(detail)
     message = message or detail["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
-    return TableProblem(where, f"{message}{given_words(detail['input'])}" if where else message)
+    return TableProblem(where, f"{message}{given_words(detail['input'])}{_near(detail)}" if where else message)
+
+
+def _near(detail: ErrorDetails) -> str:
+    """Which of many words was meant, perhaps; of a few that is seen."""
+    choices = _QUOTED.findall(str(detail.get("ctx", {}).get("expected", "")))
+    return suggest(str(detail["input"]), choices) if len(choices) > _FEW_CHOICES else ""
 
 
 def _unfit_words(detail: ErrorDetails) -> str:

@@ -21,6 +21,7 @@ from typing import Any, Final
 from layoutrand import __version__
 from layoutrand.analysis.analyse import measurements
 from layoutrand.analysis.blocking import freed
+from layoutrand.analysis.coarse_clock import clock_steps
 from layoutrand.analysis.history_values import CommitSeries, History
 from layoutrand.analysis.sample import Sample
 from layoutrand.errors import AnalysisError
@@ -68,6 +69,7 @@ def as_bencher(samples: Sequence[Sample], *, confidence: float = 0.95) -> Tracke
         measure, factor = _measure(sample)
         own = freed(sample)
         mean = mean_interval(own.charged(measurements(own.sample)), confidence=confidence)
+        mean = clock_steps(sample).of_mean(mean)
         values = {"value": mean.centre * factor}
         if math.isfinite(mean.low) and math.isfinite(mean.high):
             values |= {"lower_value": mean.low * factor, "upper_value": mean.high * factor}

@@ -23,13 +23,15 @@ _MOST: Final = 0.9
 """Share of the values on two neighbouring steps: of normal ones whose standard deviation is 0.6 steps it is less."""
 
 
-def decimal_step(values: Values) -> float | None:
+def decimal_step(values: Values, *, at_most: float = 1.0) -> float | None:
     """The largest power of ten that all values are multiples of; None where it is too small beside them to matter.
 
     Parameters
     ----------
     values
         The sample, shape ``(n,)``; at least 1 value.
+    at_most
+        The largest step, as a share of the largest value.  Whole numbers may have steps of 1, whatever it is.
 
     Returns
     -------
@@ -45,7 +47,9 @@ def decimal_step(values: Values) -> float | None:
     largest = float(sample.max())
     if largest == 0:
         return None
-    power = math.floor(math.log10(largest))
+    power = math.floor(math.log10(at_most * largest))
+    if largest >= 1 and not np.remainder(sample, 1).any():
+        power = max(power, 0)
     steps = (10.0**each for each in range(power, power + math.floor(math.log10(_FINEST)) - 1, -1))
     for step in steps:
         # Of a value that is hardly above 0 there is no finer step.
