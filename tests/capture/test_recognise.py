@@ -105,6 +105,7 @@ def test_a_build_system_is_known_by_its_files(tmp_path, files, what, ways, hints
     assert (found.what, lines(found), found.hints) == (what, ways, hints)
 
 
+@pytest.mark.usefixtures("all_installed")
 @pytest.mark.parametrize(
     "files",
     [
