@@ -102,8 +102,10 @@ def test_all_that_is_said_is_of_one_ratio():
     for plan in (both(range(1, 13)), [(k, "ab" if k < 5 else "ab"[k % 2]) for k in range(1, 25)]):
         for seed in range(30):
             pair = pair_of(plan, seed)
-            primary, ratio, _ = both_ratios(pair, 0.95).primary(pair)
-            assert (sureness_of(pair, primary, 0.0).no_difference <= 0.05) == (not ratio.low <= 1 <= ratio.high)
+            found = both_ratios(pair, 0.95)
+            primary, ratio, _ = found.primary(pair)
+            sure = sureness_of(pair, primary, 0.0, "once", centre=ratio.centre, clock=found.clock)
+            assert (sure.no_difference <= 0.05) == (not ratio.low <= 1 <= ratio.high)
 
 
 def test_the_shift_against_stock_goes_by_round():

@@ -118,6 +118,19 @@ def test_the_budget_is_not_for_builds(tmp_path):
     assert not any("stock" in asked for asked, _ in made.asked)
 
 
+def test_steps_of_a_clock_end_it_where_no_further_round_would_help(tmp_path):
+    """All times are 0.20 s, so that the budget would be used up for nothing."""
+    made = Made(tmp_path)
+    made.seconds = lambda system, layout: 0.2
+    answer = made.check(most_layouts=200)
+    (each,) = only(answer).benchmarks
+    assert (only(answer).ending, verdicts(answer)) == ("coarse clock", {"work": "cannot tell"})
+    assert "coarse clock" in [reason.cause for reason in each.concluded.reasons]
+    assert each.n_rounds < 20
+    assert "steps of their clock" in ending_sentence(only(answer), answer.question)
+    assert [step.briefly for step in each.concluded.next] == ["more work for each execution"]
+
+
 def test_an_interrupted_check_loses_no_execution(tmp_path):
     made = Made(tmp_path, ratio=1.03)
     made.executor.interrupt_at = 11

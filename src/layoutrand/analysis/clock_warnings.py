@@ -13,12 +13,14 @@ class CoarseClock(AnyWarning):
     """Times that lie on one or two steps of the clock that measured them.
 
     ``step_s`` is a step in seconds, ``half`` half of it as a share of the mean of the shorter of the systems, and
-    ``is_open`` says that nothing can be concluded with it.
+    ``is_open`` says that nothing can be concluded with it.  ``is_alike`` where the times lie on more steps, and those
+    of two systems differ in the same way each time.
     """
 
     step_s: float
     half: float
     is_open: bool
+    is_alike: bool = False
 
     def __str__(self) -> str:
         return (
@@ -29,4 +31,5 @@ class CoarseClock(AnyWarning):
 
     def brief(self) -> str:
         """What was found."""
-        return f"times come in steps of {quantity(self.step_s, 's')}, and lie on one or two of these"
+        seen = "the ratio is the same each time" if self.is_alike else "lie on one or two of these"
+        return f"times come in steps of {quantity(self.step_s, 's')}, and {seen}"

@@ -31,12 +31,13 @@ _OF_A_CONSTANT: Final = 0.1
 class ClockSteps:
     """A step in seconds, and half of it as a share of the means of the samples in question; 0 of what scatters more.
 
-    ``possible`` are these shares whether or not a sample scatters more.
+    ``possible`` are these shares whether or not a sample scatters more; ``is_alike`` as `CoarseClock` has it.
     """
 
     step_s: float
     halves: tuple[float, ...]
     possible: tuple[float, ...] = ()
+    is_alike: bool = False
 
     @property
     def are_seen(self) -> bool:
@@ -46,11 +47,13 @@ class ClockSteps:
     def behind(self, *ratios: Interval | None) -> ClockSteps:
         """The steps, also of samples that scatter more, where a ratio of theirs has no width all the same."""
         exact = [ratio for ratio in ratios if ratio is not None and ratio.low == ratio.high]
-        return replace(self, halves=self.possible) if exact and any(self.possible) else self
+        if not exact or not any(self.possible):
+            return self
+        return replace(self, halves=self.possible, is_alike=not self.are_seen)
 
     def warnings(self, *, is_open: bool) -> list[CoarseClock]:
         """What to tell; ``is_open`` where nothing can be concluded."""
-        return [CoarseClock(self.step_s, max(self.halves), is_open)] if self.are_seen else []
+        return [CoarseClock(self.step_s, max(self.halves), is_open, self.is_alike)] if self.are_seen else []
 
     def against(self, threshold: float) -> list[CoarseClock]:
         """What to tell where differences of this share are to be told apart."""
@@ -71,6 +74,10 @@ class ClockSteps:
             return interval
         half = self.halves[0] * abs(interval.centre)
         return replace(interval, low=interval.low - half, high=interval.high + half)
+
+
+NO_STEPS: Final = ClockSteps(0.0, (0.0, 0.0))
+"""Of a ratio that has room for none."""
 
 
 def clock_steps(*samples: Sample, beside: Iterable[Sample] = ()) -> ClockSteps:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from layoutrand.analysis.analyse import choose_metrics, measurements, missing
+from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps
 from layoutrand.analysis.compared_suite import SuiteRatio, compared_suite
 from layoutrand.analysis.default_builds import AsBuilt, SinglePairs, as_built, new_pair, single_pairs
 from layoutrand.analysis.display_names import DisplayNames
@@ -65,6 +66,7 @@ class BenchmarkRatio:
     how many contradict the verdict, ``as_built`` what the default builds say; ``could_miss`` is the largest share of
     layouts that these may well have none of; ``median`` is the second statement where ratios have groups, far values or
     a long tail; ``forecast`` says how many binaries would decide what is undecided.  None where the data cannot tell.
+    ``clock`` are the steps of the clock that ``ratio`` has room for.
     ``same_program`` says why the two are one program, None where they are not known to be: `analysis/conclusion.py`
     then concludes nothing else.
 
@@ -103,6 +105,7 @@ class BenchmarkRatio:
     as_built: AsBuilt | None = None
     could_miss: float | None = None
     median: MedianRatio | None = None
+    clock: ClockSteps = NO_STEPS
 
     @property
     def counted(self) -> tuple[Counted, Counted]:
@@ -164,7 +167,9 @@ def compare(
     ratios = [_ratio(pair, selection, confidence, threshold, looks) for pair in pairs]
     instruments = {instrument for _, instrument, _ in common}
     suite, suite_warnings = (
-        compared_suite(pairs, ratios[0].ratio, confidence, threshold) if looks == "once" else (None, [])
+        compared_suite(pairs, ratios[0].ratio, [each.clock for each in ratios], confidence, threshold)
+        if looks == "once"
+        else (None, [])
     )
     nodes = node_table(selection, confidence, {baseline, candidate})
     return Comparison(
@@ -270,7 +275,7 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
         n_executions=(baseline.n_executions, candidate.n_executions),
         sureness=None
         if ratio is None or pair.design.cannot_tell
-        else sureness_of(pair, primary, threshold, looks, both.clock),
+        else sureness_of(pair, primary, threshold, looks, centre=ratio.centre, clock=both.clock),
         measured_pairs=_measured_pairs(old, new),
         forecast=None if verdict != UNDECIDED or both.clock.are_seen else _forecast(pair, primary, ratio, threshold),
         paired_verdict=None if both.paired is None else decide(both.paired, threshold, better=baseline.better),
@@ -283,6 +288,7 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
         median=None if ratio is None or looks != "once" else median_ratio(pair, primary, shape, confidence, threshold),
         as_built=as_built(pair, confidence, threshold, at_random=selection.at_random),
         same_program=same_program(selection, baseline.benchmark, baseline.system, candidate.system),
+        clock=both.clock,
     )
 
 

@@ -9,7 +9,7 @@ from layoutrand.analysis.analysis_warnings import (
     APART,
     NoRatio,
 )
-from layoutrand.analysis.coarse_clock import clock_steps, of_suite
+from layoutrand.analysis.coarse_clock import ClockSteps, of_suite
 from layoutrand.analysis.ratio_findings import reasons_to_doubt
 from layoutrand.analysis.sample_pair import SamplePair
 from layoutrand.analysis.suite_warnings import (
@@ -48,11 +48,16 @@ class SuiteRatio:
 
 
 def compared_suite(
-    several: Sequence[SamplePair], alone: Interval | None, confidence: float, threshold: float
+    several: Sequence[SamplePair],
+    alone: Interval | None,
+    clocks: Sequence[ClockSteps],
+    confidence: float,
+    threshold: float,
 ) -> tuple[SuiteRatio | None, list[AnyWarning]]:
     """The geometric mean over benchmarks, and why there is none.
 
-    ``alone`` is the ratio of the only benchmark, where there is one: it is the suite's then.
+    ``alone`` is the ratio of the only benchmark, where there is one: it is the suite's then.  ``clocks`` are the steps
+    of the clock in each of the ratios.
     """
     if (reason := _not_of_one_kind(several)) is not None:
         return None, [reason]
@@ -74,7 +79,6 @@ def compared_suite(
     lost = tuple(max(each.free[side].lost for each in several) for side in (0, 1))
     shared = None if paired else by_binary(pairs, confidence, lost=(lost[0], lost[1]))
     leading = paired or shared or ratio
-    clocks = [clock_steps(*each.measured) for each in several]
     has_steps = any(each.are_seen for each in clocks)
     leading = alone if len(several) == 1 and alone is not None else of_suite(leading, clocks)
     instruments = {sample.instrument for pair in several for sample in pair.measured}

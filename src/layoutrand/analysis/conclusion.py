@@ -123,28 +123,27 @@ def of_pair(result: Comparison, pair: BenchmarkRatio) -> Conclusion:
         warnings.insert(0, NotBesideOthers(pair.sureness.n_judged))
     first = [*_beside_each_other(pair), *first]
     concluded = _concluded(verdict, beside, [*_of_medians(pair), *warnings], first, n_layouts=_layouts_of([pair]))
-    return _of_few(concluded, few_layouts(pair), _layouts_of([pair]))
+    few = few_layouts(pair.warnings)
+    return replace(concluded, next=_within(concluded.next, few, _layouts_of([pair])))
 
 
-def few_layouts(pair: BenchmarkRatio) -> FewDistinctLayouts | None:
+def few_layouts(warnings: Iterable[AnyWarning]) -> FewDistinctLayouts | None:
     """That more layouts would be asked for than there are, where it is known."""
-    return next((each for each in pair.warnings if isinstance(each, FewDistinctLayouts)), None)
+    return next((each for each in warnings if isinstance(each, FewDistinctLayouts)), None)
 
 
-def _of_few(concluded: Conclusion, few: FewDistinctLayouts | None, n_layouts: int) -> Conclusion:
-    """The same, but that nothing asks for layouts which there are not; ``n_layouts`` were executed.
+def _within(told: tuple[Step, ...], few: FewDistinctLayouts | None, n_layouts: int) -> tuple[Step, ...]:
+    """The steps, none of which asks for layouts that there are not; ``n_layouts`` were executed.
 
     Seeds are drawn, so few of the layouts that are left are found by as many seeds: half of all count as all.
     """
     if few is None:
-        return concluded
+        return told
     if n_layouts < few.n_layouts / 2:
         capped = replace(STEPS["more layouts"], command=f"layoutrand run --seeds {few.n_layouts}")
-        return replace(
-            concluded, next=tuple(capped if step.kind == "more layouts" else step for step in concluded.next)
-        )
-    others = [step for step in concluded.next if step.kind not in {"more layouts", "more executions"}]
-    return replace(concluded, next=(few_layouts_step(few.brief()), *others))
+        return tuple(capped if step.kind == "more layouts" else step for step in told)
+    others = [step for step in told if step.kind not in {"more layouts", "more executions"}]
+    return few_layouts_step(few.brief()), *others
 
 
 def _beside_each_other(pair: BenchmarkRatio) -> list[Step]:
@@ -187,9 +186,9 @@ def of_suite(result: Comparison) -> Conclusion | None:
         warnings += [each for pair in result.benchmarks for each in pair.warnings if isinstance(each, CoarseClock)]
     if one := tuple(pair.benchmark for pair in result.benchmarks if pair.same_program is not None):
         warnings.append(PartlyOneProgram(one, len(same)))
-    few = [few_layouts(pair) for pair in result.benchmarks]
+    few = [few_layouts(pair.warnings) for pair in result.benchmarks]
     concluded = _concluded(verdict, verdict, warnings, [], n_layouts=_layouts_of(of))
-    return _of_few(concluded, few[0] if all(few) else None, _layouts_of(of))
+    return replace(concluded, next=_within(concluded.next, few[0] if all(few) else None, _layouts_of(of)))
 
 
 def _layouts_of(pairs: Sequence[BenchmarkRatio]) -> int:
@@ -207,7 +206,9 @@ def of_layouts(analysis: Analysis, warnings: Sequence[AnyWarning] = ()) -> Layou
     """What is concluded from the layouts of one system; ``warnings`` are those about all that is analysed."""
     about = [each for each in warnings if concerns(each, analysis.benchmark, analysis.instrument, (analysis.system,))]
     told = [*analysis.warnings, *about]
-    return LayoutConclusion(_of_layouts(analysis), reasons(told), steps(told, n_layouts=analysis.n_binaries))
+    n_layouts = analysis.n_binaries
+    helping = _within(steps(told, n_layouts=n_layouts), few_layouts(analysis.warnings), n_layouts)
+    return LayoutConclusion(_of_layouts(analysis), reasons(told), helping)
 
 
 def meets(results: Iterable[Comparison], condition: Verdict, *, holm: bool = False) -> bool:

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from layoutrand.analysis.blocking import Freed
+from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
+from layoutrand.model import Execution
 from layoutrand.stats import ControlNoise, variance_components, variance_limit
 from layoutrand.stats.levels import nested
 
@@ -104,6 +106,18 @@ def pilot_of(own: Freed, data: Any, mean: float, noise: ControlNoise | None) -> 
     if noise is not None:
         below = [LevelSquare(noise.variance / scale, max(1.0, noise.degrees), 1.0)]
     return Pilot(tuple(below), (found.biased[-1] or 0.0) / scale, max(1, sample.n_top - 1 - own.lost))
+
+
+def executions_of(sample: Sample, selection: Selection) -> list[Execution]:
+    """The executions of layouts that went well, and so are in the sample; all of them, where it has one layout."""
+    of = (sample.system, sample.benchmark, sample.instrument)
+    return [
+        execution
+        for execution in selection.executions
+        if (execution.system, execution.benchmark, execution.instrument) == of
+        and execution.status == "ok"
+        and (sample.one_layout or isinstance(execution.layout, int))
+    ]
 
 
 def unplanned(selection: Selection) -> list[str]:

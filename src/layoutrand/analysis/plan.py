@@ -25,7 +25,7 @@ from layoutrand.analysis.evidence import processes
 from layoutrand.analysis.forecasting import ratio_spread
 from layoutrand.analysis.layout_part import execution_noise, has_rounds
 from layoutrand.analysis.machine import machine_finding, machine_states, quantity_of
-from layoutrand.analysis.pilot import Pilot, combined, pilot_of
+from layoutrand.analysis.pilot import Pilot, combined, executions_of, pilot_of
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts, NoiseOfControls
 from layoutrand.analysis.primary_ratio import both_ratios
 from layoutrand.analysis.same_program import same_program
@@ -239,13 +239,7 @@ class _Measured:
 def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float], wanted: PlanAim) -> _Measured:
     own = freed(measured)  # no count of binaries or executions makes up for a slow node
     sample = own.sample
-    executions = [
-        e
-        for e in selection.executions
-        if (e.system, e.benchmark, e.instrument) == (sample.system, sample.benchmark, sample.instrument)
-        and e.status == "ok"
-        and (sample.one_layout or isinstance(e.layout, int))
-    ]
+    executions = executions_of(sample, selection)
     data, levels = collapse([runs for _, runs in sample.binaries])
     costs = _costs(sample, executions, link_s, levels)
     mean = fmean(value for _, runs in sample.binaries for run in runs for value in run)

@@ -127,22 +127,22 @@ def primary_data(pair: SamplePair, primary: Primary) -> tuple[Any, Any]:
 
 
 def sureness_of(
-    pair: SamplePair, primary: Primary, threshold: float, looks: Looks = "once", clock: ClockSteps | None = None
+    pair: SamplePair, primary: Primary, threshold: float, looks: Looks, *, centre: float, clock: ClockSteps
 ) -> Sureness | None:
-    """The p-values that belong to the primary ratio.
+    """The p-values that belong to the primary ratio, whose estimate is ``centre``.
 
     Where times lie on steps of their ``clock``, they are the largest of the ratios that the steps may stand for; None
     where these have no bound.
     """
     old, new = primary_data(pair, primary)
-    if clock is None or not clock.are_seen:
+    if not clock.are_seen:
         return _sureness(pair, (old, new), primary, threshold, looks)
     if not math.isfinite(clock.factors()[1]):
         return None
     ends = [_sureness(pair, (old, _times(new, each)), primary, threshold, looks) for each in clock.factors()]
     if ends[0] is None or ends[1] is None:
         return None
-    least, most = (each * new.mean / old.mean for each in clock.factors())
+    least, most = (each * centre for each in clock.factors())
     difference = 1.0 if least <= 1 <= most else max(each.no_difference for each in ends if each)
     between = [edge for edge in (1 - threshold, 1 + threshold) if least <= edge <= most]
     decision = 1.0 if between else max(each.decision for each in ends if each)

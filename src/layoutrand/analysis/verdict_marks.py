@@ -74,7 +74,7 @@ def in_a_word(concluded: Conclusion, pair: BenchmarkRatio | None) -> str:
         undecides = [each.cause for each in concluded.reasons if each.effect == "undecides"]
         if first := next((cause for cause in undecides if cause != "interval too wide"), ""):
             return "" if first == "not to be tested" else first  # "no ratio" stands beside it, and below it why
-        if pair is not None and (few := few_layouts(pair)) is not None:
+        if pair is not None and (few := few_layouts(pair.warnings)) is not None:
             return f"has only {few.n_layouts:,} layout{'s' * (few.n_layouts != 1)}"
         needed = None if pair is None or pair.forecast is None else pair.forecast.n_binaries
         return f"{needed:,} layouts may tell" if needed and needed <= WITHIN_REACH else "too noisy"

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison, adjusted, compare
 from layoutrand.analysis.conclusion import CANNOT_TELL, of_pair
 from layoutrand.analysis.sample import Sample, binary_mean
@@ -53,13 +54,22 @@ _Executed = tuple[str, str]
 
 @dataclass
 class _Progress:
-    """How far one quantity is: the rounds that count, and what is known of it."""
+    """How far one quantity is: the rounds that count, and what is known of it.
+
+    ``is_coarse`` where nothing but the steps of its clock leaves it open, for which no further round is executed.
+    """
 
     n_rounds: int = 0
     failed: int = 0
     settled: bool = False
     ended: bool = False
+    is_coarse: bool = False
     ask_at: int = FEWEST_EXACT
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it is executed no more."""
+        return self.settled or self.ended or self.is_coarse
 
 
 @dataclass
@@ -93,7 +103,7 @@ class CheckRounds:
     @property
     def is_over(self) -> bool:
         """Whether nothing is left to execute."""
-        return all(state.settled or state.ended for state in self._progress.values())
+        return all(state.is_done for state in self._progress.values())
 
     @property
     def settled(self) -> int:
@@ -123,7 +133,9 @@ class CheckRounds:
             return "decided"
         if any(state.failed >= MOST_FAILED or (state.failed and not state.n_rounds) for state in states):
             return "failures"
-        return "layouts" if self.is_over else "budget"
+        if not self.is_over:
+            return "budget"
+        return "coarse clock" if all(state.is_coarse for state in states if not state.settled) else "layouts"
 
     def next_round(self, left_s: float) -> bool:
         """Execute one more round of all that is open; False where it would not end in the seconds that are left."""
@@ -188,7 +200,7 @@ class CheckRounds:
 
     def _active(self) -> list[Quantity]:
         """What is executed next: where counts may still settle a benchmark, these alone."""
-        found = [each for each, state in self._progress.items() if not (state.settled or state.ended)]
+        found = [each for each, state in self._progress.items() if not state.is_done]
         counting = {
             each.benchmark
             for each in found
@@ -279,6 +291,8 @@ class CheckRounds:
         pair = next((each for each in comparison.benchmarks if quantity_of(each) == quantity), None)
         if pair is not None and of_pair(comparison, pair).verdict != CANNOT_TELL:
             return True
+        if pair is not None and any(isinstance(each, CoarseClock) and each.is_open for each in pair.warnings):
+            state.is_coarse = True
         state.ask_at = math.ceil(state.n_rounds * _AGAIN) + 1
         return False
 

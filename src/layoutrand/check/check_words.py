@@ -135,6 +135,8 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
             return f"stopped at {budget}; {goes_on}"
         case "layouts":
             return f"stopped at --most-layouts {question.most_layouts:,}"
+        case "coarse clock":
+            return "stopped, as times lie on steps of their clock, which no number of layouts makes finer"
         case "failures":
             what = "builds fail" if system.build_failures else "executions fail"
             why = failure_reasons(system)

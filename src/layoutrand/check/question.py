@@ -23,7 +23,7 @@ from layoutrand.harnesses.case_names import entry_of
 from layoutrand.model import BuildFailure, Execution, LayoutName
 from layoutrand.warning import AnyWarning
 
-Ending = Literal["decided", "budget", "layouts", "failures", "same program"]
+Ending = Literal["decided", "budget", "layouts", "coarse clock", "failures", "same program"]
 """Why a check of one system came to its end."""
 
 _BY_RUN: Final[frozenset[StepKind]] = frozenset(("more executions", "retry failed", "same rounds", "run again"))

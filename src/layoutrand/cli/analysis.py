@@ -67,6 +67,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     """Variance at each level, layout against execution noise, and where stock lies among the layouts."""
     from layoutrand.analysis.analyse import analyse as analyse_selection
     from layoutrand.analysis.display_names import displayed
+    from layoutrand.analysis.distinct_layouts import analysed_within_what_there_is
     from layoutrand.analysis.documents import analyse_document
     from layoutrand.analysis.evidence import evidence
     from layoutrand.cli.layout_answer import analysis_screen
@@ -78,12 +79,13 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     if attribute:
         if imports or csv or markdown:
             raise UsageError("--attribute is about results of `run --attribute`, as a table or with --json")
-        config = options.load_config(directory)
-        chosen = options.match_systems(config, system) if system else []
-        part = options.ProjectPart(config, directory, chosen, benchmark or [])
+        own = options.load_config(directory)
+        chosen = options.match_systems(own, system) if system else []
+        part = options.ProjectPart(own, directory, chosen, benchmark or [])
         which = Which(host, capture or [], any_source)
         show_attribution(part, which, metrics=metric or [], confidence=confidence, terminal=terminal)
         return 0
+    config: Config | None = None
     if imports:
         selection = foreign.select(system or [], benchmark or [], host, directory)
     else:
@@ -93,6 +95,8 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
         selection = load_selection(config, directory, chosen, benchmark or [], Which(host, capture or [], any_source))
     selection = selection if json or csv else displayed(selection)  # what programs read keeps the names
     report = analyse_selection(selection, confidence=confidence, metrics=metric or [])
+    if config is not None:
+        report = analysed_within_what_there_is(report, partial(_distinct_layouts, config, selection))
     if json:
         terminal.document(analyse_document(report))
     elif csv:

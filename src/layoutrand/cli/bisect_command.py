@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.commit_range import range_ends
+from layoutrand.cli.commit_range import both_ends
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ _GROWTH: Final = 1.35
 
 
 def bisect(  # noqa: PLR0913 - one parameter for each option
-    good: Annotated[str, typer.Argument(metavar="GOOD", help="A commit before the step.")],
-    bad: Annotated[str, typer.Argument(metavar="BAD", help="A commit after it.")] = "HEAD",
+    good: Annotated[str, typer.Argument(metavar="GOOD", help="A commit before the step, or both as GOOD..BAD.")],
+    bad: Annotated[str | None, typer.Argument(metavar="BAD", help="A commit after it; default: HEAD.")] = None,
     benchmark: Annotated[
         str | None, typer.Option("--benchmark", metavar="NAME", help="The benchmark; may be left out if there is one.")
     ] = None,
@@ -70,9 +70,8 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     part = options.ProjectPart(config, directory, [chosen], [entry.name], options.count_jobs(jobs))
     deadline = None if budget is None else time.monotonic() + options.budget_s(budget)
     search = _Search(ProjectCommits(part, terminal), name, limit, most_seeds, Failures(), deadline)
-    if bad == "HEAD" and ".." in good:
-        good, bad = range_ends(good, "")
-    state = search.begun(good, bad, confidence)
+    first, last = both_ends(good, bad)
+    state = search.begun(first or good, last or "HEAD", confidence)
     if entry.metric.by_case and name == entry.name:
         cases = search.of_each_case(state)
         if json:

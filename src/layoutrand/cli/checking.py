@@ -35,7 +35,10 @@ UNTOLD: Final = 4
 
 def check(  # noqa: PLR0913 - one parameter for each option
     base: Annotated[
-        str | None, typer.Argument(metavar="BASE", help="A commit; default: where HEAD left the default branch.")
+        str | None,
+        typer.Argument(
+            metavar="BASE", help="A commit, or both as BASE..HEAD; default: where HEAD left the default branch."
+        ),
     ] = None,
     head: Annotated[
         str | None, typer.Argument(metavar="HEAD", help="A commit; default: the work tree, as it is now.")
