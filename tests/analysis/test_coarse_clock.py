@@ -136,6 +136,17 @@ def test_of_one_number_each_a_step_is_its_last_digit_or_a_tenth(tmp_path, times,
     assert low <= pair.ratio.low <= times[1] / times[0] <= pair.ratio.high <= high
 
 
+def test_times_that_differ_in_the_same_way_each_time_are_not_said_to_lie_on_two_steps(tmp_path):
+    rows = []
+    for system, factor in (("a", 1), ("b", 2)):
+        data = {number: [[factor * (20 + number) / 100]] for number in range(1, 9)}
+        rows += measured(CONFIG, tmp_path, system, NAMES[0], data)
+    (pair,) = compared(write_and_select(tmp_path, rows)).benchmarks
+    (found,) = [each for each in pair.warnings if isinstance(each, CoarseClock)]
+    assert "the ratio is the same each time" in found.brief()
+    assert pair.ratio.low < 2 < pair.ratio.high
+
+
 def test_one_quantity_has_one_step_whatever_asks(tmp_path):
     """Of a system that is 0.20 s each time the other one says that the clock has steps of 10 ms."""
     rows = measured(CONFIG, tmp_path, "a", NAMES[0], {n: [[0.21 if n == 1 else 0.2]] for n in range(1, 11)})
@@ -154,6 +165,20 @@ def test_numbers_that_are_no_times_have_no_clock(tmp_path):
     counts = [dataclasses.replace(sample, unit="1") for sample in selection.samples]
     (pair,) = compared(dataclasses.replace(selection, samples=counts)).benchmarks
     assert not any(isinstance(each, CoarseClock) for each in pair.warnings)
+
+
+def test_no_number_of_layouts_is_planned_for_what_steps_leave_open(tmp_path):
+    """Half a step is 2.5 % of the mean of each: 10 % are told apart, and 1 % never."""
+    selection = experiment(tmp_path, 0, seconds=0.2, step=0.01)
+
+    def plan(threshold, difference):
+        options = {"half_widths": [0.01, 0.1], "threshold": threshold, "difference": difference, "confidence": 0.95}
+        return make_plans(selection, {}, **options)[1]
+
+    close, far = plan(0.01, 0.02), plan(0.1, 0.2)
+    assert [each.count.binaries[0] is None for each in close.for_mean] == [True, False]
+    assert (close.for_ratio.same.binaries, close.for_ratio.different.binaries) == ((None, None), (None, None))
+    assert far.for_ratio.same.binaries[0] >= 5 and far.for_ratio.different.binaries[0] >= 5
 
 
 def test_a_plan_says_that_steps_are_no_matter_of_layouts(tmp_path):

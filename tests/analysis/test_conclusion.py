@@ -16,6 +16,7 @@ from fakes import make_config
 from layoutrand.analysis.analysis_warnings import NothingExecuted
 from layoutrand.analysis.conclusion import FAIL_IF, Conclusion, stated
 from layoutrand.analysis.conclusion_warnings import FalseAlarm
+from layoutrand.analysis.next_steps import LayoutsThere
 from layoutrand.analysis.reasons import concerns, reasons, steps
 from layoutrand.cli import analysis as analysis_module
 from layoutrand.cli import run
@@ -272,7 +273,7 @@ def test_an_end_beside_1_is_not_told_as_1():
 def test_more_layouts_are_named_by_a_number_that_can_be_typed():
     """Where nothing says how many, the usual number, or as many again."""
     few = TooFew(3, of=(BASELINE,))
-    assert [steps([few], n_layouts=count)[0].command for count in (1, 29, 40)] == [
+    assert [steps([few], layouts=LayoutsThere(count))[0].command for count in (1, 29, 40)] == [
         "layoutrand run --seeds 30",
         "layoutrand run --seeds 30",
         "layoutrand run --seeds 80",
@@ -286,10 +287,10 @@ def test_a_cause_is_given_once_and_the_worst_effect_counts():
 
     assert [(each.cause, each.effect) for each in found] == [("too few layouts", "undecides"), ("disturbed", "doubts")]
     assert reasons([few]) == ()
-    assert [step.kind for step in steps([many, many], n_layouts=10)] == ["repeat disturbed"]
+    assert [step.kind for step in steps([many, many], layouts=LayoutsThere(10))] == ["repeat disturbed"]
     always = DisturbedExecutions(Disturbed("b", 10, 9, {"busy": 9}, {"a": 9}, {}), is_repeated=False)
     # What is repeated would be disturbed again.
-    assert [step.kind for step in steps([always], n_layouts=10)] == ["quiet machine"]
+    assert [step.kind for step in steps([always], layouts=LayoutsThere(10))] == ["quiet machine"]
     assert Conclusion("faster", "faster", reasons([many]), ()).trust == "doubtful"
     assert Conclusion("faster", "faster", reasons([few]), ()).trust == "sound"
 

@@ -19,6 +19,7 @@ from layoutrand.analysis.machine_warnings import (
     MachineDrifted,
     MachineSwitched,
 )
+from layoutrand.analysis.next_steps import LayoutsThere
 from layoutrand.analysis.reasons import steps
 from layoutrand.analysis.sentences import of_analysis
 from layoutrand.model import Measurement
@@ -191,4 +192,4 @@ def test_a_simulator_that_counts_one_binary_unlike_is_told(tmp_path):
 def test_two_systems_whose_counts_change_are_told_apart_and_what_helps_is_a_program_that_repeats_itself():
     found = CountsChanged("stock of a", 4, 2, 1_000_000.0, 1_000_010.0)
     assert "executions of stock of a, one and the same binary" in str(found)
-    assert [each.kind for each in steps([found], n_layouts=10)] == ["repeatable"]
+    assert [each.kind for each in steps([found], layouts=LayoutsThere(10))] == ["repeatable"]

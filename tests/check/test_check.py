@@ -10,7 +10,7 @@ import pytest
 from checkkit import ONE, TWO, Made
 from experiments import execution
 from fakes import make_config
-from layoutrand.analysis.reasons import STEPS
+from layoutrand.analysis.next_steps import STEPS
 from layoutrand.check.check_document import check_document
 from layoutrand.check.check_words import ending_sentence, layout_share
 from layoutrand.check.ci_formats import details

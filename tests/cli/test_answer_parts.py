@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from layoutrand.analysis.analysis_warnings import NewFiles
-from layoutrand.analysis.reasons import STEPS
+from layoutrand.analysis.next_steps import STEPS
 from layoutrand.cache.capture_record import source_in_brief, source_words
 from layoutrand.cli import answer_parts
 from layoutrand.cli.answer_parts import failure_lines, header, possible_steps, steps_and_details, warning_lines

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import get_args
 
-from layoutrand.analysis.reasons import MEANINGS, NOTES, STEPS, Cause, Effect, StepKind
+from layoutrand.analysis.next_steps import STEPS, StepKind
+from layoutrand.analysis.reasons import MEANINGS, NOTES, Cause, Effect
 from layoutrand.warning import AnyWarning
 from warningkit import kinds
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from layoutrand.analysis.analyse import Analysis
@@ -26,8 +26,9 @@ from layoutrand.analysis.conclusion_warnings import (
     WideInterval,
 )
 from layoutrand.analysis.forecasting import forecast_words
+from layoutrand.analysis.next_steps import STEPS, LayoutsThere, Step
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
-from layoutrand.analysis.reasons import STEPS, Reason, Step, concerns, few_layouts_step, reasons, steps
+from layoutrand.analysis.reasons import Reason, concerns, reasons, steps
 from layoutrand.analysis.same_program import SameProgram
 from layoutrand.instruments.known import simulated
 from layoutrand.stats import Interval
@@ -112,7 +113,7 @@ def of_pair(result: Comparison, pair: BenchmarkRatio) -> Conclusion:
     about = [each for each in result.warnings if concerns(each, pair.benchmark, pair.instrument, both)]
     warnings: list[AnyWarning] = [*pair.warnings, *about]
     if pair.same_program is not None:
-        return _one_program([_known(pair.same_program), *warnings], pair.ratio, result, n_layouts=_layouts_of([pair]))
+        return _one_program([_known(pair.same_program), *warnings], pair.ratio, result, _layouts_of([pair]))
     verdict = CANNOT_TELL if pair.ratio is None else _OF_STATISTICS[pair.verdict]
     beside = CANNOT_TELL if pair.sureness is None else _OF_STATISTICS[pair.sureness.verdict]
     first: list[Step] = []
@@ -122,28 +123,12 @@ def of_pair(result: Comparison, pair: BenchmarkRatio) -> Conclusion:
     elif beside == CANNOT_TELL and pair.sureness is not None and pair.sureness.n_judged > 1:
         warnings.insert(0, NotBesideOthers(pair.sureness.n_judged))
     first = [*_beside_each_other(pair), *first]
-    concluded = _concluded(verdict, beside, [*_of_medians(pair), *warnings], first, n_layouts=_layouts_of([pair]))
-    few = few_layouts(pair.warnings)
-    return replace(concluded, next=_within(concluded.next, few, _layouts_of([pair])))
+    return _concluded(verdict, beside, [*_of_medians(pair), *warnings], first, _layouts_of([pair]))
 
 
 def few_layouts(warnings: Iterable[AnyWarning]) -> FewDistinctLayouts | None:
     """That more layouts would be asked for than there are, where it is known."""
     return next((each for each in warnings if isinstance(each, FewDistinctLayouts)), None)
-
-
-def _within(told: tuple[Step, ...], few: FewDistinctLayouts | None, n_layouts: int) -> tuple[Step, ...]:
-    """The steps, none of which asks for layouts that there are not; ``n_layouts`` were executed.
-
-    Seeds are drawn, so few of the layouts that are left are found by as many seeds: half of all count as all.
-    """
-    if few is None:
-        return told
-    if n_layouts < few.n_layouts / 2:
-        capped = replace(STEPS["more layouts"], command=f"layoutrand run --seeds {few.n_layouts}")
-        return tuple(capped if step.kind == "more layouts" else step for step in told)
-    others = [step for step in told if step.kind not in {"more layouts", "more executions"}]
-    return few_layouts_step(few.brief()), *others
 
 
 def _beside_each_other(pair: BenchmarkRatio) -> list[Step]:
@@ -179,21 +164,21 @@ def of_suite(result: Comparison) -> Conclusion | None:
     warnings: list[AnyWarning] = [*suite.ratio.warnings, *about]
     same = [_known(pair.same_program) for pair in result.benchmarks if pair.same_program is not None]
     if len(same) == len(result.benchmarks):
-        return _one_program([*dict.fromkeys(same), *warnings], suite.ratio, result, n_layouts=_layouts_of(of))
+        return _one_program([*dict.fromkeys(same), *warnings], suite.ratio, result, _layouts_of(of))
     verdict = _OF_STATISTICS[suite.verdict]
     if verdict == CANNOT_TELL:
         warnings.insert(0, WideInterval(suite.ratio.low, suite.ratio.high, result.threshold))
         warnings += [each for pair in result.benchmarks for each in pair.warnings if isinstance(each, CoarseClock)]
     if one := tuple(pair.benchmark for pair in result.benchmarks if pair.same_program is not None):
         warnings.append(PartlyOneProgram(one, len(same)))
-    few = [few_layouts(pair.warnings) for pair in result.benchmarks]
-    concluded = _concluded(verdict, verdict, warnings, [], n_layouts=_layouts_of(of))
-    return replace(concluded, next=_within(concluded.next, few[0] if all(few) else None, _layouts_of(of)))
+    return _concluded(verdict, verdict, warnings, [], _layouts_of(of))
 
 
-def _layouts_of(pairs: Sequence[BenchmarkRatio]) -> int:
-    """How many layouts there are of the system that has most of them."""
-    return max((count for pair in pairs for count in (pair.n_baseline, pair.n_candidate)), default=0)
+def _layouts_of(pairs: Sequence[BenchmarkRatio]) -> LayoutsThere:
+    """The layouts of the system that has most of them; how few there are where all of the pairs are told of it."""
+    most = max(count for pair in pairs for count in (pair.n_baseline, pair.n_candidate))
+    few = [few_layouts(pair.warnings) for pair in pairs]
+    return LayoutsThere(most, few[0] if all(few) else None)
 
 
 def all_of(result: Comparison) -> list[Conclusion]:
@@ -206,9 +191,8 @@ def of_layouts(analysis: Analysis, warnings: Sequence[AnyWarning] = ()) -> Layou
     """What is concluded from the layouts of one system; ``warnings`` are those about all that is analysed."""
     about = [each for each in warnings if concerns(each, analysis.benchmark, analysis.instrument, (analysis.system,))]
     told = [*analysis.warnings, *about]
-    n_layouts = analysis.n_binaries
-    helping = _within(steps(told, n_layouts=n_layouts), few_layouts(analysis.warnings), n_layouts)
-    return LayoutConclusion(_of_layouts(analysis), reasons(told), helping)
+    layouts = LayoutsThere(analysis.n_binaries, few_layouts(told))
+    return LayoutConclusion(_of_layouts(analysis), reasons(told), steps(told, layouts=layouts))
 
 
 def meets(results: Iterable[Comparison], condition: Verdict, *, holm: bool = False) -> bool:
@@ -218,7 +202,7 @@ def meets(results: Iterable[Comparison], condition: Verdict, *, holm: bool = Fal
 
 
 def _concluded(
-    verdict: Verdict, beside: Verdict, warnings: Sequence[AnyWarning], first: Sequence[Step], *, n_layouts: int
+    verdict: Verdict, beside: Verdict, warnings: Sequence[AnyWarning], first: Sequence[Step], layouts: LayoutsThere
 ) -> Conclusion:
     found = reasons(warnings, notes={"same binaries"})
     if any(each.effect == "undecides" for each in found):
@@ -226,11 +210,11 @@ def _concluded(
     if verdict == CANNOT_TELL:  # what makes a ratio less certain, and no more, is a reason where it is too uncertain
         found = reasons(warnings, notes={"machine"})
     told = (warning for each in found for warning in each.warnings)
-    return Conclusion(verdict, beside, found, steps(told, first, n_layouts=n_layouts))
+    return Conclusion(verdict, beside, found, steps(told, first, layouts=layouts))
 
 
 def _one_program(
-    warnings: list[AnyWarning], ratio: Interval | None, result: Comparison, *, n_layouts: int
+    warnings: list[AnyWarning], ratio: Interval | None, result: Comparison, layouts: LayoutsThere
 ) -> Conclusion:
     """An A/A test: whatever was measured is noise, and an interval that leaves 1 out is a false alarm."""
     if ratio is not None and not ratio.low <= 1 <= ratio.high:
@@ -238,7 +222,7 @@ def _one_program(
     found = [each for each in reasons(warnings, notes={"same binaries"}) if each.effect != "undecides"]
     found.sort(key=lambda each: each.cause != "same binaries")
     told = (warning for each in found for warning in each.warnings)
-    return Conclusion(SAME_PROGRAM, SAME_PROGRAM, tuple(found), steps(told, n_layouts=n_layouts))
+    return Conclusion(SAME_PROGRAM, SAME_PROGRAM, tuple(found), steps(told, layouts=layouts))
 
 
 def _known(same: SameProgram) -> AnyWarning:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, Verdict
-from layoutrand.analysis.reasons import Reason, Step
+from layoutrand.analysis.next_steps import Step
+from layoutrand.analysis.reasons import Reason
 
 _OF_AMOUNTS: Final[dict[Verdict, str]] = {"faster": "less", "slower": "more"}
 """Of a count of which less is better: fewer instructions need not be faster."""

@@ -8,8 +8,8 @@ from dataclasses import replace
 from layoutrand.analysis.analyse import AnalysisReport
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.conclusion import all_of, of_layouts, of_pair
+from layoutrand.analysis.next_steps import Step
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
-from layoutrand.analysis.reasons import Step
 from layoutrand.warning import AnyWarning
 
 

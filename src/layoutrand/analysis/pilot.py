@@ -7,8 +7,9 @@ with more executions of each it is smaller, and how much smaller is known only a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.model import Execution
 from layoutrand.stats import ControlNoise, variance_components, variance_limit
 from layoutrand.stats.levels import nested
+from layoutrand.text.quantities import SECONDS
 
 
 @dataclass(frozen=True)
@@ -123,3 +125,37 @@ def executions_of(sample: Sample, selection: Selection) -> list[Execution]:
 def unplanned(selection: Selection) -> list[str]:
     """What there is no plan for beside others: benchmarks of a system with fewer than two binaries."""
     return [f"{s.system}, {s.benchmark}" for s in selection.samples if s.is_primary and len(s.binaries) < 2]
+
+
+def costs_of(
+    sample: Sample, executions: Sequence[Execution], link_s: Mapping[str, float], levels: Sequence[str]
+) -> dict[str, float]:
+    """Seconds for one more of each level: a link, a start with its warm-up, an iteration.
+
+    A level that the data do not have is part of the one below the next higher: its seconds are paid there.
+    """
+    walls = [execution.wall_s for execution in executions]
+    links = [link_s[e.binary_sha256] for e in executions if e.binary_sha256 in link_s]
+    link = fmean(links) if links else 0.0
+    wall = fmean(walls)
+    if "iteration" not in levels:
+        return {"binary": link + wall} if levels == ("binary",) else {"binary": link, "execution": wall}
+    counted = [len(run) for _, runs in sample.binaries for run in runs]
+    every = [sum(m.metric == sample.metric for m in execution.measurements) for execution in executions]
+    iteration = _iteration_s(sample, executions, every)
+    start = max(0.0, round(wall - iteration * fmean(counted), 9))  # less is the rounding of a difference
+    if "execution" in levels:
+        return {"binary": link, "execution": start, "iteration": iteration}
+    return {"binary": link + start, "iteration": iteration}
+
+
+def _iteration_s(sample: Sample, executions: Sequence[Execution], every: Sequence[int]) -> float:
+    """Mean seconds of an iteration: as the program says, or an equal share of the execution where it says no times.
+
+    An iteration takes no more than that share, so longer times are of something else.
+    """
+    share = fmean(e.wall_s / count for e, count in zip(executions, every, strict=True))
+    if sample.unit not in SECONDS:
+        return share
+    said = fmean(m.value for e in executions for m in e.measurements if m.metric == sample.metric and not m.warmup)
+    return min(said * SECONDS[sample.unit], share)

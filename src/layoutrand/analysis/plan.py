@@ -25,7 +25,7 @@ from layoutrand.analysis.evidence import processes
 from layoutrand.analysis.forecasting import ratio_spread
 from layoutrand.analysis.layout_part import execution_noise, has_rounds
 from layoutrand.analysis.machine import machine_finding, machine_states, quantity_of
-from layoutrand.analysis.pilot import Pilot, combined, executions_of, pilot_of
+from layoutrand.analysis.pilot import Pilot, combined, costs_of, executions_of, pilot_of
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts, NoiseOfControls
 from layoutrand.analysis.primary_ratio import both_ratios
 from layoutrand.analysis.same_program import same_program
@@ -34,7 +34,7 @@ from layoutrand.analysis.sample_pair import sample_pair
 from layoutrand.analysis.selection import Selection
 from layoutrand.analysis.short_executions import of_short
 from layoutrand.errors import AnalysisError
-from layoutrand.model import IDENTITY, STOCK, Execution
+from layoutrand.model import IDENTITY, STOCK
 from layoutrand.stats import (
     ControlNoise,
     CountRange,
@@ -48,7 +48,6 @@ from layoutrand.stats import (
 )
 from layoutrand.stats.advice import IdleTop
 from layoutrand.stats.decision import usual_difference
-from layoutrand.text.quantities import SECONDS
 from layoutrand.warning import AnyWarning
 
 USUAL_HALF_WIDTH: Final = 0.01
@@ -67,6 +66,10 @@ class PlannedCount:
 
     binaries: tuple[int | None, int | None]
     seconds: tuple[float, float]
+
+
+_NO_NUMBER: Final = PlannedCount((None, None), (math.inf, math.inf))
+"""Where steps of the clock leave open what is asked for."""
 
 
 @dataclass(frozen=True)
@@ -214,6 +217,7 @@ class _Measured:
 
     ``components`` are the unbiased variances and ``costs`` the seconds, level 1 first; ``lower`` are the counts below
     the binaries that are planned.  ``controls_s`` are the seconds of controls for each execution of a binary.
+    ``half`` is what steps of the clock leave open of the mean, as a share of it: no number of anything averages it out.
     """
 
     own: Freed
@@ -225,6 +229,7 @@ class _Measured:
     mean: float
     warnings: tuple[AnyWarning, ...]
     controls_s: float
+    half: float
 
     @property
     def seconds(self) -> float:
@@ -241,7 +246,7 @@ def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float
     sample = own.sample
     executions = executions_of(sample, selection)
     data, levels = collapse([runs for _, runs in sample.binaries])
-    costs = _costs(sample, executions, link_s, levels)
+    costs = costs_of(sample, executions, link_s, levels)
     mean = fmean(value for _, runs in sample.binaries for run in runs for value in run)
     found = plan(data, [costs[level] for level in reversed(levels)], confidence=wanted.confidence)
     components = found.unbiased
@@ -253,23 +258,25 @@ def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float
     elif levels == ("binary",) and (noise := _noise_of_controls(own)) is not None:
         # One execution per binary cannot tell layout from noise; those of a control, which vary by noise alone, can.
         levels = ("binary", "execution")
-        costs = _costs(sample, executions, link_s, levels)
+        costs = costs_of(sample, executions, link_s, levels)
         components = (noise.variance, max(0.0, components[0] - noise.variance))
         warnings = [NoiseOfControls(tuple(name for name in (STOCK, IDENTITY) if sample.controls.get(name)))]
-    warnings += [*of_short(sample), *clock_of(measured, selection).against(wanted.threshold)]
+    clock = clock_of(measured, selection)
+    warnings += [*of_short(sample), *clock.against(wanted.threshold)]
     pilot = pilot_of(own, data, mean, noise)
     cost_list = tuple(costs[level] for level in reversed(levels))
     lower = optimal_counts((*components[:-1], pilot.upper_of_binaries() * mean**2), cost_list)
     beside = sum(map(len, sample.controls.values())) / max(1, sample.n_executions)
     controls_s = beside * fmean(execution.wall_s for execution in executions)
-    return _Measured(own, levels, components, pilot, cost_list, lower, mean, tuple(warnings), controls_s)
+    return _Measured(
+        own, levels, components, pilot, cost_list, lower, mean, tuple(warnings), controls_s, clock.halves[0]
+    )
 
 
 def _plan(measured: _Measured, baseline: _Measured | None, wanted: PlanAim, *, is_baseline: bool) -> BenchmarkPlan:
     sample, mean = measured.own.sample, measured.mean
     called = {"binary": "execution"} if sample.one_layout else {}
     names = tuple(called.get(level, level) for level in measured.levels)
-    estimate, upper = map(math.sqrt, measured.pilot.variance(measured.lower))
     return BenchmarkPlan(
         system=sample.system,
         benchmark=sample.benchmark,
@@ -287,20 +294,23 @@ def _plan(measured: _Measured, baseline: _Measured | None, wanted: PlanAim, *, i
             name: level.repetitions for name, level in zip(reversed(names[1:]), measured.pilot.below, strict=True)
         },
         for_mean=tuple(
-            WidthForecast(
-                width,
-                _with_time(
-                    binaries_for_half_width(estimate, upper, half_width=width, confidence=wanted.confidence),
-                    measured.seconds,
-                ),
-            )
-            for width in wanted.half_widths
+            WidthForecast(width, _for_width(measured, width, wanted.confidence)) for width in wanted.half_widths
         ),
         for_ratio=None if baseline is None and is_baseline else _for_ratio(measured, baseline, wanted),
         warnings=measured.warnings,
         n_executions=sample.n_executions,
         n_iterations=sum(len(run) for _, runs in sample.binaries for run in runs),
     )
+
+
+def _for_width(measured: _Measured, width: float, confidence: float) -> PlannedCount:
+    """For a mean of this half-width, steps of the clock and all."""
+    estimate, upper = map(math.sqrt, measured.pilot.variance(measured.lower))
+    left = width - measured.half
+    if left <= 0:
+        return _NO_NUMBER
+    found = binaries_for_half_width(estimate, upper, half_width=left, confidence=confidence)
+    return _with_time(found, measured.seconds)
 
 
 def _for_ratio(measured: _Measured, baseline: _Measured | None, wanted: PlanAim) -> RatioForecast:
@@ -315,22 +325,22 @@ def _for_ratio(measured: _Measured, baseline: _Measured | None, wanted: PlanAim)
         pilots = [(each.pilot, each.lower) for each in (baseline, measured)]
         estimate, upper = map(math.sqrt, combined([(spread.sd**2, spread.degrees)], pilots))
     seconds = other.seconds + measured.seconds
-    same, different = (
-        _with_time(
-            binaries_to_decide(
-                estimate, upper, threshold=wanted.threshold, difference=true, confidence=wanted.confidence
-            ),
-            seconds,
-        )
-        for true in (0.0, wanted.difference)
-    )
+    # What steps of the clocks leave open brings the threshold nearer to what is truly the same, and to what differs.
+    room = other.half + measured.half
+
+    def enough(true: float, threshold: float) -> PlannedCount:
+        if room and (threshold <= 0 or wanted.threshold < true <= threshold):
+            return _NO_NUMBER
+        found = binaries_to_decide(estimate, upper, threshold=threshold, difference=true, confidence=wanted.confidence)
+        return _with_time(found, seconds)
+
     return RatioForecast(
         baseline="" if baseline is None else baseline.own.sample.system,
         is_paired=is_paired,
         threshold=wanted.threshold,
         difference=wanted.difference,
-        same=same,
-        different=different,
+        different=enough(wanted.difference, wanted.threshold + room),
+        same=enough(0.0, wanted.threshold - room),
         is_decided=is_decided,
     )
 
@@ -352,40 +362,6 @@ def _spread(baseline: _Measured, measured: _Measured, wanted: PlanAim) -> tuple[
 def _with_time(found: CountRange, seconds: float) -> PlannedCount:
     low, high = (math.inf if count is None else count * seconds for count in (found.low, found.high))
     return PlannedCount((found.low, found.high), (low, high))
-
-
-def _costs(
-    sample: Sample, executions: Sequence[Execution], link_s: Mapping[str, float], levels: Sequence[str]
-) -> dict[str, float]:
-    """Seconds for one more of each level: a link, a start with its warm-up, an iteration.
-
-    A level that the data do not have is part of the one below the next higher: its seconds are paid there.
-    """
-    walls = [execution.wall_s for execution in executions]
-    links = [link_s[e.binary_sha256] for e in executions if e.binary_sha256 in link_s]
-    link = fmean(links) if links else 0.0
-    wall = fmean(walls)
-    if "iteration" not in levels:
-        return {"binary": link + wall} if levels == ("binary",) else {"binary": link, "execution": wall}
-    counted = [len(run) for _, runs in sample.binaries for run in runs]
-    every = [sum(m.metric == sample.metric for m in execution.measurements) for execution in executions]
-    iteration = _iteration_s(sample, executions, every)
-    start = max(0.0, round(wall - iteration * fmean(counted), 9))  # less is the rounding of a difference
-    if "execution" in levels:
-        return {"binary": link, "execution": start, "iteration": iteration}
-    return {"binary": link + start, "iteration": iteration}
-
-
-def _iteration_s(sample: Sample, executions: Sequence[Execution], every: Sequence[int]) -> float:
-    """Mean seconds of an iteration: as the program says, or an equal share of the execution where it says no times.
-
-    An iteration takes no more than that share, so longer times are of something else.
-    """
-    share = fmean(e.wall_s / count for e, count in zip(executions, every, strict=True))
-    if sample.unit not in SECONDS:
-        return share
-    said = fmean(m.value for e in executions for m in e.measurements if m.metric == sample.metric and not m.warmup)
-    return min(said * SECONDS[sample.unit], share)
 
 
 def _noise_of_controls(own: Freed) -> ControlNoise | None:

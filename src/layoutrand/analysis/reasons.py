@@ -8,7 +8,7 @@ This is the one place that knows.  A new finding is a kind of warning, made wher
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from layoutrand.analysis import analysis_warnings as own
@@ -21,6 +21,7 @@ from layoutrand.analysis import node_warnings as nodes
 from layoutrand.analysis import plan_warnings as plans
 from layoutrand.analysis import start_warnings as starts
 from layoutrand.analysis import suite_warnings as suites
+from layoutrand.analysis.next_steps import STEPS, LayoutsThere, Step, StepKind, with_number, within
 from layoutrand.config import execution_warnings as executions
 from layoutrand.execute import output_warnings as outputs
 from layoutrand.instruments.known import simulated
@@ -55,55 +56,11 @@ Cause = Literal[
 ]
 """One word for what lies behind one or more warnings: a cause is given once."""
 
-StepKind = Literal[
-    "more layouts",
-    "more executions",
-    "other threshold",
-    "sooner",
-    "quiet machine",
-    "repeat disturbed",
-    "retry failed",
-    "same rounds",
-    "more work",
-    "look at the program",
-    "run again",
-    "repeatable",
-    "same output",
-]
-
-
-USUAL_LAYOUTS: Final = 30
-"""What most questions take, where nothing is known that would say how many."""
-
 MANY: Final = 0.05
 """Share of executions from which on it casts doubt on the numbers that they were disturbed."""
 
 MOST: Final = 0.5
 """Share of executions from which on to execute again what was disturbed would be disturbed again."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """What to do next: its kind, a command or nothing, and a sentence without a full stop.
-
-    ``has_figures`` where it says how many of something would do; ``n_layouts`` is how many layouts, if that is it.
-    ``short`` is for a screen that has a few words for each.
-    """
-
-    kind: StepKind
-    command: str
-    sentence: str
-    has_figures: bool = False
-    n_layouts: int | None = None
-    short: str = ""
-
-    @property
-    def briefly(self) -> str:
-        """The command, or a few words."""
-        return self.command or self.short or self.sentence
-
-    def __str__(self) -> str:
-        return f"{self.sentence}: `{self.command}`" if self.command else self.sentence
 
 
 @dataclass(frozen=True)
@@ -127,97 +84,6 @@ class Meaning:
     step: StepKind | Callable[[Any], StepKind] | None = None
     matters: Callable[[Any], bool] = lambda _: True
     """Whether this one, by its figures, is more than a note."""
-
-
-STEPS: Final[dict[StepKind, Step]] = {
-    step.kind: step
-    for step in (
-        Step("more layouts", "layoutrand run --seeds 30", "add layouts"),
-        Step(
-            "more executions",
-            "",
-            "execute each binary more often (run.executions = 2 or more)",
-            short="execute each binary twice",
-        ),
-        Step(
-            "other threshold",
-            "",
-            "no number of layouts within reach decides it at this threshold; choose a larger one",
-            short="a larger --threshold",
-        ),
-        Step(
-            "sooner",
-            "",
-            "more layouts than are within reach would be needed: less noise (a quieter machine, more work for each "
-            "execution, simulated counts) or a larger --threshold decides sooner",
-            short="less noise, or a larger --threshold",
-        ),
-        Step("quiet machine", "layoutrand doctor", "measure on a quieter machine; what disturbs this one is told by"),
-        Step("repeat disturbed", "", "set run.disturbance.repeat, and execute again", short="run.disturbance.repeat"),
-        Step("retry failed", "layoutrand run --retry-failed", "execute again what failed"),
-        Step(
-            "same rounds", "layoutrand run", "execute all systems in the same rounds, on the same nodes, with new seeds"
-        ),
-        Step(
-            "more work",
-            "",
-            "give the benchmark more work for each execution, or measure simulated counts",
-            short="more work for each execution",
-        ),
-        Step(
-            "look at the program",
-            "",
-            "whether the flags reach the compiler; these systems are one program",
-            short="do the flags reach the compiler?",
-        ),
-        Step(
-            "repeatable",
-            "",
-            'have the program do the same each time: a fixed seed, no clock, no addresses (run.aslr = "off")',
-        ),
-        Step("run again", "layoutrand run", "execute what is configured now"),
-        Step(
-            "same output",
-            "",
-            "find out why the program does not print the same in all layouts (memory that is not initialised, "
-            "addresses, a race): valgrind and -fsanitize=address,undefined find much of it",
-            short="why do layouts print other things?",
-        ),
-    )
-}
-"""The words of each step where figures give no better ones."""
-
-
-def few_layouts_step(why: str) -> Step:
-    """What averages noise where there are no more layouts, and what makes more; ``why`` says how few there are."""
-    return Step(
-        "more executions",
-        "",
-        f"{why}; execute each binary more often (run.executions), or add a factor such as text-offset or padding to "
-        "layout.factors",
-        short="execute each binary more often",
-    )
-
-
-_OF_IMPORTS: Final[frozenset[StepKind]] = frozenset(
-    {"more layouts", "other threshold", "sooner", "look at the program"}
-)
-
-
-def steps_of_import(steps: Iterable[Step]) -> list[Step]:
-    """Those that help where somebody else executed: no command of ours executes more, or on a quieter machine."""
-    return [
-        replace(
-            step,
-            command="",
-            sentence=step.sentence if step.has_figures else "import the results of more binaries",
-            short="import more binaries",
-        )
-        if step.kind == "more layouts"
-        else step
-        for step in steps
-        if step.kind in _OF_IMPORTS
-    ]
 
 
 MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
@@ -359,26 +225,19 @@ def reasons(warnings: Iterable[AnyWarning], *, notes: Container[Cause] = ()) -> 
     return tuple(sorted(gathered, key=lambda reason: _ORDER.index(reason.effect)))
 
 
-def steps(warnings: Iterable[AnyWarning], first: Sequence[Step] = (), *, n_layouts: int) -> tuple[Step, ...]:
+def steps(warnings: Iterable[AnyWarning], first: Sequence[Step] = (), *, layouts: LayoutsThere) -> tuple[Step, ...]:
     """What helps against these, each kind once; ``first`` are steps that have figures.
 
-    ``n_layouts`` are those there are: where more are needed and nothing says how many, it is as many again, if not the
-    usual number.
+    Where more layouts are needed and nothing says how many, it is as many again as there are, if not the usual number;
+    none asks for layouts that the program has not.
     """
     found: dict[StepKind, Step] = {step.kind: step for step in first}
     for each in warnings:
         meaning = _meaning(each)
         if meaning is not None and meaning.step is not None:
             kind = meaning.step(each) if callable(meaning.step) else meaning.step
-            found.setdefault(kind, _with_layouts(STEPS[kind], n_layouts))
-    return tuple(found.values())
-
-
-def _with_layouts(step: Step, n_layouts: int) -> Step:
-    if step.kind != "more layouts":
-        return step
-    wanted = USUAL_LAYOUTS if n_layouts < USUAL_LAYOUTS else 2 * n_layouts
-    return replace(step, command=f"layoutrand run --seeds {wanted}", n_layouts=wanted)
+            found.setdefault(kind, with_number(STEPS[kind], layouts))
+    return within(tuple(found.values()), layouts)
 
 
 def _meaning(warning: AnyWarning) -> Meaning | None:

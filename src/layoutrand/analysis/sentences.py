@@ -13,8 +13,8 @@ from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, counted, of_layouts, of_pair
 from layoutrand.analysis.conclusion import of_suite as suite_conclusion
 from layoutrand.analysis.conclusion_words import verdict_words
+from layoutrand.analysis.next_steps import steps_of_import
 from layoutrand.analysis.place_among import place_among
-from layoutrand.analysis.reasons import steps_of_import
 from layoutrand.analysis.short_run import short_run_words
 from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
 from layoutrand.instruments.known import is_elapsed

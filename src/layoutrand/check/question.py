@@ -10,7 +10,7 @@ from typing import Final, Literal, Protocol
 
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.conclusion import CANNOT_TELL, SAME_PROGRAM, Conclusion, Verdict, of_pair
-from layoutrand.analysis.reasons import Step, StepKind
+from layoutrand.analysis.next_steps import Step, StepKind
 from layoutrand.analysis.selection import Selection
 from layoutrand.build.build import SystemBuild
 from layoutrand.cache.store import Cache

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownThoughOld
 from layoutrand.analysis.beside import metric_beside
 from layoutrand.analysis.evidence import evidence, reconciled_words
-from layoutrand.analysis.reasons import steps_of_import
+from layoutrand.analysis.next_steps import steps_of_import
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cache.capture_record import source_in_brief
 from layoutrand.cli.charts import Line
@@ -23,7 +23,8 @@ from layoutrand.interop.interop_warnings import NameOfEachBinary
 from layoutrand.stats.stats_warning import StatsWarning
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.reasons import Reason, Step
+    from layoutrand.analysis.next_steps import Step
+    from layoutrand.analysis.reasons import Reason
     from layoutrand.analysis.selection import Selection
     from layoutrand.warning import AnyWarning
 

@@ -32,7 +32,7 @@ from layoutrand.text.quantities import MINUS, at_most, quantity, signed
 
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import Analysis, AnalysisReport
-    from layoutrand.analysis.reasons import Step
+    from layoutrand.analysis.next_steps import Step
     from layoutrand.analysis.selection import Selection
 
 MOST_ROWS: Final = 8

@@ -11,8 +11,8 @@ from rich.cells import cell_len
 from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.conclusion import WITHIN_REACH
 from layoutrand.analysis.forecasting import briefly_promised, range_words
+from layoutrand.analysis.next_steps import STEPS
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
-from layoutrand.analysis.reasons import STEPS
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cli.answer_parts import GAP, filled, header, source_facts, steps_and_details, wrapped
 from layoutrand.cli.charts import SCREEN_LINES, Line, screen_width

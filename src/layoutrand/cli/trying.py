@@ -19,7 +19,7 @@ from layoutrand.errors import UsageError
 from layoutrand.text.quantities import duration
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.reasons import Step
+    from layoutrand.analysis.next_steps import Step
     from layoutrand.analysis.selection import Selection
     from layoutrand.build.new_project import NewProject
     from layoutrand.config.config import Config

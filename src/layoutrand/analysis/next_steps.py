@@ -1,0 +1,171 @@
+"""What to do next, in words or as a command, where a conclusion is open or doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from layoutrand.analysis.plan_warnings import FewDistinctLayouts
+
+StepKind = Literal[
+    "more layouts",
+    "more executions",
+    "other threshold",
+    "sooner",
+    "quiet machine",
+    "repeat disturbed",
+    "retry failed",
+    "same rounds",
+    "more work",
+    "look at the program",
+    "run again",
+    "repeatable",
+    "same output",
+]
+
+USUAL_LAYOUTS: Final = 30
+"""What most questions take, where nothing is known that would say how many."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next: its kind, a command or nothing, and a sentence without a full stop.
+
+    ``has_figures`` where it says how many of something would do; ``n_layouts`` is how many layouts, if that is it.
+    ``short`` is for a screen that has a few words for each.
+    """
+
+    kind: StepKind
+    command: str
+    sentence: str
+    has_figures: bool = False
+    n_layouts: int | None = None
+    short: str = ""
+
+    @property
+    def briefly(self) -> str:
+        """The command, or a few words."""
+        return self.command or self.short or self.sentence
+
+    def __str__(self) -> str:
+        return f"{self.sentence}: `{self.command}`" if self.command else self.sentence
+
+
+STEPS: Final[dict[StepKind, Step]] = {
+    step.kind: step
+    for step in (
+        Step("more layouts", "layoutrand run --seeds 30", "add layouts"),
+        Step(
+            "more executions",
+            "",
+            "execute each binary more often (run.executions = 2 or more)",
+            short="execute each binary twice",
+        ),
+        Step(
+            "other threshold",
+            "",
+            "no number of layouts within reach decides it at this threshold; choose a larger one",
+            short="a larger --threshold",
+        ),
+        Step(
+            "sooner",
+            "",
+            "more layouts than are within reach would be needed: less noise (a quieter machine, more work for each "
+            "execution, simulated counts) or a larger --threshold decides sooner",
+            short="less noise, or a larger --threshold",
+        ),
+        Step("quiet machine", "layoutrand doctor", "measure on a quieter machine; what disturbs this one is told by"),
+        Step("repeat disturbed", "", "set run.disturbance.repeat, and execute again", short="run.disturbance.repeat"),
+        Step("retry failed", "layoutrand run --retry-failed", "execute again what failed"),
+        Step(
+            "same rounds", "layoutrand run", "execute all systems in the same rounds, on the same nodes, with new seeds"
+        ),
+        Step(
+            "more work",
+            "",
+            "give the benchmark more work for each execution, or measure simulated counts",
+            short="more work for each execution",
+        ),
+        Step(
+            "look at the program",
+            "",
+            "whether the flags reach the compiler; these systems are one program",
+            short="do the flags reach the compiler?",
+        ),
+        Step(
+            "repeatable",
+            "",
+            'have the program do the same each time: a fixed seed, no clock, no addresses (run.aslr = "off")',
+        ),
+        Step("run again", "layoutrand run", "execute what is configured now"),
+        Step(
+            "same output",
+            "",
+            "find out why the program does not print the same in all layouts (memory that is not initialised, "
+            "addresses, a race): valgrind and -fsanitize=address,undefined find much of it",
+            short="why do layouts print other things?",
+        ),
+    )
+}
+"""The words of each step where figures give no better ones."""
+
+
+_OF_IMPORTS: Final[frozenset[StepKind]] = frozenset(
+    {"more layouts", "other threshold", "sooner", "look at the program"}
+)
+
+
+def steps_of_import(steps: Iterable[Step]) -> list[Step]:
+    """Those that help where somebody else executed: no command of ours executes more, or on a quieter machine."""
+    return [
+        replace(
+            step,
+            command="",
+            sentence=step.sentence if step.has_figures else "import the results of more binaries",
+            short="import more binaries",
+        )
+        if step.kind == "more layouts"
+        else step
+        for step in steps
+        if step.kind in _OF_IMPORTS
+    ]
+
+
+@dataclass(frozen=True)
+class LayoutsThere:
+    """How many layouts were executed; ``few`` says how many the program has, where that is less than is asked for."""
+
+    n_executed: int
+    few: FewDistinctLayouts | None = None
+
+
+def with_number(step: Step, layouts: LayoutsThere) -> Step:
+    """The step, with a number of layouts if it is about these: as many again as there are, if not the usual number."""
+    if step.kind != "more layouts":
+        return step
+    return _more_layouts(USUAL_LAYOUTS if layouts.n_executed < USUAL_LAYOUTS else 2 * layouts.n_executed)
+
+
+def _more_layouts(wanted: int) -> Step:
+    return replace(STEPS["more layouts"], command=f"layoutrand run --seeds {wanted}", n_layouts=wanted)
+
+
+def within(told: tuple[Step, ...], layouts: LayoutsThere) -> tuple[Step, ...]:
+    """The steps, none of which asks for layouts that there are not.
+
+    Seeds are drawn, so few of the layouts that are left are found by as many seeds: half of all count as all.
+    """
+    few = layouts.few
+    if few is None:
+        return told
+    if layouts.n_executed < few.n_layouts / 2:
+        return tuple(_more_layouts(few.n_layouts) if step.kind == "more layouts" else step for step in told)
+    instead = Step(
+        "more executions",
+        "",
+        f"{few.brief()}; execute each binary more often (run.executions), or add a factor such as text-offset or "
+        "padding to layout.factors",
+        short="execute each binary more often",
+    )
+    return instead, *(step for step in told if step.kind not in {"more layouts", "more executions"})
