@@ -8,6 +8,7 @@ import html
 import io
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,7 @@ from layoutrand.analysis.conclusion_warnings import FalseAlarm
 from layoutrand.analysis.next_steps import LayoutsThere
 from layoutrand.analysis.reasons import concerns, reasons, steps
 from layoutrand.cli import analysis as analysis_module
+from layoutrand.cli import reporting as reporting_module
 from layoutrand.cli import run
 from layoutrand.cli import terminal as terminal_module
 from layoutrand.config.disturbance import Disturbed
@@ -182,6 +184,18 @@ def test_no_more_layouts_are_asked_for_than_there_are(project, capsys, monkeypat
     full = unwrapped(said(capsys, "compare", "a", "b", "--full")[1])
     assert f"next: {there}" in full
     assert "--seeds" not in full
+
+
+def test_nor_do_analyse_the_report_and_what_says_that_two_systems_are_one_program(project, capsys, monkeypatch):
+    few = {number: [[10.0 + number / 7]] for number in range(1, 4)}
+    project(few, few, {"binary_sha256": "the same", "capture": "one"})
+    for module in (analysis_module, reporting_module):
+        monkeypatch.setattr(module, "distinct_layouts", lambda *_: {"a": 3, "b": 3})
+    said(capsys, "report", "-o", "r.html")
+    pages = [said(capsys, command)[1] for command in ("analyse", "compare")]
+    for page in (*pages, Path("r.html").read_text()):
+        assert "execute each binary more often" in page
+        assert "--seeds 30" not in page
 
 
 def test_where_nothing_asks_for_layouts_captures_are_left_alone(project, capsys, monkeypatch):

@@ -25,12 +25,11 @@ from layoutrand.cli.selecting import (
 )
 from layoutrand.cli.terminal import Terminal, terminal_width
 from layoutrand.cli.terminal_tables import show_analysis, show_selection_problems
-from layoutrand.errors import CacheError, UsageError
+from layoutrand.errors import UsageError
 from layoutrand.text.flat import analysis_rows, comparison_rows, to_csv
 
 if TYPE_CHECKING:
     from layoutrand.analysis.evidence import Evidence
-    from layoutrand.analysis.selection import Selection
     from layoutrand.config.config import Config
 
 FAIL_IF_MET = 3
@@ -96,7 +95,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     selection = selection if json or csv else displayed(selection)  # what programs read keeps the names
     report = analyse_selection(selection, confidence=confidence, metrics=metric or [])
     if config is not None:
-        report = analysed_within_what_there_is(report, partial(_distinct_layouts, config, selection))
+        report = analysed_within_what_there_is(report, partial(distinct_layouts, config, selection))
     if json:
         terminal.document(analyse_document(report))
     elif csv:
@@ -202,7 +201,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     else:
         results = compare_several(selection, base, candidates, confidence=confidence, threshold=limit, metric=metric)
         if config is not None:
-            results = within_what_there_is(results, partial(_distinct_layouts, config, selection))
+            results = within_what_there_is(results, partial(distinct_layouts, config, selection))
         document = comparisons_document(results)
         if in_full:
             show_comparisons(results, terminal)
@@ -224,14 +223,6 @@ def compare(  # noqa: PLR0913 - one parameter for each option
         show_selection_problems(selection, [warning for each in results for warning in each.warnings], terminal)
     _finish(terminal)
     return FAIL_IF_MET if any(meets(results, verdict, holm=holm) for verdict in failing) else 0
-
-
-def _distinct_layouts(config: Config, selection: Selection) -> dict[str, int]:
-    """As for a plan; where there is no cache, as on a machine that results were copied to, none are known."""
-    try:
-        return distinct_layouts(config, selection)
-    except CacheError:
-        return {}
 
 
 def _compared(names: Sequence[str], known: Sequence[str]) -> list[str]:

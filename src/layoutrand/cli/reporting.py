@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from layoutrand.cli import import_options, options
-from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, distinct_layouts, load_selection
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
@@ -179,12 +180,12 @@ def _page(question: _Question) -> Page:
     limit = options.share(question.threshold, "--threshold", may_be_zero=True)
     foreign, directory = question.foreign, question.directory
     contexts: Sequence[Context] = ()
-    if foreign.files:
+    config = None if foreign.files else options.load_config(directory)
+    if config is None:
         selection = foreign.select(question.systems, question.benchmarks, question.which.host, directory)
         systems = list(dict.fromkeys(sample.system for sample in selection.samples))
     else:
         foreign.check_unused()
-        config = options.load_config(directory)
         systems = options.match_systems(config, question.systems)
         chosen = systems if question.systems else []
         selection = load_selection(config, directory, chosen, question.benchmarks, question.which)
@@ -198,6 +199,7 @@ def _page(question: _Question) -> Page:
         confidence=question.confidence,
         threshold=limit,
         metric=question.metric,
+        n_distinct=dict if config is None else partial(distinct_layouts, config, shown),
     )
 
 

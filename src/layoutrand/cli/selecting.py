@@ -131,11 +131,17 @@ def _look(config: Config, directory: Path, systems: Collection[str]) -> Mapping[
 
 
 def distinct_layouts(config: Config, selection: Selection) -> dict[str, int]:
-    """How many layouts the program of each system can have, where these are few and its capture is here."""
+    """How many layouts the program of each system can have, where these are few and its capture is here.
+
+    None are known on a machine that results were copied to, and that has no cache.
+    """
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.link.one_layout import layouts_of
 
-    cache = Cache(default_root())
+    try:
+        cache = Cache(default_root())
+    except CacheError:
+        return {}
     counts: dict[str, list[int | None]] = {}
     for system, name in {(each.system, each.capture) for each in selection.executions if each.capture}:
         capture = cache.load_capture(name)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from layoutrand.analysis import layout_words, node_words, sentences
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, analyse, choose_metrics
 from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.conclusion import all_of, of_layouts
+from layoutrand.analysis.distinct_layouts import analysed_within_what_there_is, within_what_there_is
 from layoutrand.analysis.evidence import evidence
 from layoutrand.analysis.forecasting import range_words
 from layoutrand.analysis.selection import Selection
@@ -31,18 +32,21 @@ def report(
     confidence: float,
     threshold: float,
     metric: str | None = None,
+    n_distinct: Callable[[], Mapping[str, int]] = dict,
 ) -> Page:
     """The report on each benchmark's main metric, or on ``metric``; ``baseline`` is compared with every other system.
 
-    ``threshold`` is a fraction.  What cannot be said (no seed executed, nothing in common) is said on the page.
+    ``threshold`` is a fraction, and ``n_distinct`` as for `within_what_there_is`.  What cannot be said (no seed executed,
+    nothing in common) is said on the page.
     Raises `UnknownMetric` for a metric that was never measured.
     """
     chosen = choose_metrics(selection, [metric] if metric else [])
     primary = replace(selection, samples=tuple(sample for sample in chosen if metric or sample.is_primary))
     found = AnalysisReport((), primary, confidence, selection.warnings)
     if any(sample.binaries for sample in primary.samples):
-        found = analyse(primary, confidence=confidence, metrics=[])
+        found = analysed_within_what_there_is(analyse(primary, confidence=confidence, metrics=[]), n_distinct)
     comparisons, missing = ratios.compare_all(primary, baseline, confidence, threshold, metric)
+    comparisons = within_what_there_is(comparisons, n_distinct)
     problems = [*evidence_section.warnings(found, comparisons), *_left_out(selection, primary, metric)]
     asked = machine_section.Asked(baseline, confidence, threshold, metric)
     sections = [ratios.overview(comparisons, missing)] if comparisons or missing else []
