@@ -36,8 +36,8 @@ def report(
 ) -> Page:
     """The report on each benchmark's main metric, or on ``metric``; ``baseline`` is compared with every other system.
 
-    ``threshold`` is a fraction, and ``n_distinct`` as for `within_what_there_is`.  What cannot be said (no seed executed,
-    nothing in common) is said on the page.
+    ``threshold`` is a fraction, and ``n_distinct`` as for `within_what_there_is`.
+    What cannot be said (no seed executed, nothing in common) is said on the page.
     Raises `UnknownMetric` for a metric that was never measured.
     """
     chosen = choose_metrics(selection, [metric] if metric else [])
