@@ -36,7 +36,6 @@ OF_AN_HOUR = (
 # And those of them that CI executes all the same.
 OF_CI = (
     "test_bzip2[GNU ld]",
-    "test_lua[GNU ld]",
     "test_one_command_answers[C++, CMake]",
     "test_one_command_answers[Rust, Cargo]",
     "test_from_nothing_to_a_verdict[C, makefile]",

@@ -50,8 +50,8 @@ def executions(project):
         return results.execute("SELECT system, layout, round, repetition, attempt FROM executions").fetchall()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("times", [1, pytest.param(25, marks=pytest.mark.hour)])
+@pytest.mark.hour
+@pytest.mark.parametrize("times", [1, 25])
 def test_each_command_at_random_moments(project, times):
     """Prints how often which command ended how: so many signals of each kind in turn, and as many kills."""
     alone = durations(project)

@@ -134,7 +134,7 @@ def test_an_instrument_is_added_by_a_module(layoutrand, tmp_path):
     assert again["executed"] == 0
 
 
-@pytest.mark.slow
+@pytest.mark.hour
 def test_what_it_measures_can_be_the_primary_metric(layoutrand, tmp_path):
     toml = tmp_path / "project" / "layoutrand.toml"
     toml.write_text(CONFIG % ', primary = "bytes"')

@@ -146,6 +146,7 @@ def test_mold_shuffles_where_cargo_is_configured_to_use_it(rust):
     assert not any("keeps its place" in warning for warning in made.result.capture.links[0].warnings)  # std moves, too
 
 
+@pytest.mark.hour
 def test_a_linker_that_flags_of_the_system_choose(rust):
     require("ld.gold", "binutils")
     made = built(rust, system={"rustflags": "-C link-arg=-fuse-ld=gold"}, seeds=[1])

@@ -50,18 +50,20 @@ FACTORS = {
 }
 MODES = {"pie": ("", ""), "no-pie": ("-fno-pie", "-no-pie"), "static": ("-fno-pie", "-static")}
 FAST = {("gcc", "pie"), ("gcc-lld", "no-pie")}
+TOGETHER = [ORDERS[0], DATA[0], PADDING[1], OFFSET[1]]
+"""Functions alone, data alone, and what can be drawn together."""
 FUNCTIONS = ("tables", "threads", "jumps", "machine", "alpha", "beta", "linker_set", "aligned", "main")
 
 
 def cells() -> list[object]:
-    """Toolchain x mode x factors; one mode of two toolchains in `make test`, the rest in `make slow`."""
+    """Toolchain x mode x factors; a few of two toolchains wherever programs are built, one in eight of the rest in CI."""
     return [
         pytest.param(
             toolchain,
             mode,
             factors,
             id=f"{toolchain}-{mode}-{'+'.join(factors)}",
-            marks=() if (toolchain, mode) in FAST else (pytest.mark.slow,),
+            marks=() if (toolchain, mode) in FAST and factors in TOGETHER else (pytest.mark.slow,),
         )
         for toolchain, choices in FACTORS.items()
         for mode in MODES

@@ -196,6 +196,7 @@ def test_one_case_of_go_test_is_executed_alone(shop: Workshop) -> None:
     assert harness.executed(LeftByHarness(done.stdout)) == {"Total/with_blank_(x)"}
 
 
+@pytest.mark.hour
 def test_packages_of_the_standard_library_that_use_c_are_linked_by_go(shop: Workshop) -> None:
     """With a C compiler there; without cgo otherwise."""
     (shop.source / "net.go").write_text(

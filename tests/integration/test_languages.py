@@ -165,7 +165,7 @@ def write_cxx(shop: Workshop) -> None:
     )
 
 
-@pytest.mark.parametrize("library", ["", pytest.param("-static", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("library", ["", pytest.param("-static", marks=pytest.mark.hour)])
 def test_cxx(shop: Workshop, library: str) -> None:
     """Templates in COMDAT groups, exceptions, virtual functions; constructors and destructors run in link order."""
     write_cxx(shop)

@@ -89,7 +89,7 @@ def test_every_round_is_executed_whole_on_one_node(cluster_project: ClusterProje
     assert len(set(places.values())) == len(places)
 
 
-@pytest.mark.slow
+@pytest.mark.hour
 def test_a_system_that_is_executed_twice_is_in_its_rounds_on_their_nodes(cluster_project: ClusterProject) -> None:
     """Both on one node, in layouts of their own; `compare a a` finds these as what was executed twice."""
     config = cluster_project.config(systems={"a": {}})
@@ -432,7 +432,7 @@ def _run_of(request: RunRequest) -> str:
     return run_name(make_plan(request, here=False))
 
 
-@pytest.mark.slow
+@pytest.mark.hour
 def test_a_processor_that_is_asked_for_by_name(cluster_project: ClusterProject) -> None:
     """Another is refused by its node."""
     with (
@@ -765,7 +765,7 @@ def test_a_layout_that_comes_out_otherwise_is_never_executed(cluster_project: Cl
     assert cluster_project.executions() == []
 
 
-@pytest.mark.slow
+@pytest.mark.hour
 def test_a_refusal_leaves_the_rest_to_be_executed(cluster_project: ClusterProject) -> None:
     """What no node could execute is not recorded as a failure of the program, but it is told and is waiting."""
 

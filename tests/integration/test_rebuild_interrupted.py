@@ -70,7 +70,7 @@ def test_killed_at_any_point(project: Workshop, moments: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.hour)])
 def test_an_interrupt_ends_everything(project: Workshop, number: signal.Signals) -> None:
     """Builds of layouts end at once, with all their processes; what is finished stays."""
     marker = project.project / "slow"

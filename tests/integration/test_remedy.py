@@ -154,8 +154,8 @@ def test_compilers_take_the_flags(tmp_path: Path, compiler: str) -> None:
         assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("toolchain", ["gcc", pytest.param("gcc-lld", marks=pytest.mark.hour)])
+@pytest.mark.hour
+@pytest.mark.parametrize("toolchain", ["gcc", "gcc-lld"])
 def test_where_no_flag_helps_an_order_does_if_its_place_is_a_good_one(planted, tmp_path: Path, toolchain: str) -> None:
     """Which of two lines it is, whatever it begins at: whether the first line is good is as the program has it."""
     call = planted(64, files=2, toolchain=toolchain)

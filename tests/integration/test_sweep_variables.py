@@ -104,7 +104,7 @@ def project(folder: Path, aligned: int) -> Call:
     return project_of(folder, ALIASING.replace("ALIGNED", str(aligned)).replace("%%", "%"), more=FACTORS)
 
 
-@pytest.mark.slow
+@pytest.mark.hour
 def test_loads_that_alias_stores_are_the_cause(tmp_path: Path) -> None:
     require("valgrind", "valgrind")
     layoutrand = project(tmp_path, 64)

@@ -59,7 +59,7 @@ def test_each_workload_computes_the_reference_of_the_small_size_twice(jar, tmp_p
     _validates(jar, name, "small", tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.hour
 @pytest.mark.parametrize("size", ["default", "large"])
 @pytest.mark.parametrize("name", NAMES)
 def test_each_workload_computes_the_reference_of_the_other_sizes(jar, tmp_path, name, size):
@@ -86,7 +86,7 @@ def test_another_reference_is_not_matched(jar, tmp_path):
     assert " xalan PASSED in " in unchecked.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.hour
 def test_searching_gives_the_same_with_one_thread_and_with_three_and_refuses_a_hundred(jar, tmp_path):
     one = _run(jar, "-t", "1", "-s", "small", "lusearch", cwd=tmp_path)
     three = _run(jar, "-t", "3", "-s", "small", "lusearch", cwd=tmp_path)
