@@ -11,9 +11,9 @@ from layoutrand.analysis.history_words import (
     NOTABLE,
     STEP_SYMBOLS,
     from_to,
+    has_no_step,
     how_compared,
     no_step,
-    sees_threshold,
     series_name,
     step_place,
     step_words,
@@ -109,7 +109,7 @@ def _steps(series: CommitSeries, history: History, width: int, most: int) -> lis
     small = len(series.steps) - len(largest)
     if not shown:
         said = no_step(history, series)
-        symbol = "≈" if series.layouts.steps or sees_threshold(history, series) else "?"
+        symbol = "≈" if has_no_step(history, series) else "?"
         rest = f"; {small} smaller: --full" if small else ""
         lines.append([("    ", ""), (f"{symbol} ", "" if symbol == "≈" else "yellow"), (f"{said}{rest}", "")])
     elif small and most > len(largest):
