@@ -83,6 +83,21 @@ def test_history_finds_what_is_larger_than_the_steps(ratio, verdict):
     assert not found.clock.is_open
 
 
+@pytest.mark.slow
+@pytest.mark.hour
+@pytest.mark.parametrize("noise", [0.011, 0.0005])
+@pytest.mark.parametrize("ratio", [1.0, 1.005, 1.01, 1.02, 1.05])
+def test_histories_are_as_seldom_wrong_as_stated(noise, ratio):
+    """The figures in docs/concepts/statistics.md."""
+    for number in range(200):
+        level = np.random.default_rng([number, 1]).uniform(0.195, 0.205)
+        found = seen(times(level, level * ratio, noise=noise, seed=number))
+        named = [step for step in found.steps if step.verdict in {"slower", "faster"}]
+        assert not named or ratio > 1.01
+        assert all(step.ratio.low <= ratio <= step.ratio.high and step.place == AT for step in named)
+        assert found.steps or said(found).endswith("(coarse clock)")
+
+
 def test_history_of_a_clock_that_is_fine_enough_says_that_there_is_no_step():
     found = seen(times(0.2035, 0.2035, step=0.001))
     assert found.steps == ()

@@ -20,7 +20,7 @@ from layoutrand.analysis.machine import quantity_of
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.instruments.known import simulated
-from layoutrand.stats import Interval, are_steps, decimal_step
+from layoutrand.stats import Interval, are_steps, clock_step
 from layoutrand.stats.levels import FloatArray
 from layoutrand.text.quantities import SECONDS
 
@@ -116,12 +116,12 @@ def clock_steps(*samples: Sample, beside: Iterable[Sample] = ()) -> ClockSteps:
     if not all(sample.binaries for sample in samples):
         return nothing
     values = [sample.nested.values for sample in samples]
-    if decimal_step(np.concatenate(values)) is None or not all(own.mean() for own in values):
+    if clock_step(np.concatenate(values)) is None or not all(own.mean() for own in values):
         return nothing
     alike = [each for each in beside if each.binaries and each.unit == first.unit]
     together = [*values, *(each.nested.values for each in alike), *map(_of_controls, (*samples, *alike))]
     varies = any(own.size and own.min() < own.max() for own in together)
-    step = decimal_step(np.concatenate(together), at_most=1.0 if varies else _OF_A_CONSTANT)
+    step = clock_step(np.concatenate(together), at_most=1.0 if varies else _OF_A_CONSTANT)
     if step is None:
         return nothing
     possible = tuple(step / 2 / abs(float(own.mean())) for own in values)
