@@ -15,12 +15,14 @@ from layoutrand.analysis.bisect_words import answer_words, bisect_document
 from layoutrand.analysis.bisecting import SearchAnswer, SearchState, as_ratio, decide_ends, decide_side
 from layoutrand.analysis.coarse_clock import NO_STEPS, clock_of_commits, clock_steps
 from layoutrand.analysis.history_steps import PointValues, StepQuestion, seen_steps
-from layoutrand.analysis.history_values import CommitSeries, History
+from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint
 from layoutrand.analysis.history_words import has_no_step, no_step
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.searched_rounds import SearchedRounds
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.cli.bisect_screen import bisect_screen
+from layoutrand.cli.history_screen import history_screen
+from layoutrand.stats import mean_interval
 
 N_COMMITS, N_ROUNDS, AT = 10, 10, 6
 STEP = 0.01
@@ -51,11 +53,15 @@ def seen(table, stocks=None, threshold=0.01):
     return seen_steps(points(table), None if stocks is None else points(stocks), StepQuestion(0.95, threshold, "less"))
 
 
-def said(found, threshold=0.01):
+def series_of(found):
     series = CommitSeries(
         "O2", "work", "wall_s", "s", "less", (), N_ROUNDS, found.layouts, None, found.steps, (), found.resolution
     )
-    series = dataclasses.replace(series, clock=found.clock)
+    return dataclasses.replace(series, clock=found.clock)
+
+
+def said(found, threshold=0.01):
+    series = series_of(found)
     history = History((series,), (), "p", "vm", 0.95, threshold, ())
     assert has_no_step(history, series) is (not no_step(history, series).startswith("cannot tell"))
     return no_step(history, series)
@@ -71,6 +77,20 @@ def test_history_neither_names_a_commit_nor_says_that_there_is_none(old, ratio):
     assert said(found).endswith("would not show (coarse clock)")
     assert found.clock.is_open
     assert found.resolution >= 0.04
+
+
+def test_the_screen_of_such_a_history_says_what_helps():
+    commits = tuple(LoggedCommit(f"{k:040x}") for k in range(N_COMMITS))
+    table = times(0.2, 0.2)
+    whole = [mean_interval([[each] for each in row]) for row in table]
+    shown = [
+        HistoryPoint((c,), c.commit, mean, N_ROUNDS, N_ROUNDS, None, 0) for c, mean in zip(commits, whole, strict=True)
+    ]
+    series = dataclasses.replace(series_of(seen(table)), points=tuple(shown))
+    history = History((series,), commits, "p", "vm", 0.95, 0.01, ())
+    text = "\n".join("".join(part for part, _ in line) for line in history_screen(history, 80))
+    assert "? cannot tell: a step below about 5.1 % would not show (coarse clock)" in text
+    assert "Next: more work for each execution" in text
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.15, "slower"), (0.85, "faster")])

@@ -14,10 +14,13 @@ from layoutrand.analysis.history_words import (
     has_no_step,
     how_compared,
     no_step,
+    reasons_of,
     series_name,
     step_place,
     step_words,
 )
+from layoutrand.analysis.next_steps import LayoutsThere
+from layoutrand.analysis.reasons import steps
 from layoutrand.cli.answer_parts import filled, header, steps_and_details, wrapped
 from layoutrand.cli.charts import Line, between, screen_width
 from layoutrand.text.quantities import estimate, quantity
@@ -142,7 +145,7 @@ def _notes(history: History, width: int) -> list[Line]:
 
 
 def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Line]:
-    """A step that may lie at one of several commits is what `bisect` is for."""
+    """A step that may lie at one of several commits is what `bisect` is for; a finer clock is no matter of commits."""
     for series in sorted(told, key=_weight):
         for step in series.steps:
             place = step_place(history, series, step)
@@ -150,7 +153,9 @@ def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Li
                 bad = series.points[step.last].commits[0].short
                 command = f"layoutrand bisect {place.good.short} {bad} --benchmark {series.benchmark}"
                 return steps_and_details([command], "Details: --full", width)
-    return steps_and_details([], "Details: --full · a page: --html FILE", width)
+    why = [warning for series in told for reason in reasons_of(series) for warning in reason.warnings]
+    helps = [step.briefly for step in steps(why, layouts=LayoutsThere(max(series.n_rounds for series in told)))]
+    return steps_and_details(helps, "Details: --full · a page: --html FILE", width)
 
 
 def show_history(history: History, page: Display) -> None:
