@@ -166,12 +166,16 @@ def test_commits_without_stock_leave_that_of_the_others(tmp_path, said):
     assert [row[12:].rstrip().count(" ") for row in rows] == [3, 3]
 
 
-def test_noise_that_would_hide_a_step_is_no_sign_that_there_is_none(project, said):
+def test_noise_that_would_hide_a_step_is_no_sign_that_there_is_none(project, said, tmp_path):
     root, commits = project
     text = said(root, "--since", commits[LAYOUT_FROM + 1], "--benchmark", "startup")
     assert "≈ no step beyond 1 %" in text
-    strict = said(root, "--since", commits[LAYOUT_FROM + 1], "--benchmark", "startup", "--threshold", "0.01%")
+    some = ("--since", commits[LAYOUT_FROM + 1], "--benchmark", "startup", "--html", str(tmp_path / "h.html"))
+    strict = said(root, *some, "--threshold", "0.01%")
     assert "? cannot tell: a step below about 0." in strict
+    assert ">no step<" not in (tmp_path / "h.html").read_text()
+    said(root, *some)
+    assert ">no step<" in (tmp_path / "h.html").read_text()
 
 
 def test_exports_over_commits(project, monkeypatch, capsys):

@@ -109,6 +109,24 @@ def test_a_notification_of_success(project):
     assert json.loads(done.stdout)["executions"] == 6
 
 
+TWO = CONFIG.replace("[systems.sys]", "[systems.sys]\n[systems.other]\ncflags = '{flags}'")
+
+
+@pytest.mark.parametrize(
+    ("config", "wanted"),
+    [
+        (CONFIG, "Next: layoutrand analyse"),
+        (TWO.replace("{flags}", "-O2"), "Next: layoutrand compare"),
+        (TWO.replace("{flags}", ""), "Next: do the flags reach the compiler? · layoutrand analyse"),
+    ],
+)
+def test_what_comes_next_of_systems_that_are_one_program_is_no_comparison(project, config, wanted):
+    project.write(config=config)
+    done = project.run()
+    assert done.returncode == 0, done.stderr
+    assert wanted in done.stderr.splitlines() + done.stdout.splitlines()
+
+
 def test_a_notification_of_failure(project):
     project.write(status="1")
     done = project.run("--notify", f"cd '{project.root}' && {TELL}")

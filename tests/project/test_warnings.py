@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.build.build_warnings import CHANGED_CLAIMS, ChangedAfterLink
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.results.damage import DamagedRow
@@ -64,6 +65,7 @@ def sample(annotation):
         AnyWarning: Sentence("what there is to know"),
         WarningSubject: WarningSubject("baseline"),
         DamagedRow: DamagedRow("executions", "id 7", "", "its checksum does not fit"),
+        CoarseClock: CoarseClock(0.01, 0.025, is_open=True),
         Disturbed: Disturbed("b", 3, 1, {"busy": 1}, {"a": 1}, {}),
     }
     if annotation in simple:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, SearchAnswer
 from layoutrand.analysis.comparison_document import interval_json
+from layoutrand.analysis.conclusion_words import reason_json
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.metric import Better
@@ -47,9 +48,10 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
         if answer.out_of_time and (last is None or last.outcome != "open"):
             return f"the budget is used; {n} commits are left"
         rounds = f" after {last.n_rounds} rounds" if last is not None else ""
+        why = "".join(f" ({each.cause})" for each in answer.reasons)
         if last is not None and last.commit is not None:
-            return f"cannot tell on which side {last.commit.short} lies{rounds}; {n} commits are left"
-        return f"cannot tell whether the ends differ{rounds}"
+            return f"cannot tell on which side {last.commit.short} lies{rounds}{why}; {n} commits are left"
+        return f"cannot tell whether the ends differ{rounds}{why}"
     if answer.ending == "one of several":
         return f"one of {n} commits: those between could not be built"
     return "found"
@@ -118,6 +120,8 @@ def bisect_document(
         "executed": answer.executed,
         "already": answer.known,
         "out_of_time": answer.out_of_time,
+        "reasons": [reason_json(each) for each in answer.reasons],
+        "warnings": [] if answer.clock is None else [str(answer.clock)],
     }
 
 

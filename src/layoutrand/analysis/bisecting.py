@@ -14,6 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from layoutrand.analysis.clock_warnings import CoarseClock
+from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps
+from layoutrand.analysis.reasons import Reason, reasons
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.metric import Better
 from layoutrand.stats import Interval, running_interval
@@ -39,13 +42,17 @@ Rounds = Mapping[int, float]
 class Decision:
     """One decision: about which commit (None: about the ends), what came of it, and what it rests on.
 
-    ``interval`` is of the logarithm: bad end minus good end, or the commit minus the good end.
+    ``interval`` is of the logarithm: bad end minus good end, or the commit minus the good end; with room for the steps
+    of the clock, of which ``clock`` tells where times lie on one or two of them.  ``is_coarse`` where nothing but these
+    leaves it open, so that no further round is executed.
     """
 
     commit: LoggedCommit | None
     outcome: Outcome
     n_rounds: int
     interval: Interval | None
+    clock: CoarseClock | None = None
+    is_coarse: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,6 +137,17 @@ class SearchAnswer:
     known: int
     out_of_time: bool = False
 
+    @property
+    def clock(self) -> CoarseClock | None:
+        """What to tell of the clock: why there is no answer, or what the figures have room for."""
+        told = [each.clock for each in self.state.decisions if each.clock is not None]
+        return max(told, key=lambda each: (each.is_open, each.half), default=None)
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why nobody can tell, where that is known."""
+        return reasons([self.clock]) if self.clock is not None and self.ending == "cannot tell" else ()
+
 
 @dataclass(frozen=True)
 class CaseSearch:
@@ -165,22 +183,41 @@ def is_enough(n: int, *, exact: bool) -> bool:
     return n >= (FEWEST_EXACT if exact else FEWEST_ROUNDS)
 
 
-def decide_ends(good: Rounds, bad: Rounds, *, confidence: float, threshold: float, exact: bool) -> Decision:
-    """Whether the ends differ: "differ", "same" within the threshold, or "open"."""
+def decide_ends(
+    good: Rounds, bad: Rounds, *, confidence: float, threshold: float, exact: bool, clock: ClockSteps = NO_STEPS
+) -> Decision:
+    """Whether the ends differ: "differ", "same" within the threshold, or "open".
+
+    ``clock`` are the steps of the clock in the good end and in the bad one.
+    """
     values = _differences([(1.0, bad), (-1.0, good)])
-    interval = _interval(values, good, bad, confidence=confidence, exact=exact)
-    outcome: Outcome = "open"
-    if interval is not None and (interval.low > 0 or interval.high < 0):
-        outcome = "differ"
-    elif interval is not None and math.log1p(-threshold) <= interval.low and interval.high <= math.log1p(threshold):
-        outcome = "same"
-    return Decision(None, outcome, len(values), interval)
+    alone = _interval(values, good, bad, confidence=confidence, exact=exact)
+    seen = clock.behind(alone)
+    interval, at_best = seen.of_log(alone), seen.of_log(_certain(alone))
+    outcome = _of_ends(interval, threshold)
+    is_open = outcome == _of_ends(at_best, threshold) == "open"
+    is_coarse = is_open and _of_ends(alone, threshold) != "open"
+    return Decision(None, outcome, len(values), interval, _told([seen], is_open=is_open), is_coarse)
+
+
+def _of_ends(interval: Interval | None, threshold: float) -> Outcome:
+    if interval is None:
+        return "open"
+    if interval.low > 0 or interval.high < 0:
+        return "differ"
+    return "same" if math.log1p(-threshold) <= interval.low and interval.high <= math.log1p(threshold) else "open"
 
 
 def decide_side(
-    commit: LoggedCommit, rounds: tuple[Rounds, Rounds, Rounds], *, rises: bool, confidence: float, exact: bool
+    commit: LoggedCommit,
+    rounds: tuple[Rounds, Rounds, Rounds],
+    *,
+    rises: bool,
+    confidence: float,
+    exact: bool,
+    clock: ClockSteps = NO_STEPS,
 ) -> Decision:
-    """On which side a commit lies: ``rounds`` are those of the good end, the commit, and the bad end.
+    """On which side a commit lies: ``rounds``, and steps of the ``clock``, are of the good end, it, and the bad end.
 
     Where one commit made the step, it has the level of one of the ends: it lies on the bad side once it is sure not to
     have the good end's, and the other way round.  (To be sure on which side of the middle it lies would take three
@@ -190,16 +227,36 @@ def decide_side(
     sign = 1.0 if rises else -1.0
     from_good = _differences([(sign, own), (-sign, good), (0.0, bad)])
     to_bad = _differences([(sign, bad), (-sign, own), (0.0, good)])
-    ends = [_interval(values, good, own, bad, confidence=confidence, exact=exact) for values in (from_good, to_bad)]
-    risen, left = ends
-    outcome: Outcome = "open"
-    if risen is not None and left is not None:
-        not_good, not_bad = risen.low > 0, left.low > 0
-        if not_good and not_bad:
-            outcome = "bad" if risen.centre > left.centre else "good"
-        elif not_good or not_bad:
-            outcome = "bad" if not_good else "good"
-    return Decision(commit, outcome, len(from_good), _mirrored(risen) if not rises else risen)
+    alone = [_interval(values, good, own, bad, confidence=confidence, exact=exact) for values in (from_good, to_bad)]
+    # What rises is the ratio of the later to the earlier of two, and what falls that of the earlier to the later.
+    steps = [clock.of_groups(*([each] for each in (pair if rises else pair[::-1]))) for pair in ((0, 1), (1, 2))]
+    seen = [of.behind(each) for each, of in zip(alone, steps, strict=True)]
+    risen, left = (of.of_log(each) for each, of in zip(alone, seen, strict=True))
+    at_best = [of.of_log(_certain(each)) for each, of in zip(alone, seen, strict=True)]
+    outcome = _of_side(risen, left)
+    is_open = outcome == _of_side(*at_best) == "open"
+    is_coarse = is_open and _of_side(*alone) != "open"
+    told = _told(seen, is_open=is_open)
+    return Decision(commit, outcome, len(from_good), _mirrored(risen) if not rises else risen, told, is_coarse)
+
+
+def _of_side(risen: Interval | None, left: Interval | None) -> Outcome:
+    if risen is None or left is None:
+        return "open"
+    not_good, not_bad = risen.low > 0, left.low > 0
+    if not_good and not_bad:
+        return "bad" if risen.centre > left.centre else "good"
+    return "open" if not (not_good or not_bad) else "bad" if not_good else "good"
+
+
+def _certain(interval: Interval | None) -> Interval | None:
+    """What further rounds may make of an interval at best."""
+    return None if interval is None else replace(interval, low=interval.centre, high=interval.centre)
+
+
+def _told(clocks: Sequence[ClockSteps], *, is_open: bool) -> CoarseClock | None:
+    told = [warning for each in clocks for warning in each.warnings(is_open=is_open)]
+    return max(told, key=lambda each: each.half, default=None)
 
 
 def _mirrored(interval: Interval | None) -> Interval | None:

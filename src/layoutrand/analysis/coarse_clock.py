@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from statistics import fmean
 from typing import Final
 
 import numpy as np
@@ -19,12 +20,15 @@ from layoutrand.analysis.machine import quantity_of
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.instruments.known import simulated
-from layoutrand.stats import Interval, are_steps, decimal_step
+from layoutrand.stats import Interval, are_steps, clock_step
 from layoutrand.stats.levels import FloatArray
 from layoutrand.text.quantities import SECONDS
 
 _OF_A_CONSTANT: Final = 0.1
 """The largest step, as a share of values that are always the same: these show no step but their digits."""
+
+_ROUNDING: Final = 1e-12
+"""Of a ratio: what computing leaves of a width that it has not, and of what is just a step."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,19 @@ class ClockSteps:
         """Whether steps are what any of the samples consists of."""
         return any(self.halves)
 
+    def of_groups(self, *groups: Iterable[int]) -> ClockSteps:
+        """The steps in the mean of each group of the samples, which are counted from 0."""
+        if not self.are_seen and not any(self.possible):
+            return replace(self, halves=(0.0,) * len(groups), possible=())
+        numbers = [list(group) for group in groups]
+        halves, possible = (
+            tuple(fmean([each[number] for number in own]) for own in numbers) for each in (self.halves, self.possible)
+        )
+        return replace(self, halves=halves, possible=possible)
+
     def behind(self, *ratios: Interval | None) -> ClockSteps:
         """The steps, also of samples that scatter more, where a ratio of theirs has no width all the same."""
-        exact = [ratio for ratio in ratios if ratio is not None and ratio.low == ratio.high]
+        exact = [ratio for ratio in ratios if ratio is not None and ratio.high - ratio.low <= _ROUNDING]
         if not exact or not any(self.possible):
             return self
         return replace(self, halves=self.possible, is_alike=not self.are_seen)
@@ -62,11 +76,19 @@ class ClockSteps:
     def factors(self) -> tuple[float, float]:
         """What the ratio of the second sample to the first may have to be multiplied by, at the least and at most."""
         old, new = self.halves
-        return max(0.0, 1 - new) / (1 + old), (1 + new) / (1 - old) if old < 1 else math.inf
+        most = (1 + new) / (1 - old) if old < 1 else math.inf
+        return max(0.0, 1 - new) / (1 + old) * (1 - _ROUNDING), most * (1 + _ROUNDING)
 
     def of_ratio(self, interval: Interval | None) -> Interval | None:
         """The interval of the ratio of the second sample to the first, with room for the steps."""
         return interval if interval is None or not self.are_seen else _times(interval, *self.factors())
+
+    def of_log(self, interval: Interval | None) -> Interval | None:
+        """The same of the logarithm of that ratio."""
+        if interval is None or not self.are_seen:
+            return interval
+        least, most = (math.log(each) if each > 0 else -math.inf for each in self.factors())
+        return replace(interval, low=interval.low + least, high=interval.high + most)
 
     def of_mean(self, interval: Interval) -> Interval:
         """The interval of the mean of the only sample, with room for half a step."""
@@ -94,17 +116,32 @@ def clock_steps(*samples: Sample, beside: Iterable[Sample] = ()) -> ClockSteps:
     if not all(sample.binaries for sample in samples):
         return nothing
     values = [sample.nested.values for sample in samples]
-    if decimal_step(np.concatenate(values)) is None or not all(own.mean() for own in values):
+    if clock_step(np.concatenate(values)) is None or not all(own.mean() for own in values):
         return nothing
     alike = [each for each in beside if each.binaries and each.unit == first.unit]
     together = [*values, *(each.nested.values for each in alike), *map(_of_controls, (*samples, *alike))]
     varies = any(own.size and own.min() < own.max() for own in together)
-    step = decimal_step(np.concatenate(together), at_most=1.0 if varies else _OF_A_CONSTANT)
+    step = clock_step(np.concatenate(together), at_most=1.0 if varies else _OF_A_CONSTANT)
     if step is None:
         return nothing
     possible = tuple(step / 2 / abs(float(own.mean())) for own in values)
     halves = tuple(half if are_steps(own, step) else 0.0 for half, own in zip(possible, values, strict=True))
     return ClockSteps(step * SECONDS[first.unit], halves, possible)
+
+
+def clock_of_commits(samples: Sequence[Sample], beside: Iterable[Sample] = ()) -> ClockSteps:
+    """The steps of the clock in samples of one quantity at several commits; ``beside`` as `clock_steps` has it.
+
+    A commit may change how many digits a program prints, so what varies tells its own steps as well.
+    """
+    together = clock_steps(*samples, beside=beside)
+    found = [clock_steps(each) if np.ptp(each.nested.values) > 0 else NO_STEPS for each in samples]
+    coarser = [each for each in found if each.are_seen and each.step_s > together.step_s]
+    if not coarser:
+        return together
+    halves = tuple(max(own, each.halves[0]) for own, each in zip(together.halves, found, strict=True))
+    possible = together.possible or halves
+    return ClockSteps(max(each.step_s for each in coarser), halves, tuple(map(max, possible, halves)))
 
 
 def clock_of(sample: Sample, selection: Selection) -> ClockSteps:

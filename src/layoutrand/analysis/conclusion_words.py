@@ -36,12 +36,13 @@ def layout_conclusion_json(of: LayoutConclusion) -> dict[str, Any]:
 def _why(of: Conclusion | LayoutConclusion) -> dict[str, Any]:
     return {
         "trust": of.trust,
-        "reasons": [_reason_json(each) for each in of.reasons],
+        "reasons": [reason_json(each) for each in of.reasons],
         "next": [_step_json(each) for each in of.next],
     }
 
 
-def _reason_json(reason: Reason) -> dict[str, Any]:
+def reason_json(reason: Reason) -> dict[str, Any]:
+    """One of the ``reasons`` of a document."""
     return {"cause": reason.cause, "effect": reason.effect, "sentence": str(reason)}
 
 

@@ -6,8 +6,7 @@ A step in the means over layouts is the program's.  A step that only stock shows
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import Final
@@ -16,19 +15,27 @@ import numpy as np
 
 from layoutrand.analysis.analyse import known_metrics, measurements
 from layoutrand.analysis.blocking import freed
+from layoutrand.analysis.coarse_clock import ClockSteps, clock_of_commits
 from layoutrand.analysis.commit_series import ProgramSamples, RecordedCommits, recorded_commits
-from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
-from layoutrand.analysis.history_warnings import FewRounds, NotAboveZero, OtherBranches, TooShortHistory, UnknownOrder
+from layoutrand.analysis.history_steps import PointValues, StepQuestion, seen_steps
+from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep
+from layoutrand.analysis.history_warnings import (
+    ClockOfSeries,
+    FewRounds,
+    NotAboveZero,
+    OtherBranches,
+    TooShortHistory,
+    UnknownOrder,
+)
+from layoutrand.analysis.round_design import control_sample
 from layoutrand.analysis.sample import Executions, Sample, binary_mean
 from layoutrand.analysis.selection import Question
 from layoutrand.capture.commit_log import CommitLog, LoggedCommit
-from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import simulated
 from layoutrand.model import STOCK, BinaryName, BuiltFrom
 from layoutrand.results.experiments import ResultsStore
-from layoutrand.stats import Interval, decide, mean_interval
-from layoutrand.stats.change_points import SeriesStep, Steps, change_at, find_steps
+from layoutrand.stats import mean_interval
 from layoutrand.stats.levels import FloatArray
 from layoutrand.warning import AnyWarning
 
@@ -166,9 +173,10 @@ def _series_of(line: _Line, asked: HistoryQuestion) -> Iterable[CommitSeries]:
 def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], asked: HistoryQuestion) -> CommitSeries:
     samples = [freed(sample).sample for _, _, sample in rows]
     first = samples[0]
+    clock = clock_of_commits([sample for _, _, sample in rows])  # nodes taken out, they lie on no steps
     points = [
-        _point(commits, program, sample, asked.confidence)
-        for (commits, program, _), sample in zip(rows, samples, strict=True)
+        _point(commits, program, sample, clock.of_groups([number]), asked.confidence)
+        for number, ((commits, program, _), sample) in enumerate(zip(rows, samples, strict=True))
     ]
     tables = [dict(_by_name(sample.binaries)) for sample in samples]
     chosen, rounds = _rounds(samples, tables)
@@ -178,21 +186,17 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
     layouts = np.array([[tables[number][name] for name in rounds] for number in chosen])
     if not rounds:
         layouts = np.array([[fmean(tables[number].values())] for number in chosen])
-    stocks = _stocks([samples[number] for number in chosen], is_beside=bool(rounds))
+    stocks = _stocks([samples[number] for number in chosen], [rows[n][2] for n in chosen], is_beside=bool(rounds))
     if not _above_zero(layouts, None if stocks is None else stocks.table):
         warnings.append(NotAboveZero(first.benchmark, first.system))
         layouts, stocks = np.ones((len(chosen), 1)), None
-    logs = np.log(layouts)
-    found = find_steps(logs, confidence=asked.confidence)
-    own = None if stocks is None else find_steps(np.log(stocks.table), confidence=asked.confidence)
-    if not found.can_tell:
+    asked_of = StepQuestion(asked.confidence, asked.threshold, first.better)
+    of_chosen = clock.of_groups(*([number] for number in chosen))
+    seen = seen_steps(PointValues(layouts, tuple(range(len(chosen))), of_chosen), stocks, asked_of)
+    if not seen.layouts.can_tell:
         warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), not rounds))
-    steps = [
-        _of_layouts(step, stocks, _between(step.place, found, len(chosen)), asked, first.better) for step in found.steps
-    ]
-    if stocks is not None and own is not None:
-        steps += _of_stock_alone(stocks, own, logs, found, asked)
-    together = sorted(steps, key=lambda step: step.place)
+    if seen.clock is not None:
+        warnings.append(ClockOfSeries(first.benchmark, first.system, seen.clock))
     return CommitSeries(
         system=first.system,
         benchmark=first.benchmark,
@@ -201,21 +205,24 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         better=first.better,
         points=tuple(points),
         n_rounds=len(rounds),
-        layouts=found,
-        stocks=own,
-        steps=tuple(_in_points(step, chosen) for step in together),
+        layouts=seen.layouts,
+        stocks=seen.stocks,
+        steps=tuple(_in_points(step, chosen) for step in seen.steps),
         warnings=tuple(warnings),
-        resolution=None if found.steps or not found.can_tell else _resolution(logs, asked.confidence),
+        resolution=seen.resolution,
+        clock=seen.clock,
     )
 
 
-def _point(commits: Sequence[LoggedCommit], program: ProgramSamples, sample: Sample, confidence: float) -> HistoryPoint:
+def _point(
+    commits: Sequence[LoggedCommit], program: ProgramSamples, sample: Sample, clock: ClockSteps, confidence: float
+) -> HistoryPoint:
     own = freed(sample)
     executions = sample.controls.get(STOCK, ())
     return HistoryPoint(
         commits=tuple(commits),
         capture=program.capture,
-        mean=mean_interval(own.charged(measurements(sample)), confidence=confidence),
+        mean=clock.of_mean(mean_interval(own.charged(measurements(sample)), confidence=confidence)),
         n_layouts=sample.n_binaries,
         n_executions=sample.n_executions,
         stock=fmean(map(fmean, executions)) if executions else None,
@@ -258,31 +265,20 @@ def _beside(samples: Sequence[Sample], names: Sequence[BinaryName]) -> list[Bina
     return [name for name in names if str(name) in near]
 
 
-@dataclass(frozen=True)
-class _Stocks:
-    """Stock's values in the shape of `find_steps`, of the points that have some: ``places`` says which these are."""
+def _stocks(samples: Sequence[Sample], raw: Sequence[Sample], *, is_beside: bool) -> PointValues | None:
+    """Stock of the points that were executed with it; None where there are not two.
 
-    table: FloatArray
-    places: tuple[int, ...]
-
-    def ratio_at(self, start: int, place: int, end: int, confidence: float) -> Interval | None:
-        """New over old at a place between the points ``start`` and ``end``; None where a side has no stock."""
-        kept = [number for number, own in enumerate(self.places) if start <= own < end]
-        before = sum(self.places[number] < place for number in kept)
-        if not 0 < before < len(kept):
-            return None
-        return _as_ratio(change_at(np.log(self.table[kept]), before, confidence=confidence))
-
-
-def _stocks(samples: Sequence[Sample], *, is_beside: bool) -> _Stocks | None:
-    """Stock of the points that were executed with it; None where there are not two."""
+    ``raw`` are the samples with what their nodes add, as the clock measured them.
+    """
     places = tuple(number for number, sample in enumerate(samples) if sample.controls.get(STOCK))
     own = [samples[number] for number in places]
     if len(own) < 2:
         return None
+    measured = [control_sample(raw[number], STOCK) for number in places]
+    clock = clock_of_commits([each for each in measured if each is not None], beside=raw)
     means = np.array([[fmean(map(fmean, sample.controls[STOCK]))] for sample in own])
     if not is_beside:
-        return _Stocks(means, places)
+        return PointValues(means, places, clock)
     by_round: list[dict[int, list[float]]] = []
     for sample in own:
         values: dict[int, list[float]] = {}
@@ -291,66 +287,12 @@ def _stocks(samples: Sequence[Sample], *, is_beside: bool) -> _Stocks | None:
         by_round.append(values)
     rounds = [number for number in by_round[0] if all(number in values for values in by_round)]
     if len(rounds) < FEWEST_ROUNDS:
-        return _Stocks(means, places)
-    return _Stocks(np.array([[fmean(values[number]) for number in rounds] for values in by_round]), places)
-
-
-def _resolution(logs: FloatArray, confidence: float) -> float | None:
-    """The half-width of a change in the middle, as a share."""
-    half = change_at(logs, len(logs) // 2, confidence=confidence).half_width
-    return math.expm1(half) if math.isfinite(half) else None
+        return PointValues(means, places, clock)
+    return PointValues(np.array([[fmean(values[number]) for number in rounds] for values in by_round]), places, clock)
 
 
 def _above_zero(*tables: FloatArray | None) -> bool:
     return all(table is None or bool((table > 0).all()) for table in tables)
-
-
-def _of_layouts(
-    step: SeriesStep, stocks: _Stocks | None, span: tuple[int, int], asked: HistoryQuestion, better: Better
-) -> HistoryStep:
-    """A step of the means, with stock beside it, between the neighbouring steps."""
-    ratio = _as_ratio(step.size)
-    said = decide(ratio, asked.threshold, better=better)
-    verdict: StepVerdict = "about the threshold"
-    if said in {"faster", "slower"}:
-        verdict = "faster" if said == "faster" else "slower"
-    elif said == "equivalent":
-        verdict = "small"
-    beside = None if stocks is None else stocks.ratio_at(span[0], step.place, span[1], asked.confidence)
-    return HistoryStep(verdict, step.place, step.first, step.last, ratio, beside)
-
-
-def _of_stock_alone(
-    stocks: _Stocks, own: Steps, layouts: FloatArray, found: Steps, asked: HistoryQuestion
-) -> Iterator[HistoryStep]:
-    """Steps of stock at which the means show none: layout only where their interval has no room for it.
-
-    Those within the threshold are neither the program's nor of interest.
-    """
-    for step in own.steps:
-        place, last = stocks.places[step.place], stocks.places[step.last]
-        first = stocks.places[step.first - 1] + 1
-        beside = [each for each in found.steps if each.first <= last and first <= each.last]
-        if any((each.size.centre > 0) == (step.size.centre > 0) for each in beside):
-            continue
-        if abs(step.size.centre) <= math.log1p(asked.threshold):
-            continue
-        start, end = _between(place, found, len(layouts))
-        size = change_at(layouts[start:end], place - start, confidence=asked.confidence)
-        inside = size.low <= step.size.centre <= size.high
-        verdict: StepVerdict = "cannot tell" if inside else "layout only"
-        yield HistoryStep(verdict, place, first, last, _as_ratio(size), _as_ratio(step.size))
-
-
-def _between(place: int, found: Steps, n: int) -> tuple[int, int]:
-    """The points around a place up to the neighbouring steps of the means."""
-    others = [step.place for step in found.steps if step.place != place]
-    return max([0, *(each for each in others if each < place)]), min([n, *(each for each in others if each > place)])
-
-
-def _as_ratio(size: Interval) -> Interval:
-    low, high = (math.exp(end) if math.isfinite(end) else (0.0 if end < 0 else end) for end in (size.low, size.high))
-    return replace(size, centre=math.exp(size.centre), low=low, high=high)
 
 
 def _in_points(step: HistoryStep, chosen: Sequence[int]) -> HistoryStep:

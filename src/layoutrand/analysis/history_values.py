@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.metric import Better
 from layoutrand.stats import Interval
@@ -56,7 +57,9 @@ class CommitSeries:
     ``n_rounds`` counts the rounds that all points have, within which they are compared; 0 where points were measured at
     different times, so that only what rises above the differences between times is a step.  ``layouts`` are the steps
     of the means, ``stocks`` those of stock; ``steps`` is what both say together.  ``resolution`` is, of means without a
-    step, how large one in the middle could be and be taken for noise, None where that is not known.
+    step, how large one in the middle could be and be taken for noise, None where that is not known.  Where times lie on
+    one or two steps of their clock, of which ``clock`` tells, means and ratios have room for these; what may be nothing
+    but such steps is none of ``steps``, and within ``resolution``.
     """
 
     system: str
@@ -71,6 +74,7 @@ class CommitSeries:
     steps: tuple[HistoryStep, ...]
     warnings: tuple[AnyWarning, ...]
     resolution: float | None = None
+    clock: CoarseClock | None = None
 
 
 @dataclass(frozen=True)

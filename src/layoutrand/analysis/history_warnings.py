@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.warning import AnyWarning
 
 
@@ -121,3 +122,15 @@ class NotAboveZero(AnyWarning):
 
     def __str__(self) -> str:
         return f"{self.benchmark}, {self.system}: values of 0 or below have no ratios, so no steps are looked for"
+
+
+@dataclass(frozen=True)
+class ClockOfSeries(AnyWarning):
+    """A series of times that lie on one or two steps of their clock."""
+
+    benchmark: str
+    system: str
+    clock: CoarseClock
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}, {self.system}: {self.clock}"

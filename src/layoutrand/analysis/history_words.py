@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from layoutrand.analysis.comparison_document import interval_json
+from layoutrand.analysis.conclusion_words import reason_json
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
+from layoutrand.analysis.reasons import Reason, reasons
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.stats import Interval
@@ -74,17 +76,30 @@ def sees_threshold(history: History, series: CommitSeries) -> bool:
     return series.resolution is not None and series.resolution <= history.threshold
 
 
-def no_step(history: History, series: CommitSeries) -> str:
-    """What it means that no step is told: that there is none, or that noise would hide it."""
+def has_no_step(history: History, series: CommitSeries) -> bool:
+    """Whether it is known that there is no step beyond the threshold, where none is told."""
     if not series.layouts.can_tell:
-        return "cannot tell: too few commits"
-    if series.layouts.steps or sees_threshold(history, series):
+        return False
+    return sees_threshold(history, series) or (bool(series.layouts.steps) and series.clock is None)
+
+
+def no_step(history: History, series: CommitSeries) -> str:
+    """What it means that no step is told: that there is none, or that noise or steps of a clock would hide it."""
+    if has_no_step(history, series):
         return f"no step beyond {100 * history.threshold:g} %"
-    if series.resolution is None:
+    why = "".join(f" ({each.cause})" for each in reasons_of(series))
+    if not series.layouts.can_tell or (series.resolution is None and not why):
         return "cannot tell: too few commits"
+    if series.resolution is None:
+        return f"cannot tell{why}"
     size = 100 * series.resolution
     shown = f"{size:.0f}" if size >= _WHOLE else f"{size:.2g}"
-    return f"cannot tell: a step below about {shown} % would not show"
+    return f"cannot tell: a step below about {shown} % would not show{why}"
+
+
+def reasons_of(series: CommitSeries) -> tuple[Reason, ...]:
+    """Why steps may be there that are not told, where that is no matter of noise."""
+    return () if series.clock is None else reasons([series.clock])
 
 
 def sentences(history: History) -> list[str]:
@@ -142,6 +157,7 @@ def _series_json(history: History, series: CommitSeries) -> dict[str, Any]:
         "n_rounds": series.n_rounds,
         "can_tell": series.layouts.can_tell,
         "resolution": series.resolution,
+        "reasons": [reason_json(each) for each in reasons_of(series)],
         "points": [_point_json(point) for point in series.points],
         "steps": [_step_json(history, series, step) for step in series.steps],
         "sentences": [each for each in sentences(history) if each.startswith(f"{series.benchmark}, {series.system}, ")],

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from layoutrand.analysis.bisecting import Rounds
-from layoutrand.analysis.sample import binary_mean, samples_of
+from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps, clock_of_commits
+from layoutrand.analysis.sample import Sample, binary_mean, samples_of
 from layoutrand.analysis.selection import Question, current_definitions, recorded_experiment
 from layoutrand.config.at_commits import declared
 from layoutrand.config.config import Benchmark, Config
@@ -28,13 +29,21 @@ from layoutrand.results.experiments import ResultsStore
 class SearchedRounds:
     """What is recorded of systems at captures: name -> rounds; and whether counts of a simulated processor they are.
 
-    They are of ``metric``, of which ``better`` is an improvement.
+    They are of ``metric``, of which ``better`` is an improvement; ``samples`` are what the rounds are the means of.
     """
 
     rounds: Mapping[str, Rounds]
     exact: bool
     metric: str
     better: Better
+    samples: Mapping[str, Sample]
+
+    def clock(self, names: Sequence[str], seeds: Container[int]) -> ClockSteps:
+        """The steps of the clock in these rounds of the systems of these names."""
+        found = [self.samples[name] for name in names if name in self.samples]
+        own = [sample.of(tuple(each for each in sample.binaries if each[0] in seeds)) for sample in found]
+        is_there = len(own) == len(names) and all(sample.binaries for sample in own)
+        return clock_of_commits(own, beside=found) if is_there else NO_STEPS
 
 
 def searched_rounds(store: ResultsStore, question: Question, names: Sequence[str]) -> SearchedRounds:
@@ -56,11 +65,13 @@ def searched_rounds(store: ResultsStore, question: Question, names: Sequence[str
         )
     benchmark = next((each for each in config.benchmarks if each.name == wanted), _entry(question))
     instrument, metric = primary_metric(benchmark)
-    found = {name: _rounds(cases.split(own), config, benchmark) for name, own in recorded.items()}
-    if any(value <= 0 for rounds in found.values() for value in rounds.values()):
+    found = {name: _sample(cases.split(own), config, benchmark) for name, own in recorded.items()}
+    rounds = {name: _rounds(sample) for name, sample in found.items()}
+    if any(value <= 0 for own in rounds.values() for value in own.values()):
         raise ResultsError(f"{wanted}: values of 0 or below have no ratio, so no step can be looked for")
     better = benchmark.metric.better_of(metric) if reads_output(instrument) else "less"
-    return SearchedRounds(found, instrument in simulated(), metric, better)
+    samples = {name: sample for name, sample in found.items() if sample is not None}
+    return SearchedRounds(rounds, instrument in simulated(), metric, better, samples)
 
 
 def recorded_cases(store: ResultsStore, question: Question, names: Sequence[str]) -> dict[str, set[str]]:
@@ -100,11 +111,14 @@ def _recorded(store: ResultsStore, question: Question, names: Sequence[str]) -> 
     return found
 
 
-def _rounds(executions: Sequence[Execution], config: Config, benchmark: Benchmark) -> Rounds:
+def _sample(executions: Sequence[Execution], config: Config, benchmark: Benchmark) -> Sample | None:
+    """The sample of the main metric; None where nothing was executed well."""
     own = [e for e in executions if e.status == "ok" and e.benchmark == benchmark.name]
-    rounds: dict[int, float] = {}
     systems = list(dict.fromkeys(e.system for e in own))
-    for sample in samples_of(own, {benchmark.name: primary_metric(benchmark)}, systems, [benchmark], config):
-        if sample.is_primary:
-            rounds |= {seed: binary_mean(runs) for seed, runs in sample.binaries if isinstance(seed, int)}
-    return rounds
+    primary = {benchmark.name: primary_metric(benchmark)}
+    return next((each for each in samples_of(own, primary, systems, [benchmark], config) if each.is_primary), None)
+
+
+def _rounds(sample: Sample | None) -> Rounds:
+    binaries = () if sample is None else sample.binaries
+    return {seed: binary_mean(runs) for seed, runs in binaries if isinstance(seed, int)}

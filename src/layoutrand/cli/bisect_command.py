@@ -16,6 +16,7 @@ from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
     from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, SearchAnswer, SearchState, Side
+    from layoutrand.analysis.coarse_clock import ClockSteps
     from layoutrand.analysis.searched_rounds import SearchedRounds
     from layoutrand.analysis.selection import Question
     from layoutrand.cli.commit_runs import ProjectCommits
@@ -238,10 +239,10 @@ class _Search:
         if place is None and number:  # the pair is chosen by its rounds from two, so each has half of the error
             confidence, n, number = 1 - (1 - confidence) / 2, state.decisions[-1].n_rounds, number - 1
         while True:
-            rounds, exact = self._rounds(state, places, number, n)
+            rounds, exact, clock = self._rounds(state, places, number, n)
             if place is None:
                 decision = decide_ends(
-                    rounds[0], rounds[-1], confidence=confidence, threshold=self.threshold, exact=exact
+                    rounds[0], rounds[-1], confidence=confidence, threshold=self.threshold, exact=exact, clock=clock
                 )
             else:
                 decision = decide_side(
@@ -250,16 +251,18 @@ class _Search:
                     rises=rises,
                     confidence=confidence,
                     exact=exact,
+                    clock=clock,
                 )
-            if decision.outcome != "open" or n >= self.most or self._is_late():
+            if decision.outcome != "open" or decision.is_coarse or n >= self.most or self._is_late():
                 self.project.terminal.say(decision_words(decision))
                 return state.decided(place, decision), decision
             n = min(self.most, round(n * _GROWTH) + 1)
 
     def _rounds(
         self, state: SearchState, places: Sequence[int], number: int, n: int
-    ) -> tuple[list[dict[int, float]], bool]:
-        """The rounds of these commits, after there are ``n`` of them; and whether they are of a simulated processor.
+    ) -> tuple[list[dict[int, float]], bool, ClockSteps]:
+        """The rounds of these commits, after there are ``n`` of them; whether they are of a simulated processor, and
+        the steps of the clock that measured them.
 
         Simulated, it does not matter when a round is executed, so every decision has the same ones.  Else each has its
         own, in which all of its commits are executed side by side.
@@ -269,7 +272,7 @@ class _Search:
         names = self._executed(state, places, seeds)
         self.found = found = self._recorded(names)
         rounds = [{seed: value for seed, value in found.rounds[name].items() if seed in seeds} for name in names]
-        return rounds, found.exact
+        return rounds, found.exact, found.clock(names, seeds)
 
     def _executed(self, state: SearchState, places: Sequence[int], seeds: range) -> list[str]:
         """Execute what is not yet executed of these rounds; under which names they are recorded."""

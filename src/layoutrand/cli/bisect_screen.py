@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from layoutrand.analysis.bisect_words import (
@@ -15,15 +16,19 @@ from layoutrand.analysis.bisect_words import (
     rest_words,
     size_words,
 )
+from layoutrand.analysis.next_steps import LayoutsThere
+from layoutrand.analysis.reasons import steps
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.cli.answer_parts import header, wrapped
 from layoutrand.cli.charts import screen_width
 
 if TYPE_CHECKING:
     from layoutrand.analysis.bisecting import CaseSearches, SearchAnswer
+    from layoutrand.analysis.next_steps import Step
     from layoutrand.cli.charts import Line
     from layoutrand.config.metric import Better
 
+_LINES_OF_CLOCK: Final = 5
 _MOST_LISTED: Final = 6
 _SYMBOLS: Final = {"slower": "✗", "faster": "✓", "differs": "?"}
 _STYLES: Final = {"slower": "red", "faster": "green", "differs": "yellow"}
@@ -58,10 +63,20 @@ def bisect_screen(
     lines += wrapped("ⓘ", "cyan", cost_words(answer), width)
     if answer.ending in {"found", "one of several"}:
         lines += wrapped("ⓘ", "cyan", certainty(answer), width)
-    if answer.ending == "cannot tell":
+    if answer.clock is not None:
+        lines += wrapped("ⓘ", "cyan", str(answer.clock), width, _LINES_OF_CLOCK)
+    if answer.reasons:
+        lines.append([("  Next: ", "bold"), (" · ".join(step.briefly for step in _helping(answer)), "")])
+    elif answer.ending == "cannot tell":
         larger = "--budget" if answer.out_of_time else "--most-seeds"
         lines.append([("  Next: ", "bold"), (f"the same command with a larger {larger} goes on from here", "")])
     return lines
+
+
+def _helping(answer: SearchAnswer) -> Sequence[Step]:
+    told = [warning for reason in answer.reasons for warning in reason.warnings]
+    n_rounds = max((each.n_rounds for each in answer.state.decisions), default=0)
+    return steps(told, layouts=LayoutsThere(n_rounds))
 
 
 def _commit(answer: SearchAnswer, word: str) -> list[Line]:

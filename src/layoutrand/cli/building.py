@@ -245,6 +245,17 @@ def _concerned(members: Sequence[BuildFailure], *, artefacts: bool) -> str:
     return ", ".join(f"{', '.join(whats)} ({listed})" for listed, whats in alike.items())
 
 
+def next_of_run(results: Sequence[SystemBuild]) -> str:
+    """What to do with results of these: systems that are one program are nothing to compare."""
+    from layoutrand.analysis.next_steps import STEPS
+
+    built = [each for each in results if each.capture is not None or each.binaries]
+    programs = {each.system if each.capture is None else each.capture.id for each in built}
+    if len(programs) > 1:
+        return "layoutrand compare"
+    return f"{STEPS['look at the program'].briefly} · layoutrand analyse" if len(built) > 1 else "layoutrand analyse"
+
+
 def relink_record(record: Path, order: Path) -> int:
     """Lay out one recorded link in place; what the helper has a client do that does not see the same files."""
     from layoutrand.build.apply import RelinkOrders, relink_recorded

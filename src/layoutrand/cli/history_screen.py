@@ -11,13 +11,16 @@ from layoutrand.analysis.history_words import (
     NOTABLE,
     STEP_SYMBOLS,
     from_to,
+    has_no_step,
     how_compared,
     no_step,
-    sees_threshold,
+    reasons_of,
     series_name,
     step_place,
     step_words,
 )
+from layoutrand.analysis.next_steps import LayoutsThere
+from layoutrand.analysis.reasons import steps
 from layoutrand.cli.answer_parts import filled, header, steps_and_details, wrapped
 from layoutrand.cli.charts import Line, between, screen_width
 from layoutrand.text.quantities import estimate, quantity
@@ -109,7 +112,7 @@ def _steps(series: CommitSeries, history: History, width: int, most: int) -> lis
     small = len(series.steps) - len(largest)
     if not shown:
         said = no_step(history, series)
-        symbol = "≈" if series.layouts.steps or sees_threshold(history, series) else "?"
+        symbol = "≈" if has_no_step(history, series) else "?"
         rest = f"; {small} smaller: --full" if small else ""
         lines.append([("    ", ""), (f"{symbol} ", "" if symbol == "≈" else "yellow"), (f"{said}{rest}", "")])
     elif small and most > len(largest):
@@ -142,7 +145,7 @@ def _notes(history: History, width: int) -> list[Line]:
 
 
 def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Line]:
-    """A step that may lie at one of several commits is what `bisect` is for."""
+    """A step that may lie at one of several commits is what `bisect` is for; a finer clock is no matter of commits."""
     for series in sorted(told, key=_weight):
         for step in series.steps:
             place = step_place(history, series, step)
@@ -150,7 +153,9 @@ def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Li
                 bad = series.points[step.last].commits[0].short
                 command = f"layoutrand bisect {place.good.short} {bad} --benchmark {series.benchmark}"
                 return steps_and_details([command], "Details: --full", width)
-    return steps_and_details([], "Details: --full · a page: --html FILE", width)
+    why = [warning for series in told for reason in reasons_of(series) for warning in reason.warnings]
+    helps = [step.briefly for step in steps(why, layouts=LayoutsThere(max(series.n_rounds for series in told)))]
+    return steps_and_details(helps, "Details: --full · a page: --html FILE", width)
 
 
 def show_history(history: History, page: Display) -> None:

@@ -188,9 +188,8 @@ def _show_ending(
     warn_folded((note for result in results for note in result.notes), terminal)
     show_run(summary, terminal, told)
     if summary.total and not _failed(summary) and selves is None:
-        compared = sum(result.capture is not None or bool(result.binaries) for result in results) > 1
-        step = "analyse --attribute" if ended.alone else "compare" if compared else "analyse"
-        terminal.say(f"Next: layoutrand {step}")
+        step = "layoutrand analyse --attribute" if ended.alone else building.next_of_run(results)
+        terminal.say(f"Next: {step}")
     if selves is not None:
         show_aa(told.names.given_each(selves), confidence, terminal, seeds=seeds)
 

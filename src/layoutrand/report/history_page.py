@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint
-from layoutrand.analysis.history_words import STEP_SYMBOLS, how_compared, sentences, series_name, step_place, step_words
+from layoutrand.analysis.history_words import (
+    STEP_SYMBOLS,
+    has_no_step,
+    how_compared,
+    sentences,
+    series_name,
+    step_place,
+    step_words,
+)
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.report import plot
 from layoutrand.report.mark_data import MarkData
@@ -38,7 +46,7 @@ def history_page(history: History) -> Page:
     return Page(
         title=f"{history.project}: performance over commits",
         subtitle=f"{len(measured):,} of {len(history.commits):,} commits measured on {history.host}",
-        banners=[Banner("Which steps are there?", chips or [VerdictChip("same", "no step")])],
+        banners=[Banner("Which steps are there?", chips or [_without_steps(history)])],
         lights=_lights(history),
         findings=[f"{sentence}." for sentence in sentences(history)],
         forests=[],
@@ -51,6 +59,12 @@ def history_page(history: History) -> Page:
         cards=[_card(series, history, number) for number, series in enumerate(history.series)],
         sections=[_commits(history)],
     )
+
+
+def _without_steps(history: History) -> VerdictChip:
+    """What it means that no step is told."""
+    is_known = all(has_no_step(history, series) for series in history.series)
+    return VerdictChip("same", "no step") if is_known else VerdictChip("cannot-tell", "cannot tell")
 
 
 def _lights(history: History) -> list[TrustLight]:

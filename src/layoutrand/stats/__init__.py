@@ -30,7 +30,7 @@ from layoutrand.stats.adjustment import Adjusted, adjusted_mean
 from layoutrand.stats.anytime import running_interval
 from layoutrand.stats.benchmark_suite import suite_ratio
 from layoutrand.stats.blocks import BlockEffects, block_effects
-from layoutrand.stats.clock_steps import are_steps, decimal_step
+from layoutrand.stats.clock_steps import are_steps, clock_step, decimal_step
 from layoutrand.stats.comparison import hpt_test, mann_whitney_test, suite_t_test, welch_test
 from layoutrand.stats.control_noise import ControlNoise, control_noise, rounds_control_noise
 from layoutrand.stats.correlation import SharedVariance, shared_variance
@@ -132,6 +132,7 @@ __all__ = [
     "binaries_to_decide",
     "binaries_to_reach",
     "block_effects",
+    "clock_step",
     "component_intervals",
     "control_noise",
     "coverage_study",

@@ -16,6 +16,9 @@ _FINEST: Final = 1e-6
 _ROUNDING: Final = 1e-6
 """Of a step: what conversion of units leaves."""
 
+_BY_CHANCE: Final = 1e-4
+"""How often values that have no step but their last digit may be taken for multiples of another one."""
+
 _FIRST: Final = 16
 """Values that are looked at before all others: of a fine clock these say it, and there may be millions."""
 
@@ -36,7 +39,7 @@ def decimal_step(values: Values, *, at_most: float = 1.0) -> float | None:
     Returns
     -------
     float or None
-        In the unit of the values.  Clocks of other steps, such as 1/64 s, are not recognised.
+        In the unit of the values.
 
     Raises
     ------
@@ -58,6 +61,53 @@ def decimal_step(values: Values, *, at_most: float = 1.0) -> float | None:
         if _are_multiples(sample[:_FIRST], step) and _are_multiples(sample, step):
             return step
     return None
+
+
+def clock_step(values: Values, *, at_most: float = 1.0) -> float | None:
+    """The step of the clock: a power of ten as `decimal_step` has it, or what else all values are multiples of.
+
+    Parameters
+    ----------
+    values
+        The sample, shape ``(n,)``; at least 1 value.
+    at_most
+        As in `decimal_step`.
+
+    Returns
+    -------
+    float or None
+        In the unit of the values.  Another step than a power of ten, such as 1/64 s, is told only where so many
+        different values with as many digits are multiples of one as large in less than 1 of 10,000 cases by chance: of
+        two values 10,000 times the last digit or more, of eight 4 times.
+
+    Raises
+    ------
+    AnalysisError
+        No values, or values that are not finite.
+    """
+    sample = np.abs(sample_of(values, "clock steps"))
+    digit = decimal_step(sample, at_most=at_most)
+    unit = _FINEST * float(sample.max()) if digit is None else digit
+    step = _common(np.unique(sample[:_FIRST]), unit) if unit > 0 else None
+    if step is None or not _are_multiples(sample, step):
+        return digit
+    different = np.unique(np.rint(sample / step)).size
+    times = step / unit
+    by_chance = times**-different * (1 + times / (different - 1)) if different > 1 else 1.0
+    return step if by_chance < _BY_CHANCE else digit
+
+
+def _common(different: FloatArray, unit: float) -> float | None:
+    """The largest number that all are multiples of, by Euclid; None where it is not above the unit."""
+    found = 0.0
+    for value in different:
+        larger, smaller = float(value), found
+        while smaller > unit / 2:
+            larger, smaller = smaller, abs(larger - round(larger / smaller) * smaller)
+        found = larger
+        if found <= 1.5 * unit:
+            return None
+    return found or None
 
 
 def are_steps(values: Values, step: float) -> bool:
