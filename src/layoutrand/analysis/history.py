@@ -18,7 +18,14 @@ from layoutrand.analysis.analyse import known_metrics, measurements
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.commit_series import ProgramSamples, RecordedCommits, recorded_commits
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
-from layoutrand.analysis.history_warnings import FewRounds, NotAboveZero, OtherBranches, TooShortHistory, UnknownOrder
+from layoutrand.analysis.history_warnings import (
+    FEWEST_ROUNDS,
+    FewRounds,
+    NotAboveZero,
+    OtherBranches,
+    TooShortHistory,
+    UnknownOrder,
+)
 from layoutrand.analysis.sample import Executions, Sample, binary_mean
 from layoutrand.analysis.selection import Question
 from layoutrand.capture.commit_log import CommitLog, LoggedCommit
@@ -31,9 +38,6 @@ from layoutrand.stats import Interval, decide, mean_interval
 from layoutrand.stats.change_points import SeriesStep, Steps, change_at, find_steps
 from layoutrand.stats.levels import FloatArray
 from layoutrand.warning import AnyWarning
-
-FEWEST_ROUNDS: Final = 6
-"""Of blocks that all points have: below it points are compared by their means alone."""
 
 _BESIDE: Final = 2
 """Times as many executions as a round has may lie between its first and its last, for it to be one round."""
@@ -171,7 +175,8 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         for (commits, program, _), sample in zip(rows, samples, strict=True)
     ]
     tables = [dict(_by_name(sample.binaries)) for sample in samples]
-    chosen, rounds = _rounds(samples, tables)
+    chosen, common = _rounds(samples, tables)
+    rounds = common if len(common) >= FEWEST_ROUNDS else []
     warnings: list[AnyWarning] = []
     if few := [points[number].commit.short for number in range(len(points)) if number not in chosen]:
         warnings.append(FewRounds(tuple(few), first.system, first.benchmark))
@@ -186,7 +191,7 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
     found = find_steps(logs, confidence=asked.confidence)
     own = None if stocks is None else find_steps(np.log(stocks.table), confidence=asked.confidence)
     if not found.can_tell:
-        warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), not rounds))
+        warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), len(common)))
     steps = [
         _of_layouts(step, stocks, _between(step.place, found, len(chosen)), asked, first.better) for step in found.steps
     ]
@@ -201,6 +206,7 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         better=first.better,
         points=tuple(points),
         n_rounds=len(rounds),
+        n_common=len(common),
         layouts=found,
         stocks=own,
         steps=tuple(_in_points(step, chosen) for step in together),
@@ -230,8 +236,9 @@ def _by_name(binaries: Iterable[tuple[BinaryName, Executions]]) -> Iterable[tupl
 def _rounds(
     samples: Sequence[Sample], tables: Sequence[Mapping[BinaryName, float]]
 ) -> tuple[list[int], list[BinaryName]]:
-    """The points that are compared, and the rounds that all of them have; no rounds where they are compared by means.
+    """The points that are compared, and the rounds that all of them have, none where they are of different times.
 
+    In fewer than `FEWEST_ROUNDS` points are not compared round by round, but by their means.
     Of a simulated processor all layouts of one seed count as a round, since it does not matter when they are executed.
     """
     usual = median(map(len, tables))
@@ -240,7 +247,7 @@ def _rounds(
     if not all(samples[number].instrument in simulated() for number in chosen):
         beside = _beside([samples[number] for number in chosen], names)
         names = beside if 2 * len(beside) >= len(names) else []
-    return chosen, names if len(names) >= FEWEST_ROUNDS else []
+    return chosen, names
 
 
 def _beside(samples: Sequence[Sample], names: Sequence[BinaryName]) -> list[BinaryName]:

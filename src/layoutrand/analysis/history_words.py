@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from layoutrand.analysis.comparison_document import interval_json
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
+from layoutrand.analysis.history_warnings import FEWEST_ROUNDS
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.stats import Interval
@@ -77,7 +78,7 @@ def sees_threshold(history: History, series: CommitSeries) -> bool:
 def no_step(history: History, series: CommitSeries) -> str:
     """What it means that no step is told: that there is none, or that noise would hide it."""
     if not series.layouts.can_tell:
-        return "cannot tell: too few commits"
+        return f"cannot tell: too few {'layouts' if has_few_layouts(series) else 'commits'}"
     if series.layouts.steps or sees_threshold(history, series):
         return f"no step beyond {100 * history.threshold:g} %"
     if series.resolution is None:
@@ -108,7 +109,15 @@ def how_compared(series: CommitSeries) -> str:
     """What the steps of a series rest on."""
     if series.n_rounds:
         return f"{series.n_rounds} layouts that all have, round by round"
+    if has_few_layouts(series):
+        n = f"{series.n_common} layout{'' if series.n_common == 1 else 's'}"
+        return f"means alone, as commits have {n} in common and it takes {FEWEST_ROUNDS} to compare them round by round"
     return "means measured at different times, so what times add counts as noise"
+
+
+def has_few_layouts(series: CommitSeries) -> bool:
+    """Whether commits were measured in the same rounds, but in too few of them to be compared within these."""
+    return len(series.points) > 1 and 0 < series.n_common < FEWEST_ROUNDS
 
 
 def history_document(history: History) -> dict[str, Any]:
