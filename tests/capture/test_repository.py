@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import stat
 import time
@@ -188,6 +189,25 @@ def test_an_unknown_repository_is_a_clear_error(mirrors):
     with pytest.raises(BuildFailed, match=r"(?s)^build\.repo: cannot get HEAD of /nonexistent/repo: .*does not appear"):
         mirrors.resolve("/nonexistent/repo", None)
     assert not mirrors.path("/nonexistent/repo").exists()
+
+
+def test_a_partial_clone_that_lacks_files_says_how_to_get_them(repository, mirrors, tmp_path):
+    """As a CI service makes it with a filter: git's own words there are of a corruption.  What is said to do does it."""
+    git("config", "uploadpack.allowFilter", "true", cwd=repository)
+    git("config", "uploadpack.allowAnySHA1InWant", "true", cwd=repository)
+    partial = tmp_path / "par tial"
+    git("clone", "-q", "--filter=blob:none", "-o", "up", f"file://{repository}", partial, cwd=tmp_path)
+    pattern = rf"(?s)^build\.repo: cannot get HEAD of {partial}: it is a partial clone, .*: `(git -C .*)` fetches them"
+    # Whether git itself gets what is missing meanwhile depends on its version; without its source none can.
+    repository.rename(tmp_path / "away")
+    with pytest.raises(BuildFailed, match=pattern) as caught:
+        mirrors.resolve(str(partial), None)
+    assert "\0" not in str(caught.value)
+    (tmp_path / "away").rename(repository)
+
+    _git, *told = shlex.split(re.search(pattern, str(caught.value))[1])
+    git(*told, cwd=tmp_path)
+    assert mirrors.resolve(str(partial), None) == head(repository)
 
 
 def test_an_empty_repository_is_a_clear_error(tmp_path, mirrors):

@@ -37,19 +37,19 @@ def value(chance, name, number, layout, round_effect):
     return mean * chance.gauss(1, 0.002 if layout == "stock" else 0.006)
 
 
-def measured_commits(root, *, apart=False, dirty=(), unbuilt=()):
+def measured_commits(root, *, apart=False, dirty=(), unbuilt=(), n_commits=N_COMMITS, n_seeds=N_SEEDS):
     """A repository whose commits were all measured: side by side, or one after the other."""
     chance = random.Random(8)
     config = make_config(TABLES, systems=("O2",))
     gitkit.make(root)
     (root / "layoutrand.toml").write_text(HEAD + TABLES)
-    commits = [gitkit.commit(root, {"a.c": f"// {k}"}, f"Change number {k}") for k in range(N_COMMITS)]
+    commits = [gitkit.commit(root, {"a.c": f"// {k}"}, f"Change number {k}") for k in range(n_commits)]
     # The third commit is the program of the second.
-    captures = {k: f"capture-{k - (k == 2)}" for k in range(N_COMMITS)}
+    captures = {k: f"capture-{k - (k == 2)}" for k in range(n_commits)}
     rows, order = [], 0
-    slots = [(seed, k) for seed in range(1, N_SEEDS + 1) for k in captures if k != 2]
+    slots = [(seed, k) for seed in range(1, n_seeds + 1) for k in captures if k != 2]
     slots = sorted(slots, key=lambda slot: slot[1]) if apart else slots
-    effects = {seed: chance.gauss(1, 0.05) for seed in range(1, N_SEEDS + 1)}
+    effects = {seed: chance.gauss(1, 0.05) for seed in range(1, n_seeds + 1)}
     for seed, k in slots:
         for name in NAMES:
             for layout in (seed,) if k in unbuilt else (seed, "stock"):
@@ -131,6 +131,23 @@ def test_the_document_has_both_steps_each_at_its_commit(project, said):
     assert [row["commit"] for row in since["commits"]] == commits[5:]
     assert [series["steps"] for series in since["series"]] == [[]]
     assert any("left out 4 measured commits" in each or "left out 5 measured" in each for each in since["warnings"])
+
+
+def test_commits_with_few_layouts_in_common_are_told_that_these_are_missing(tmp_path, said):
+    """Two rounds of four commits, side by side: nothing was measured at another time, and no commit is missing."""
+    measured_commits(tmp_path / "p", n_commits=4, n_seeds=2)
+    text = said(tmp_path / "p", "--html", str(tmp_path / "h.html"))
+    assert "cannot tell: too few layouts" in text
+    assert "3 programs with 2 layouts in common cannot show a step" in text
+    assert "`layoutrand history --run OLD..NEW --seeds 6`" in " ".join(text.split())
+    full = " ".join(said(tmp_path / "p", "--full").split())
+    assert "commits have 2 layouts in common and it takes 6 to compare them round by round" in full
+    page = (tmp_path / "h.html").read_text()
+    assert "so few layouts cannot show a step" in page
+    assert not any("different times" in each or "too few commits" in each for each in (text, full, page))
+
+    measured_commits(tmp_path / "q", n_commits=4, n_seeds=6)  # what was said to do does it
+    assert "cannot tell: too few" not in said(tmp_path / "q")
 
 
 def test_tables_and_page_name_every_commit(project, said, tmp_path):

@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 
 import pytest
 
 import gitkit
+from layoutrand.cli import run
 from startkit import layoutrand
 
 pytestmark = pytest.mark.slow
@@ -60,6 +62,21 @@ def project(request, tmp_path_factory):
     ]
     (root / "layoutrand.toml").write_text(CONFIG.format(source=request.param))
     return commits, calls_in(root, tmp_path_factory.mktemp("cache"))
+
+
+def test_what_is_told_while_it_executes_names_commits(tmp_path, monkeypatch, capsys):
+    """Executed are captures, whose names look like those of commits, and are none that git knows."""
+    root = tmp_path / "p"
+    gitkit.make(root)
+    commits = [gitkit.commit(root, {"main.c": MAIN.format(more=k), "part.c": PART}) for k in (0, 100)]
+    (root / "layoutrand.toml").write_text(CONFIG.format(source="."))
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("LAYOUTRAND_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("layoutrand.cli.progress._LINE_S", 0)
+    assert run(["history", "--run", "HEAD~1..HEAD", "--seeds", "2"]) == 0
+    told = set(re.findall(r"widest: count, (O1 @\w+):", capsys.readouterr().err))
+    assert told
+    assert told <= {f"O1 @{commit[:12]}" for commit in commits}
 
 
 def test_a_range_is_built_and_measured_and_each_program_executed_once(project):

@@ -37,6 +37,10 @@ class DisplayNames:
                 systems[name] = second_of(system.label) if is_second(name) else system.label
         return cls(systems, {each.name: each.label for each in config.benchmarks if each.label is not None})
 
+    def with_systems(self, called: Mapping[str, str]) -> DisplayNames:
+        """The same with further systems, or other labels of them: name -> label."""
+        return DisplayNames({**self.systems, **called}, self.benchmarks) if called else self
+
     def system(self, name: str) -> str:
         """The label of a system, or its name."""
         return self.systems.get(name, name)

@@ -20,6 +20,7 @@ from layoutrand.analysis.commit_series import ProgramSamples, RecordedCommits, r
 from layoutrand.analysis.history_steps import PointValues, StepQuestion, seen_steps
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep
 from layoutrand.analysis.history_warnings import (
+    FEWEST_ROUNDS,
     ClockOfSeries,
     FewRounds,
     NotAboveZero,
@@ -38,9 +39,6 @@ from layoutrand.results.experiments import ResultsStore
 from layoutrand.stats import mean_interval
 from layoutrand.stats.levels import FloatArray
 from layoutrand.warning import AnyWarning
-
-FEWEST_ROUNDS: Final = 6
-"""Of blocks that all points have: below it points are compared by their means alone."""
 
 _BESIDE: Final = 2
 """Times as many executions as a round has may lie between its first and its last, for it to be one round."""
@@ -179,7 +177,8 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         for number, ((commits, program, _), sample) in enumerate(zip(rows, samples, strict=True))
     ]
     tables = [dict(_by_name(sample.binaries)) for sample in samples]
-    chosen, rounds = _rounds(samples, tables)
+    chosen, common = _rounds(samples, tables)
+    rounds = common if len(common) >= FEWEST_ROUNDS else []
     warnings: list[AnyWarning] = []
     if few := [points[number].commit.short for number in range(len(points)) if number not in chosen]:
         warnings.append(FewRounds(tuple(few), first.system, first.benchmark))
@@ -194,7 +193,7 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
     of_chosen = clock.of_groups(*([number] for number in chosen))
     seen = seen_steps(PointValues(layouts, tuple(range(len(chosen))), of_chosen), stocks, asked_of)
     if not seen.layouts.can_tell:
-        warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), not rounds))
+        warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), len(common)))
     if seen.clock is not None:
         warnings.append(ClockOfSeries(first.benchmark, first.system, seen.clock))
     return CommitSeries(
@@ -205,6 +204,7 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         better=first.better,
         points=tuple(points),
         n_rounds=len(rounds),
+        n_common=len(common),
         layouts=seen.layouts,
         stocks=seen.stocks,
         steps=tuple(_in_points(step, chosen) for step in seen.steps),
@@ -237,8 +237,9 @@ def _by_name(binaries: Iterable[tuple[BinaryName, Executions]]) -> Iterable[tupl
 def _rounds(
     samples: Sequence[Sample], tables: Sequence[Mapping[BinaryName, float]]
 ) -> tuple[list[int], list[BinaryName]]:
-    """The points that are compared, and the rounds that all of them have; no rounds where they are compared by means.
+    """The points that are compared, and the rounds that all of them have, none where they are of different times.
 
+    In fewer than `FEWEST_ROUNDS` points are not compared round by round, but by their means.
     Of a simulated processor all layouts of one seed count as a round, since it does not matter when they are executed.
     """
     usual = median(map(len, tables))
@@ -247,7 +248,7 @@ def _rounds(
     if not all(samples[number].instrument in simulated() for number in chosen):
         beside = _beside([samples[number] for number in chosen], names)
         names = beside if 2 * len(beside) >= len(names) else []
-    return chosen, names if len(names) >= FEWEST_ROUNDS else []
+    return chosen, names
 
 
 def _beside(samples: Sequence[Sample], names: Sequence[BinaryName]) -> list[BinaryName]:

@@ -54,8 +54,9 @@ class HistoryStep:
 class CommitSeries:
     """One metric of one system on one benchmark over commits.
 
-    ``n_rounds`` counts the rounds that all points have, within which they are compared; 0 where points were measured at
-    different times, so that only what rises above the differences between times is a step.  ``layouts`` are the steps
+    ``n_common`` counts the rounds that all points have, 0 where points were measured at different times; ``n_rounds``
+    those within which they are compared.  That is 0 where the former are none or too few: then means are compared, and
+    only what rises above all differences between these is a step.  ``layouts`` are the steps
     of the means, ``stocks`` those of stock; ``steps`` is what both say together.  ``resolution`` is, of means without a
     step, how large one in the middle could be and be taken for noise, None where that is not known.  Where times lie on
     one or two steps of their clock, of which ``clock`` tells, means and ratios have room for these; what may be nothing
@@ -69,6 +70,7 @@ class CommitSeries:
     better: Better
     points: tuple[HistoryPoint, ...]
     n_rounds: int
+    n_common: int
     layouts: Steps
     stocks: Steps | None
     steps: tuple[HistoryStep, ...]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.warning import AnyWarning
+
+FEWEST_ROUNDS: Final = 6
+"""Of blocks that all points have: below it points are compared by their means alone."""
 
 
 def _executions(count: int) -> str:
@@ -90,17 +94,25 @@ class FewRounds(AnyWarning):
 
 @dataclass(frozen=True)
 class TooShortHistory(AnyWarning):
-    """A series in which no step could be found, whatever its size."""
+    """A series in which no step could be found, whatever its size.
+
+    ``n_common`` rounds are of all points, 0 where they were measured at different times.
+    """
 
     benchmark: str
     system: str
     n_points: int
-    are_apart: bool
+    n_common: int
 
     def __str__(self) -> str:
         what = f"{self.n_points} program{'' if self.n_points == 1 else 's'}"
-        why = " measured at different times" if self.are_apart and self.n_points > 1 else ""
-        return f"{self.benchmark}, {self.system}: {what}{why} cannot show a step, whatever its size"
+        why = rest = ""
+        if self.n_points > 1 and not self.n_common:
+            why = " measured at different times"
+        elif self.n_points > 1 and self.n_common < FEWEST_ROUNDS:
+            why = f" with {self.n_common} layout{'' if self.n_common == 1 else 's'} in common"
+            rest = f"; with {FEWEST_ROUNDS} they may: `layoutrand history --run OLD..NEW --seeds {FEWEST_ROUNDS}`"
+        return f"{self.benchmark}, {self.system}: {what}{why} cannot show a step, whatever its size{rest}"
 
 
 @dataclass(frozen=True)

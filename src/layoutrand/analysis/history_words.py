@@ -9,6 +9,7 @@ from typing import Any, Final
 from layoutrand.analysis.comparison_document import interval_json
 from layoutrand.analysis.conclusion_words import reason_json
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
+from layoutrand.analysis.history_warnings import FEWEST_ROUNDS
 from layoutrand.analysis.reasons import Reason, reasons
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
@@ -89,7 +90,7 @@ def no_step(history: History, series: CommitSeries) -> str:
         return f"no step beyond {100 * history.threshold:g} %"
     why = "".join(f" ({each.cause})" for each in reasons_of(series))
     if not series.layouts.can_tell or (series.resolution is None and not why):
-        return "cannot tell: too few commits"
+        return f"cannot tell: too few {'layouts' if has_few_layouts(series) else 'commits'}"
     if series.resolution is None:
         return f"cannot tell{why}"
     size = 100 * series.resolution
@@ -123,7 +124,15 @@ def how_compared(series: CommitSeries) -> str:
     """What the steps of a series rest on."""
     if series.n_rounds:
         return f"{series.n_rounds} layouts that all have, round by round"
+    if has_few_layouts(series):
+        n = f"{series.n_common} layout{'' if series.n_common == 1 else 's'}"
+        return f"means alone, as commits have {n} in common and it takes {FEWEST_ROUNDS} to compare them round by round"
     return "means measured at different times, so what times add counts as noise"
+
+
+def has_few_layouts(series: CommitSeries) -> bool:
+    """Whether commits were measured in the same rounds, but in too few of them to be compared within these."""
+    return len(series.points) > 1 and 0 < series.n_common < FEWEST_ROUNDS
 
 
 def history_document(history: History) -> dict[str, Any]:

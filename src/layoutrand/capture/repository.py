@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -253,7 +254,29 @@ def _fetch_commit(url: str, mirror: Path, commit: str, settings: Sequence[str]) 
 def _fetch_into(mirror: Path, url: str, what: str, settings: Sequence[str], *options: str) -> None:
     # A clone with little history, such as a continuous-integration service makes, is good enough to build from.
     fetch = ("--git-dir=.", "fetch", "--quiet", "--no-tags", "--update-shallow", *options)
-    git(*fetch, "--", url, what, cwd=mirror, settings=settings)
+    try:
+        git(*fetch, "--", url, what, cwd=mirror, settings=settings)
+    except BuildFailed as error:
+        if (promisor := _promisor(url)) is None:
+            raise
+        whole = shlex.join(["git", "-C", url, "fetch", "--refetch", "--no-filter", promisor])
+        raise BuildFailed(
+            f"it is a partial clone, which lacks files of its own history: `{whole}` fetches them "
+            f"(in CI: a clone without filter). git says: {error.message}"
+        ) from error
+
+
+def _promisor(url: str) -> str | None:
+    """The remote that a partial clone on this machine left files with; None of every other repository."""
+    if not os.path.isdir(url):
+        return None
+    try:
+        names_and_values = git("config", "--get-regexp", r"^remote\..*\.promisor$", cwd=Path(url), plain=True)
+    except BuildFailed:  # git found none
+        return None
+    listed = names_and_values.decode("utf-8", "backslashreplace").splitlines()
+    found = [line.rpartition(" ")[0] for line in listed if line.endswith(" true")]
+    return found[0].removeprefix("remote.").removesuffix(".promisor") if found else None
 
 
 def _in(mirror: Path, *arguments: str) -> bytes:

@@ -294,15 +294,16 @@ def build_and_execute(
     results = building.build_with_progress(replace(part, config=building_config), layouts, terminal)
     if choices.twice:
         config, executed = with_second(config, part.systems), divided(results, choices.seeds)
+    at_captures = called_by_commits(results) if choices.by_capture else {}
     if choices.by_capture:
         config, executed = by_capture(config, results)
-        failures.names = replace(failures.names, systems={**failures.names.systems, **called_by_commits(results)})
+        failures.names = failures.names.with_systems(at_captures)
         if not executed:  # no commit could be built: that is told, and nothing is wrong with the project
             return Summary(0, 0, 0, 0, (), _unbuilt(results), results_path(directory)), results
     request = make_request(config, directory, executed if choices.twice or choices.by_capture else results, choices)
     for line in not_masked(request.redaction):
         terminal.warn(line)
-    progress = show_progress(terminal, confidence, DisplayNames.of(config))
+    progress = show_progress(terminal, confidence, DisplayNames.of(config).with_systems(at_captures))
     with open_for_writing(results_path(directory)) as store, progress as update, _telling_of_rows(store, terminal):
 
         def advance(progress: RunProgress) -> None:

@@ -302,8 +302,10 @@ def show_selection_problems(selection: Selection, warnings: Sequence[AnyWarning]
         for failure in selection.failures:
             page.fail(f"{failure.system}, {failure.benchmark}: {failure.reason}; not in the numbers")
     elif selection.failures:
-        page.warn(
-            f"{len(selection.failures)} executions failed and are not in the numbers; `layoutrand run` lists them"
-        )
+        n = len(selection.failures)
+        failed = "1 execution failed and is" if n == 1 else f"{n} executions failed and are"
+        page.warn(f"{failed} not in the numbers; `layoutrand run` lists {'it' if n == 1 else 'them'}")
     if selection.build_failures:
-        page.warn(f"{len(selection.build_failures)} binaries could not be built and are not in the numbers")
+        n = len(selection.build_failures)
+        unbuilt = "1 binary could not be built and is" if n == 1 else f"{n} binaries could not be built and are"
+        page.warn(f"{unbuilt} not in the numbers")

@@ -161,7 +161,8 @@ def git_directory(path: Path) -> Path | None:
 
 def _reason(said: bytes) -> str:
     """What git wrote, in one line, without its general advice on remotes."""
-    lines = [line.strip() for line in said.decode("utf-8", "backslashreplace").splitlines()]
+    text = said.decode("utf-8", "backslashreplace").replace("\0", "")  # upload-pack ends what it dies of with one
+    lines = [line.strip() for line in text.splitlines()]
     return without_credentials("; ".join(line for line in lines if line and line not in _ADVICE))
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint
 from layoutrand.analysis.history_words import (
     STEP_SYMBOLS,
+    has_few_layouts,
     has_no_step,
     how_compared,
     sentences,
@@ -72,17 +73,19 @@ def _lights(history: History) -> list[TrustLight]:
     apart = [series for series in history.series if not series.n_rounds]
     blind = [series for series in history.series if not series.layouts.can_tell]
     names = ", ".join(series_name(series, history.series) for series in apart[:3])
+    missing = "layouts" if blind and all(map(has_few_layouts, blind)) else "commits"
+    why = "too few layouts in common" if all(map(has_few_layouts, apart)) else "measured at different times"
     return [
         TrustLight(
             "Measured side by side",
             "doubtful" if apart else "good",
-            f"{names}: measured at different times" if apart else "all commits in the same rounds",
+            f"{names}: {why}" if apart else "all commits in the same rounds",
             "commits",
         ),
         TrustLight(
-            "Enough commits",
+            f"Enough {missing}",
             "unknown" if blind else "good",
-            "so few commits cannot show a step" if blind else "a step can be told",
+            f"so few {missing} cannot show a step" if blind else "a step can be told",
             "commits",
         ),
     ]
