@@ -40,6 +40,11 @@ FIGURES = {
         Figure("mean", "`analyse`: interval of the mean holds it", "interval"),
         Figure("median", "`analyse`: interval of the median holds it", "interval"),
         Figure("layout sd", "`analyse`: interval of the layouts' standard deviation holds it", "interval"),
+        Figure(
+            "uncontrolled sd",
+            "`analyse` of results without stock and identity: interval of the layouts' standard deviation holds it",
+            "interval",
+        ),
         Figure("layout found", "`analyse`: concludes that layout matters, where it does", "share"),
         Figure("layout wrongly", "`analyse`: concludes that layout matters, where all layouts are alike", "at most"),
         Figure(

@@ -10,7 +10,7 @@ from typing import Any
 from layoutrand.analysis.stopping import seeds_to_add, widths
 from rates import figures, recorded
 from rates.figures import Tally, against, doubts_of, holds, interval_of, layout_test, may_be_missed, may_have_drifted
-from rates.worlds import FIRST_SECONDS, WORLDS, Drawn, Size, World, draw, median_of, median_ratio_of
+from rates.worlds import CONTROLS, FIRST_SECONDS, WORLDS, Drawn, Size, World, draw, median_of, median_ratio_of
 
 MATTERS, SAME, CANNOT_TELL, MOVED = "layout matters", "same", "cannot tell", {"faster", "slower"}
 THRESHOLD = 0.01
@@ -232,12 +232,27 @@ def of_growth(world: World, _size: Size, number: int, tally: Tally) -> None:
     tally.add("until binaries", count, doubt)
 
 
+def of_uncontrolled(world: World, size: Size, number: int, tally: Tally) -> None:
+    """`analyse` of results that have no stock and identity, as imported ones: repeated executions show the noise."""
+    drawn = draw(world, size, ("uncontrolled", number))
+    rows = recorded.executions_of(drawn.plan, drawn.seconds, drawn.failed, size.benchmarks)
+    selection = recorded.selection_of([row for row in rows if row.layout not in CONTROLS], size.benchmarks, ("a",))
+    document = recorded.analysed(selection)
+    analysis = document["benchmarks"][0]
+    doubts = doubts_of(analysis, document)
+    tally.heard(doubts)
+    doubt = against(doubts) + may_be_missed(world, analysis)
+    held = holds(analysis["layout_relative_sd_interval"], drawn.truth.layout_sds[0])
+    tally.add("uncontrolled sd", held, doubt)
+
+
 STUDIES: Mapping[str, Callable[[World, Size, int, Tally], None]] = {
     "one": of_one,
     "suite": of_suite,
     "itself": of_itself,
     "plans": of_plans,
     "until": of_growth,
+    "uncontrolled": of_uncontrolled,
 }
 
 COUNTS = (3, 5, 10, 30)
@@ -262,6 +277,11 @@ def cells() -> list[Cell]:
     ]
     found += [Cell("plans", world, Size(count)) for world in ("normal", "lognormal", "bimodal") for count in COUNTS]
     found += [Cell("until", world, Size(FIRST_SEEDS)) for world in ("normal", "gamma", "t3", "bimodal", "rare", "walk")]
+    found += [
+        Cell("uncontrolled", world, Size(count, 3))
+        for world in ("normal", "lognormal", "t3", "bimodal", "tenth", "halves")
+        for count in COUNTS[1:]
+    ]
     return found
 
 
@@ -281,7 +301,7 @@ def cost(cell: Cell) -> float:
     """How long a set takes, roughly: executions."""
     size = cell.size
     executions = size.layouts * size.executions * size.benchmarks * 6
-    return {"one": 8.0, "suite": 4.0, "itself": 8.0, "plans": 12.0, "until": 10.0}[cell.study] * (
+    return {"one": 8.0, "suite": 4.0, "itself": 8.0, "plans": 12.0, "until": 10.0, "uncontrolled": 1.0}[cell.study] * (
         math.sqrt(executions) + 0.05 * executions
     )
 

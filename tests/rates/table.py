@@ -35,6 +35,7 @@ STUDIES: Mapping[str, tuple[str, Sequence[Column]]] = {
     "itself": ("A system against itself", [(str(n), Size(n)) for n in (10, 30)]),
     "plans": ("Forecasts that are followed", [(f"pilot of {n}", Size(n)) for n in COUNTS]),
     "until": ("Until a half-width is reached", [("start", Size(FIRST_SEEDS))]),
+    "uncontrolled": ("Without stock and identity", [(f"{n} x 3", Size(n, 3)) for n in COUNTS[1:]]),
 }
 
 

@@ -28,6 +28,14 @@ SCHEDULES = 8
 
 SLOW_OF_TWO, SLOW_OF_FEW = 0.08, 0.30
 SHARE_OF_TWO, SHARE_OF_FEW = 0.20, 0.03
+GROUPS = {
+    "bimodal": (SHARE_OF_TWO, SLOW_OF_TWO),
+    "rare": (SHARE_OF_FEW, SLOW_OF_FEW),
+    "tenth": (0.10, 0.05),
+    "halves": (0.50, 0.02),
+}
+"""Shapes of layouts of which some are slower: their share, and by how much."""
+
 SPIKES, SPIKE = 0.02, 0.10
 KEPT, AR_SD = 0.98, 0.01
 STEP = 0.001
@@ -58,7 +66,7 @@ class World:
     @property
     def rare(self) -> float | None:
         """The share of layouts that a sample may lack altogether, where that is what makes a number wrong."""
-        return {"bimodal": SHARE_OF_TWO, "rare": SHARE_OF_FEW}.get(self.layouts)
+        return GROUPS[self.layouts][0] if self.layouts in GROUPS else None
 
     @property
     def rare_executions(self) -> float | None:
@@ -75,6 +83,8 @@ WORLDS = {
         World("t3", "Student's t with 3 degrees", "t3", "t3"),
         World("bimodal", "20 % of layouts 8 % slower", "bimodal"),
         World("rare", "3 % of layouts 30 % slower", "rare"),
+        World("tenth", "10 % of layouts 5 % slower", "tenth"),
+        World("halves", "half of the layouts 2 % slower", "halves"),
         World("rare-in-one", "the same in the candidate alone", "rare", only_candidate=True),
         World("spikes", "2 % of executions 10 % slower", noise="spikes"),
         World("ar1", "drift (AR1)", machine="ar1"),
@@ -101,7 +111,7 @@ class Size:
     benchmarks: int = 1
 
 
-# Shapes, each with mean 0 and standard deviation 1 but for the last three, which are relative to the mean: standard
+# Shapes, each with mean 0 and standard deviation 1 but for `GROUPS`, which are relative to the mean: standard
 # normal points in, so that layouts of benchmarks and systems can be correlated.
 
 
@@ -127,9 +137,8 @@ SHAPES = {"normal": _normal, "lognormal": _lognormal, "gamma": _gamma, "t3": _t3
 
 def _layouts(shape: str, z: Any) -> Any:
     """Relative layout effects of standard normal points."""
-    groups = {"bimodal": (SHARE_OF_TWO, SLOW_OF_TWO), "rare": (SHARE_OF_FEW, SLOW_OF_FEW)}
-    if shape in groups:
-        share, slow = groups[shape]
+    if shape in GROUPS:
+        share, slow = GROUPS[shape]
         # The points within each group are normal again, and much smaller than what sets the groups apart.
         place = special.ndtr(z)
         is_slow = place > 1 - share
@@ -140,15 +149,14 @@ def _layouts(shape: str, z: Any) -> Any:
 
 def layout_mean(shape: str) -> float:
     """The mean over all layouts of what they add, relative."""
-    return {"bimodal": SHARE_OF_TWO * SLOW_OF_TWO, "rare": SHARE_OF_FEW * SLOW_OF_FEW}.get(shape, 0.0)
+    return math.prod(GROUPS[shape]) if shape in GROUPS else 0.0
 
 
 def layout_sd(shape: str) -> float:
     """The standard deviation over all layouts, relative to their mean."""
-    groups = {"bimodal": (SHARE_OF_TWO, SLOW_OF_TWO), "rare": (SHARE_OF_FEW, SLOW_OF_FEW)}
-    if shape not in groups:
+    if shape not in GROUPS:
         return LAYOUT_SD
-    share, slow = groups[shape]
+    share, slow = GROUPS[shape]
     return math.sqrt(share * (1 - share) * slow**2 + (0.3 * LAYOUT_SD) ** 2) / (1 + share * slow)
 
 

@@ -171,13 +171,15 @@ LAYOUTS = {
     "gamma 2": lambda rng, n: (rng.gamma(2, size=n) - 2) / math.sqrt(2),
     "gamma 1": lambda rng, n: rng.gamma(1, size=n) - 1,
     "two groups": lambda rng, n: ((rng.random(n) < 0.2) - 0.2) / 0.4,
+    "two equal groups": lambda rng, n: np.where(rng.random(n) < 0.5, 1, -1),
 }
 """Of standard deviation 1."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("shape", "least"), [("t3", 0.88), ("lognormal", 0.93), ("gamma 1", 0.9), ("two groups", 0.93)]
+    ("shape", "least"),
+    [("t3", 0.88), ("lognormal", 0.93), ("gamma 1", 0.9), ("two groups", 0.93), ("two equal groups", 0.95)],
 )
 def test_the_interval_of_layouts_that_are_not_normal(shape, least):
     """Skewed ones are covered less often: 30 layouts seldom have one of the slowest."""
@@ -188,6 +190,19 @@ def test_the_interval_of_layouts_that_are_not_normal(shape, least):
         covered += 10 in stats.rounds_spread_test(table, n_resamples=199).sd
 
     assert covered > least * runs
+
+
+def test_two_groups_of_equal_size_are_not_taken_for_a_bell():
+    """60 layouts: a bell of the same mean deviation would begin above the truth, more often the more layouts there are."""
+    rng = np.random.default_rng(14)
+    for _ in range(12):
+        table = cells(rng, "normal", 60)
+        table[0, :, 0] += 5 * np.repeat([-1, 1], 30)
+        found = stats.rounds_spread_test(table, n_resamples=100)
+        own = table[0, :, 0] - table[0, :, 1:].mean(axis=1)
+        assert found.sd.low < 5 < found.sd.high
+        assert found.sd.low < math.sqrt(math.pi / 2) * np.abs(own - np.median(own)).mean() * 0.9
+        assert found.sd.low <= found.sd.centre == pytest.approx(math.sqrt(found.variance))
 
 
 @pytest.mark.slow

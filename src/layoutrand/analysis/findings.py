@@ -226,7 +226,7 @@ def _relative_sds(charged: Any, data: Any, mean: Interval) -> tuple[Interval | N
     if mean.centre == 0 or not math.isfinite(mean.half_width):
         return nothing
     try:
-        found = component_intervals(charged, confidence=mean.confidence, method="f")
+        found = component_intervals(charged, confidence=mean.confidence, method="kurtosis")
     except AnalysisError:  # a single binary: the interval of the mean says so
         return nothing
     return tuple(None if each is None else relative_root(each, mean.centre) for each in reversed(found))

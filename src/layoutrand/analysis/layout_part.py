@@ -309,7 +309,7 @@ def _by_repetition(own: Freed, data: Any, names: tuple[str, ...], confidence: fl
             return intraclass_correlation(own.charged(data), confidence=at, method=how)
 
         def top(at: float) -> Interval | None:
-            return component_intervals(own.charged(data), confidence=at, method="f")[-1]
+            return component_intervals(own.charged(data), confidence=at, method="kurtosis")[-1]
 
         correlation = _consistent(share, confidence, is_found=is_found)
         variance = _consistent(top, confidence, is_found=is_found)
@@ -362,7 +362,7 @@ def _untested(own: Freed, data: Any, confidence: float, found: LayoutPart) -> La
         # A simulator is executed once per binary whatever run.executions says.
         warnings = (NoNoise(),)
     try:
-        top = component_intervals(own.charged(data), confidence=confidence, method="f")[-1]
+        top = component_intervals(own.charged(data), confidence=confidence, method="kurtosis")[-1]
     except AnalysisError:
         return replace(found, warnings=warnings)
     mean = variance_components(data).mean

@@ -84,7 +84,7 @@ def layout_answer(
     if others := [row for row in rows if row not in told]:
         lines.append([(f"    and {len(others)} more: {_folded(others)}", "dim")])
     lines.append([])
-    notes = _own_builds(rows, report.selection, width)
+    notes = [*_own_builds(rows, report.selection, width), *_not_seen(rows, width)]
     if any(row.analysis.one_layout for row in rows):
         notes += wrapped(SYMBOLS["one layout"], _STYLES["one layout"], ONE_LAYOUT, width, most=2)
     notes += warning_lines([(row.name, row.concluded.reasons) for row in rows], width)
@@ -265,3 +265,14 @@ def _own_builds(rows: Sequence[_Row], selection: Selection, width: int) -> list[
         )
         lines += wrapped("★", "cyan", text, width, most=3)
     return lines
+
+
+def _not_seen(rows: Sequence[_Row], width: int) -> list[Line]:
+    """How rare layouts may be of which "practically none" says nothing, as none of them need be in the sample."""
+    none = [row.analysis for row in rows if row.concluded.verdict == "practically none"]
+    found = [(each.findings.could_miss or 0.0, each.n_binaries) for each in none if each.findings is not None]
+    most, count = max(found, default=(0.0, 0))
+    if not most:
+        return []
+    text = f"practically none, of {count:,} layouts: a group of up to {100 * most:.2g} % of all could have been missed"
+    return wrapped(SYMBOLS["practically none"], _STYLES["practically none"], text, width, most=2)

@@ -18,9 +18,10 @@ bound has rises to a half (Puza and O'Neill, Interval Estimation via Tail Functi
 2006; Feldman and Cousins, Physical Review D 57, 1998, of signals that cannot be negative).  The lower bound is that of
 the ratio of mean absolute deviations, by its logarithm (Bonett and Seier, Confidence Intervals for Mean Absolute
 Deviations, American Statistician 57, 2003), turned into the standard deviation of normal layouts that give noise like
-the controls' this ratio; where the test finds more than the ratio alone, it is the bound that p stands for.  The upper
-bound is the largest of the same and of those of `spread_bounds`, as few slow layouts make a large standard deviation of
-a small mean deviation.
+the controls' this ratio, or of flatter ones as far as the binaries are flatter than a normal sample, such as two groups
+of equal size (Geary's ratio); where the test finds more than the ratio alone, it is the bound that p stands for.  The
+upper bound is the largest of the same and of those of `spread_bounds`, as few slow layouts make a large standard
+deviation of a small mean deviation.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from layoutrand.stats.round_contrasts import (
     deviations_by_label,
     window_of,
 )
-from layoutrand.stats.spread_bounds import noisy_upper, quiet_bounds
+from layoutrand.stats.spread_bounds import flatness, noisy_upper, quiet_bounds
 from layoutrand.stats.stats_warning import plural
 from layoutrand.stats.streams import RaggedSampler, Stream
 from layoutrand.stats.univariate import Values, middle_of, middles_of, sample_of
@@ -325,7 +326,7 @@ def _bounds(p_value: float, found: Contrasts, ratio: tuple[float, float], alpha:
         if low <= 0:
             score = normal_quantile(max(1 - 2 * p_value, 0.0))
             low = _tail_limits(lambda shift: normal_tail(score - shift / error), alpha, error)[0]
-        low = max(low, _JUST_FOUND * error)
+        low = max(low + math.log(flatness(found)), _JUST_FOUND * error)
     high = _layout_sd(limit[1], noise)
     return min(_layout_sd(low, noise), high), max(high, noisy_upper(found, alpha))
 
