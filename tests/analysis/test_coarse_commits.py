@@ -55,7 +55,19 @@ def seen(table, stocks=None, threshold=0.01):
 
 def series_of(found):
     series = CommitSeries(
-        "O2", "work", "wall_s", "s", "less", (), N_ROUNDS, found.layouts, None, found.steps, (), found.resolution
+        "O2",
+        "work",
+        "wall_s",
+        "s",
+        "less",
+        (),
+        N_ROUNDS,
+        N_ROUNDS,
+        found.layouts,
+        None,
+        found.steps,
+        (),
+        found.resolution,
     )
     return dataclasses.replace(series, clock=found.clock)
 

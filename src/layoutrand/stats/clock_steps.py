@@ -89,7 +89,7 @@ def clock_step(values: Values, *, at_most: float = 1.0) -> float | None:
     digit = decimal_step(sample, at_most=at_most)
     unit = _FINEST * float(sample.max()) if digit is None else digit
     step = _common(np.unique(sample[:_FIRST]), unit) if unit > 0 else None
-    if step is None or not _are_multiples(sample, step):
+    if step is None or step > at_most * float(sample.max()) or not _are_multiples(sample, step):
         return digit
     different = np.unique(np.rint(sample / step)).size
     times = step / unit
