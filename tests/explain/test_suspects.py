@@ -343,7 +343,7 @@ def test_where_nothing_was_measured_there_is_nothing_to_explain(tmp_path):
     config = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("O2",))
     write(config, tmp_path, [execution(config, tmp_path, "O2", "b", 1, status="exit", reason="status 1")])
     setup = ExplainSetup(config, tmp_path, None, None, None, RunChoices(wait_s=0))
-    with pytest.raises(AnalysisError, match=r"nothing to explain \(1 executions failed\)"):
+    with pytest.raises(AnalysisError, match=r"nothing to explain \(1 execution failed\)"):
         list(explain_selection(selected(config, tmp_path), None, setup, most_functions=9, level=0.05))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from layoutrand.cli.options import ProjectPart
 from layoutrand.cli.selecting import Which, existing_results, load_selection
 from layoutrand.cli.terminal import Terminal
-from layoutrand.cli.terminal_tables import show_selection_problems
+from layoutrand.cli.terminal_tables import failed_executions, show_selection_problems
 from layoutrand.errors import UsageError
 from layoutrand.text.quantities import percent
 
@@ -74,7 +74,7 @@ def show_attribution(
         _show(each, len(attributions) > 1, terminal)
     for factor, selection in found.items():
         if selection is not None and selection.failures:
-            terminal.warn(f"{factor} alone: {len(selection.failures)} executions failed and are not in the numbers")
+            terminal.warn(f"{factor} alone: {failed_executions(len(selection.failures))}")
     show_selection_problems(whole, list(whole.warnings), terminal)
     if any(part.verdict == "not executed" for each in attributions for part in each.parts):
         words = ["layoutrand", "run", "--attribute", *(word for name in systems for word in ("--system", name))]

@@ -293,7 +293,9 @@ def interval(ratio: Interval) -> str:
 
 
 def show_selection_problems(selection: Selection, warnings: Sequence[AnyWarning], page: Display) -> None:
-    """What was left out, and what failed."""
+    """What was left out, and what failed: each cause once, with where its first output is."""
+    from layoutrand.cli.building import show_failures
+    from layoutrand.cli.failing import Failures
     from layoutrand.config.execution_warnings import disturbed_together
 
     for warning in disturbed_together(warnings):
@@ -302,10 +304,15 @@ def show_selection_problems(selection: Selection, warnings: Sequence[AnyWarning]
         for failure in selection.failures:
             page.fail(f"{failure.system}, {failure.benchmark}: {failure.reason}; not in the numbers")
     elif selection.failures:
-        n = len(selection.failures)
-        failed = "1 execution failed and is" if n == 1 else f"{n} executions failed and are"
-        page.warn(f"{failed} not in the numbers; `layoutrand run` lists {'it' if n == 1 else 'them'}")
+        page.warn(failed_executions(len(selection.failures)))
+        Failures().conclude(selection.failures, page)
     if selection.build_failures:
         n = len(selection.build_failures)
-        unbuilt = "1 binary could not be built and is" if n == 1 else f"{n} binaries could not be built and are"
+        unbuilt = "1 binary could not be built and is" if n == 1 else f"{n:,} binaries could not be built and are"
         page.warn(f"{unbuilt} not in the numbers")
+        show_failures(selection.build_failures, page)
+
+
+def failed_executions(count: int) -> str:
+    """How many executions are in no number."""
+    return f"{'1 execution failed and is' if count == 1 else f'{count:,} executions failed and are'} not in the numbers"

@@ -40,6 +40,7 @@ from layoutrand.instruments.profile import Profile
 from layoutrand.layout.factors import places_data
 from layoutrand.model import IDENTITY, Binary, LayoutName
 from layoutrand.results import file
+from layoutrand.stats.stats_warning import plural
 from layoutrand.warning import AnyWarning
 
 _MOST_TRACED: Final = 50_000_000
@@ -89,7 +90,7 @@ def explain_selection(
     chosen = [sample for sample in samples if sample.is_primary or metric]
     if not chosen:
         others = f"; there are {', '.join(sorted({s.metric for s in samples}))} (--metric)" if samples else ""
-        failed = f" ({len(selection.failures)} executions failed)" if selection.failures else ""
+        failed = f" ({plural(len(selection.failures), 'execution')} failed)" if selection.failures else ""
         raise AnalysisError(f"no main metric was measured, so there is nothing to explain{failed}{others}")
     for number, sample in enumerate(chosen):
         try:

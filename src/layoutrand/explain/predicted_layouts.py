@@ -38,6 +38,7 @@ from layoutrand.model import IDENTITY, STOCK, LayoutName
 from layoutrand.results import file
 from layoutrand.stats import Adjusted, Interval, adjust, adjusted_mean, ratio_interval
 from layoutrand.stats.adjustment import FEWEST
+from layoutrand.stats.stats_warning import plural
 
 RESULTS_NAME: Final = "predict.sqlite"
 FEWEST_ROUNDS: Final = 5
@@ -169,7 +170,7 @@ def _refuse_few(subject: Subject, selection: Selection) -> None:
     if count >= FEWEST:
         return
     failed = [each for each in selection.failures if (each.system, each.benchmark) == (sample.system, sample.benchmark)]
-    lost = f" ({len(failed)} executions failed: {failed[0].reason})" if failed else ""
+    lost = f" ({plural(len(failed), 'execution')} failed: {failed[0].reason})" if failed else ""
     raise AnalysisError(
         f"{count} measured layouts{lost}; at least {FEWEST} are needed to predict others, and 60 or more to predict "
         "them well: `layoutrand run --seeds 60`"
