@@ -38,3 +38,13 @@ class AnyWarning(ABC):
 def sentences_of(warnings: Iterable[AnyWarning]) -> list[str]:
     """Warnings in words, as documents and pages hold them."""
     return [str(each) for each in warnings]
+
+
+def plural(count: int, noun: str = "binary") -> str:
+    """``1 binary``, ``3 binaries``, ``2 executions``."""
+    return f"1 {noun}" if count == 1 else f"{count} {several(noun)}"
+
+
+def several(noun: str) -> str:
+    """``binaries``, ``executions``."""
+    return noun[:-1] + "ies" if noun.endswith("y") else noun + "s"

@@ -140,7 +140,7 @@ def test_unbalanced_after_failures(tmp_path):
     assert analysis["mean"] == pytest.approx((2.5 + 5.5 + (7.5 + 10) / 2) / 3)
     assert (analysis["n_binaries"], analysis["n_executions"], analysis["n_iterations"]) == (3, 5, 11)
     text = "\n".join(analysis["warnings"])
-    assert "2 execution(s) failed" in text
+    assert "2 executions failed" in text
     assert "seeds without any: 4" in text
     assert "--retry-failed" in text
     assert "no binary of 5" in text

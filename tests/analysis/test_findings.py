@@ -410,11 +410,11 @@ def test_the_evidence_states_seeds_counts_policy_failures_and_what_was_left_out(
 
     assert (row.seeds, row.n_seeds, row.n_executions, row.n_failed, row.n_unbuilt) == ("1..3,7", 4, 6, 1, 1)
     (left_out,) = of.left_out
-    assert "left out 1 executions of an earlier definition" in str(left_out)
+    assert "left out 1 execution of an earlier definition" in str(left_out)
     said = "\n".join(sentences(of))
     assert "a: seeds 1..3,7 (4), 6 executions (1 of them of controls), 1 failed, 1 binaries not built" in said
     assert "layout policy: function-order" in said
-    assert "left out: b: 1 executions" in said
+    assert "left out: b: 1 execution of" in said
     found = document_of(tmp_path)["evidence"]
     assert found["systems"][0]["seeds"] == "1..3,7"
     assert found["layout_policy"]["factors"] == ["function-order"]

@@ -81,7 +81,7 @@ def test_other_captures_definitions_and_binaries_are_left_out_and_said(tmp_path)
     selection = selected(CONFIG, tmp_path)
     assert [executions for _, executions in selection.samples[0].binaries] == [((10,),), ((20,),), ((30,),)]
     text = "\n".join(said(selection.warnings))
-    assert "1 executions of 1 other capture" in text
+    assert "1 execution of 1 other capture" in text
     assert "earlier definition" in text
     assert "built anew" in text
 

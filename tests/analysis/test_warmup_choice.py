@@ -188,7 +188,9 @@ def test_an_entry_that_leaves_nothing_is_named(tmp_path):
     ]
     write(config, tmp_path, rows)
     (warning,) = [w for w in said(selected(config, tmp_path).warnings) if "leaves nothing" in w]
-    assert warning.startswith("b: warmup[0].iterations = 3 leaves nothing of time in 1 execution(s)")
+    assert warning.startswith(
+        "b: warmup[0].iterations = 3 leaves nothing of time in 1 execution, which has 3 iterations at most: not in the sample"
+    )
 
 
 def test_results_of_another_host_are_read_with_the_entry_of_that_host(tmp_path):

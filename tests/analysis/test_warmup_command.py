@@ -99,7 +99,7 @@ def test_dependent_iterations_give_the_initialised_state_and_say_so(tmp_path):
 def test_too_few_iterations_give_no_suggestion_but_a_reason(tmp_path):
     (found,) = examined(tmp_path, {("a", 1): [3.0, 2.0, 1.0]})
     assert (found.suggested, found.correlations, found.band) == (None, (), None)
-    assert any("3 iteration(s) per execution are too few" in warning for warning in said(found.warnings))
+    assert any("3 iterations per execution are too few" in warning for warning in said(found.warnings))
 
 
 def test_a_throughput_warms_up_from_below(tmp_path):

@@ -128,7 +128,9 @@ def test_steps_of_a_clock_end_it_where_no_further_round_would_help(tmp_path):
     assert "coarse clock" in [reason.cause for reason in each.concluded.reasons]
     assert each.n_rounds < 20
     assert "steps of their clock" in ending_sentence(only(answer), answer.question)
-    assert [step.briefly for step in each.concluded.next] == ["more work for each execution"]
+    assert (
+        each.concluded.next[0].briefly == "more work for each execution"
+    )  # a machine that others use has more to mend
 
 
 def test_an_interrupted_check_loses_no_execution(tmp_path):

@@ -87,7 +87,7 @@ def test_each_disturbance_is_told_with_its_numbers():
         "processes": [{"name": "cc1", "pid": 7, "cpu_s": 0.4}],
     }
     said = {name: sentence(name, state) for name in MEND}
-    assert said["throttled"] == "the processor slowed down 3 time(s) because of heat, for 40 ms in all"
+    assert said["throttled"] == "the processor slowed down 3 times because of heat, for 40 ms in all"
     assert said["swap"] == "5 pages were swapped in and 6 out"
     assert said["steal"] == "the hypervisor took 0.25 s of CPU time, 12.5% of a CPU"
     assert said["busy"] == "other processes used 0.50 s of CPU time, 25% of a CPU (cc1 0.40 s)"

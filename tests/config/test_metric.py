@@ -259,7 +259,7 @@ def test_a_warm_up_that_leaves_nothing_is_said(project):
     selection = selected(config, project.path)
     assert "value" not in {sample.metric for sample in selection.samples}
     assert any(
-        "warmup = 2 leaves nothing of value in 2 execution(s), which have 2 iterations at most" in w
+        "warmup = 2 leaves nothing of value in 2 executions, which have 2 iterations at most" in w
         for w in said(selection.warnings)
     )
 

@@ -419,7 +419,7 @@ def test_the_command_line(gnu_units: Workshop) -> None:
     analysed = layoutrand(gnu_units, "analyse", "--json")
     document = json.loads(analysed.stdout)
     assert {row["n_binaries"] for row in document["benchmarks"]} == {4}
-    assert "other capture(s)" in analysed.stderr + analysed.stdout
+    assert "other capture (" in analysed.stderr + analysed.stdout
     found = layoutrand(gnu_units, "inspect", "sys", "2", "--json")
     shown = json.loads(found.stdout)
     assert (shown["wrong_slots"], shown["post_processed"]) == (0, AS_LINKED)

@@ -207,7 +207,7 @@ def test_warm_up_is_left_out():
     )
     selection = load("p.json")
     assert selection.samples[0].binaries == (("unnamed", ((1.0, 2.0, 3.0),)),)
-    assert "1 execution(s) hold nothing but warm-up" in said(selection.warnings)[0]
+    assert "1 execution holds nothing but warm-up: not in the sample" in said(selection.warnings)[0]
     assert load("p.json", warmup=2).samples[0].binaries == (("unnamed", ((2.0, 3.0),)),)
     with pytest.raises(AnalysisError, match="nothing but warm-up"):
         analyse(load("p.json", warmup=4), confidence=0.95, metrics=[])
@@ -256,7 +256,7 @@ def test_failed_executions_are_failures_of_the_selection():
     assert (failure.system, failure.benchmark, failure.layout) == ("g", "505.mcf_r", 2)
     report = analyse(selection, confidence=0.95, metrics=[])
     (analysis,) = report.analyses
-    assert "1 execution(s) failed and are not in the sample; seeds without any: 2" in said(analysis.warnings)
+    assert "1 execution failed, and is not in the sample; seeds without any: 2" in said(analysis.warnings)
     with pytest.raises(AnalysisError, match=r"SPEC status CE .compile error. .2.rsf.$"):
         analyse(load("2.rsf"), confidence=0.95, metrics=[])
 

@@ -506,7 +506,7 @@ def test_what_the_numbers_rest_on_and_what_they_leave_out_is_told(tmp_path):
         next(s for s in page.sections if s.anchor == name) for name in ("evidence", "failures", "warnings")
     )
     assert evidence.tables[0].rows == [("a", "1..2,4", "3", "0", "0", "new", "not recorded")]
-    assert "Left out: a: 3 executions of 1 other capture(s)" in evidence.paragraphs[0]
+    assert "Left out: a: 3 executions of 1 other capture (" in evidence.paragraphs[0]
     assert "fib: warm-up left out, the first 3 of 5 iterations of each execution" in warnings.sentences
 
 

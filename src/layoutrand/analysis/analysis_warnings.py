@@ -8,7 +8,7 @@ from typing import Final
 
 from layoutrand.config.seeds import format_seeds
 from layoutrand.model import BinaryName, LayoutName
-from layoutrand.warning import AnyWarning
+from layoutrand.warning import AnyWarning, plural
 
 APART: Final = (
     "the two systems were executed on different nodes, so a difference between systems cannot be told from one between "
@@ -32,12 +32,12 @@ class LeftOutExecutions(AnyWarning):
 
     def __str__(self) -> str:
         whose, which = self._parts
-        return f"{whose}left out {self.count} executions of {which}"
+        return f"{whose}left out {plural(self.count, 'execution')} of {which}"
 
     def briefly(self) -> str:
         """For a place that says already what was done with them."""
         whose, which = self._parts
-        return f"{whose}{self.count} executions of {which}"
+        return f"{whose}{plural(self.count, 'execution')} of {which}"
 
     def brief(self) -> str:
         """What was left out, for a screen that says so already."""
@@ -55,9 +55,14 @@ class OtherCaptures(LeftOutExecutions):
     @property
     def _parts(self) -> tuple[str, str]:
         return f"{self.system}: ", (
-            f"{self.n_captures} other capture(s) (the source, the toolchain, the flags or build.mode were others); "
-            f"capture {self.capture[:12]} is analysed"
+            f"{plural(self.n_captures, 'other capture')} (the source, the toolchain, the flags or build.mode were "
+            f"others); capture {self.capture[:12]} is analysed"
         )
+
+    def brief(self) -> str:
+        """What was left out, without what is analysed instead."""
+        of = f"{plural(self.count, 'execution')} of {plural(self.n_captures, 'other capture')}"
+        return f"{self.system}: {of} (source, toolchain, flags or build.mode)"
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,9 @@ class SystemLeftOut(LeftOutExecutions):
 
     def brief(self) -> str:
         """What was left out, without what there is instead."""
-        return f"{self.system}: {self.count} executions of what is not configured, or not the source, any more"
+        return (
+            f"{self.system}: {plural(self.count, 'execution')} of what is not configured, or not the source, any more"
+        )
 
 
 @dataclass(frozen=True)
@@ -217,7 +224,7 @@ class FailedExecutions(AnyWarning):
 
     def __str__(self) -> str:
         return (
-            f"{self.count} execution(s) failed and are not in the sample"
+            f"{plural(self.count, 'execution')} failed, and {'is' if self.count == 1 else 'are'} not in the sample"
             + (f"; seeds without any: {', '.join(map(str, self.seeds))}" if self.seeds else "")
             + ("; `layoutrand run --retry-failed` executes them again" if self.is_ours else "")
         )
@@ -255,7 +262,7 @@ class FewOfControl(AnyWarning):
 
     def __str__(self) -> str:
         return (
-            f"{self.control} has {self.n_executions} execution(s) beside {self.n_binaries} binaries; "
+            f"{self.control} has {plural(self.n_executions, 'execution')} beside {plural(self.n_binaries)}; "
             "2 of each at least are needed for an interval of the shift"
         )
 

@@ -11,9 +11,8 @@ from layoutrand.errors import AnalysisError
 from layoutrand.stats import Forecast, Interval, PairSpread, forecast, missed_share, pair_spread, running_forecast
 from layoutrand.stats.running_ratio import METHOD as RUNNING
 from layoutrand.stats.sample_size import ASSURANCE, MOST_BINARIES, POWER
-from layoutrand.stats.stats_warning import plural
 from layoutrand.text.quantities import percent, telling
-from layoutrand.warning import sentences_of
+from layoutrand.warning import plural, sentences_of
 
 GOING_ON: Final = 0.12
 """How often two systems that do not differ at all are told to differ, without a threshold, by who starts with 5 layouts

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from layoutrand.stats.stats_warning import plural
-from layoutrand.warning import AnyWarning
+from layoutrand.warning import AnyWarning, plural
 
 FEWEST_FOR_SUITE: Final = 10
 """With fewer binaries the suite's bootstrap interval has no bounds too often, or covers less than it says."""

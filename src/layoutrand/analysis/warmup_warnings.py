@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from layoutrand.warning import AnyWarning
+from layoutrand.warning import AnyWarning, plural
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class TooShortForWarmup(AnyWarning):
 
     def __str__(self) -> str:
         return (
-            f"{self.count} iteration(s) per execution are too few to see warm-up: have the program do at least "
-            f"{self.fewest}, better 300 once"
+            f"{plural(self.count, 'iteration')} per execution {'is' if self.count == 1 else 'are'} too few to see "
+            f"warm-up: have the program do at least {self.fewest}, better 300 once"
         )
 
 

@@ -31,6 +31,7 @@ from layoutrand.host.attempts import Attempts, is_to_be_repeated
 from layoutrand.model import Execution, SlotKey
 from layoutrand.results.experiments import ResultsStore
 from layoutrand.results.file import exclusive_use
+from layoutrand.warning import plural
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ class _SubmittingSide:
         """Give the tasks out until each of their slots was executed, or was lost too often."""
         wanted = [task.token for task in tasks]
         if count := self._cluster.executor.forget_others(tasks[0].token[:RUN_DIGITS], wanted):
-            self._say(f"{count} task(s) of an earlier call are not wanted any more and were cancelled")
+            self._say(f"{plural(count, 'task')} of an earlier call, not wanted any more: cancelled")
         distributor: TaskDistributor[MeasuringTask, MeasuringAnswer] = TaskDistributor(
             self._cluster.executor,
             execute_task,
@@ -206,7 +207,9 @@ class _SubmittingSide:
     def summary(self) -> Summary:
         """What this call did; raises `ClusterError` where nodes refused all that there was to do."""
         if self._twice:
-            self._say(f"{self._twice} execution(s) arrived twice, as a lost node was not quite lost; the first counts")
+            self._say(
+                f"{plural(self._twice, 'execution')} arrived twice, as a lost node was not quite lost; the first counts"
+            )
         executed = self._pending - len(self._open)
         if self._refusals and not executed:
             raise ClusterError(

@@ -19,6 +19,7 @@ from pydantic import Field
 
 from layoutrand.model import Execution
 from layoutrand.text.strict_table import StrictTable
+from layoutrand.warning import plural
 
 TICK_S: Final = 0.01
 """Step of the CPU times in /proc/stat (USER_HZ is 100 wherever layoutrand runs)."""
@@ -72,7 +73,7 @@ def sentence(name: str, state: Mapping[str, Any]) -> str:
     """What happened, with its numbers."""
     if name == "throttled":
         lasted = f", for {state['throttle_ms']} ms in all" if "throttle_ms" in state else ""
-        return f"the processor slowed down {state['throttle_events']} time(s) because of heat{lasted}"
+        return f"the processor slowed down {plural(state['throttle_events'], 'time')} because of heat{lasted}"
     if name == "swap":
         return f"{state.get('swap_in_pages', 0)} pages were swapped in and {state.get('swap_out_pages', 0)} out"
     if name == "steal":

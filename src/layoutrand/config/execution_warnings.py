@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 from layoutrand.config.disturbance import Disturbed, whereabouts
 from layoutrand.model import Execution
 from layoutrand.text.quantities import quantity
-from layoutrand.warning import AnyWarning
+from layoutrand.warning import AnyWarning, plural
 
 Counts = tuple[tuple[str, int], ...]
 """(What it was, in how many executions), the most frequent first."""
@@ -177,7 +177,8 @@ class NothingButWarmup(AnyWarning):
     def __str__(self) -> str:
         return (
             f"{self.benchmark}: {self.setting} = {self.iterations} leaves nothing of {self.metric} in "
-            f"{self.n_executions} execution(s), which have {self.most} iterations at most: they are not in the sample"
+            f"{plural(self.n_executions, 'execution')}, which "
+            f"{'has' if self.n_executions == 1 else 'have'} {plural(self.most, 'iteration')} at most: not in the sample"
         )
 
 

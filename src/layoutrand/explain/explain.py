@@ -40,8 +40,7 @@ from layoutrand.instruments.profile import Profile
 from layoutrand.layout.factors import places_data
 from layoutrand.model import IDENTITY, Binary, LayoutName
 from layoutrand.results import file
-from layoutrand.stats.stats_warning import plural
-from layoutrand.warning import AnyWarning
+from layoutrand.warning import AnyWarning, plural
 
 _MOST_TRACED: Final = 50_000_000
 """Instructions: half a minute or so, as for the profile."""

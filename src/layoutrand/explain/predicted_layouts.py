@@ -38,7 +38,7 @@ from layoutrand.model import IDENTITY, STOCK, LayoutName
 from layoutrand.results import file
 from layoutrand.stats import Adjusted, Interval, adjust, adjusted_mean, ratio_interval
 from layoutrand.stats.adjustment import FEWEST
-from layoutrand.stats.stats_warning import plural
+from layoutrand.warning import plural
 
 RESULTS_NAME: Final = "predict.sqlite"
 FEWEST_ROUNDS: Final = 5

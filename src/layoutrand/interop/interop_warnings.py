@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from layoutrand.warning import AnyWarning
+from layoutrand.warning import AnyWarning, plural
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,8 @@ class OnlyWarmup(AnyWarning):
 
     def __str__(self) -> str:
         return (
-            f"{self.system}, {self.benchmark}: {self.n_executions} execution(s) hold nothing but warm-up and are not "
-            "in the sample"
+            f"{self.system}, {self.benchmark}: {plural(self.n_executions, 'execution')} "
+            f"{'holds' if self.n_executions == 1 else 'hold'} nothing but warm-up: not in the sample"
         )
 
 

@@ -21,6 +21,7 @@ from layoutrand.report.members import Axis, SuiteMember, remarks_of
 from layoutrand.stats import autocorrelation, mean_interval
 from layoutrand.text.document import Figure, Table
 from layoutrand.text.quantities import percent, quantity
+from layoutrand.warning import plural
 
 _MOST_PLOTTED: Final = 1500
 _CONVERGENCE_POINTS: Final = 25
@@ -46,7 +47,7 @@ def run_order(members: Sequence[SuiteMember], selection: Selection, axis: Axis) 
     regimes = _Regimes.of(members, made)
     chart = plot.Plot(
         title=f"{first.benchmark}: order of execution",
-        description=f"{len(points)} executions of {len(systems)} system(s) in the order in which they were made.",
+        description=f"{len(points)} executions of {plural(len(systems), 'system')} in the order in which they were.",
         x_label="execution, in the order of their starts",
         counts_x=True,
         y_label=axis.label,

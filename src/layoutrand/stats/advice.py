@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from layoutrand.stats.stats_warning import Side, StatsWarning, WarningSubject, plural
+from layoutrand.stats.stats_warning import Side, StatsWarning, WarningSubject
+from layoutrand.warning import plural
 
 FEWEST_BINARIES = 5
 """Below this many top-level repetitions a variance, and so an interval, can hardly be estimated (ISMM section 11)."""

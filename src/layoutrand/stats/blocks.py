@@ -24,7 +24,8 @@ from layoutrand.stats.interval import Interval
 from layoutrand.stats.levels import FloatArray, IntArray, flat_numbers
 from layoutrand.stats.quantiles import f_tail, t_quantile, t_tail
 from layoutrand.stats.ratio import exponential
-from layoutrand.stats.stats_warning import StatsWarning, plural
+from layoutrand.stats.stats_warning import StatsWarning
+from layoutrand.warning import plural
 
 SCALES: Final = ("log", "linear")
 """Whether blocks multiply what is measured, or add to it."""

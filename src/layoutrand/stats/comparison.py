@@ -21,7 +21,8 @@ from layoutrand.stats.quantiles import normal_tail, t_tail
 from layoutrand.stats.randomization import ALTERNATIVES, TestResult
 from layoutrand.stats.ranks import average_ranks, rank_sum_cdf, signed_rank_cdf
 from layoutrand.stats.ratio import log_means, satterthwaite
-from layoutrand.stats.stats_warning import StatsWarning, plural
+from layoutrand.stats.stats_warning import StatsWarning
+from layoutrand.warning import plural
 
 _MOST_EXACT = 40
 """Rank tests use the exact null distribution up to this many observations on each side, if there are no ties."""

@@ -19,7 +19,8 @@ from layoutrand.stats.interval import Interval, sample_variance
 from layoutrand.stats.levels import Measurements, Nested, nested
 from layoutrand.stats.quantiles import chi2_quantile, f_quantile, f_tail
 from layoutrand.stats.ratio import log_means, ratio_interval
-from layoutrand.stats.stats_warning import BASELINE, StatsWarning, plural
+from layoutrand.stats.stats_warning import BASELINE, StatsWarning
+from layoutrand.warning import plural
 
 _LARGEST_LOG: Final = math.log(np.finfo(float).max)
 """Of a ratio: what is beyond counts as the largest number that there is."""

@@ -18,9 +18,10 @@ from layoutrand.stats import advice
 from layoutrand.stats.checks import check_count, check_positive, check_seed
 from layoutrand.stats.levels import FloatArray, IntArray
 from layoutrand.stats.randomization import TestResult
-from layoutrand.stats.stats_warning import StatsWarning, plural
+from layoutrand.stats.stats_warning import StatsWarning
 from layoutrand.stats.streams import Stream
 from layoutrand.stats.univariate import Values, sample_of
+from layoutrand.warning import plural
 
 _CHUNK = 50
 _ENOUGH_LARGER = 20

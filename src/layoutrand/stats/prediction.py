@@ -17,7 +17,7 @@ from layoutrand.stats.interval import Interval, sample_variance
 from layoutrand.stats.levels import FloatArray, Measurements, nested
 from layoutrand.stats.quantiles import t_quantile
 from layoutrand.stats.ratio import check_pairs, exponential, log_means, satterthwaite
-from layoutrand.stats.stats_warning import plural
+from layoutrand.warning import plural
 
 PREDICTION_PAIRINGS = ("seed", "none")
 

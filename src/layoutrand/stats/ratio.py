@@ -20,7 +20,8 @@ from layoutrand.stats.interval import Interval, means_and_errors, sample_varianc
 from layoutrand.stats.levels import FloatArray, Measurements, Nested, nested
 from layoutrand.stats.quantiles import first_count, t_quantile
 from layoutrand.stats.resample import ResamplingPlan, level_pattern, replicate_means, resampling_plan
-from layoutrand.stats.stats_warning import BASELINE, CANDIDATE, plural
+from layoutrand.stats.stats_warning import BASELINE, CANDIDATE
+from layoutrand.warning import plural
 
 FIELLER_METHODS = ("fieller", "fieller-welch", "fieller-normal")
 PAIRED_METHODS = ("paired-log-t", "paired-bootstrap")

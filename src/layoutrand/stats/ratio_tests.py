@@ -15,7 +15,7 @@ from layoutrand.stats.levels import FloatArray, Measurements, nested
 from layoutrand.stats.quantiles import t_tail
 from layoutrand.stats.randomization import TestResult
 from layoutrand.stats.ratio import FIELLER_METHODS, check_pairs, fieller_degrees, log_means
-from layoutrand.stats.stats_warning import plural
+from layoutrand.warning import plural
 
 TESTED_METHODS = (*FIELLER_METHODS, "paired-log-t")
 

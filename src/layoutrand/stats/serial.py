@@ -16,9 +16,10 @@ from layoutrand.stats import series_advice
 from layoutrand.stats.checks import check_count, check_labels, check_seed
 from layoutrand.stats.levels import FloatArray, IntArray
 from layoutrand.stats.randomization import TestResult
-from layoutrand.stats.stats_warning import StatsWarning, plural
+from layoutrand.stats.stats_warning import StatsWarning
 from layoutrand.stats.streams import Stream
 from layoutrand.stats.univariate import Values, sample_of
+from layoutrand.warning import plural
 
 _FEWEST = 4
 _AT_ONCE = 1 << 20

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from layoutrand.stats.stats_warning import StatsWarning, plural
+from layoutrand.stats.stats_warning import StatsWarning
+from layoutrand.warning import plural
 
 FEWEST_ITERATIONS = 20
 """Below this many iterations autocorrelations are mostly noise."""

@@ -47,9 +47,9 @@ from layoutrand.stats.round_contrasts import (
     window_of,
 )
 from layoutrand.stats.spread_bounds import flatness, noisy_upper, quiet_bounds
-from layoutrand.stats.stats_warning import plural
 from layoutrand.stats.streams import RaggedSampler, Stream
 from layoutrand.stats.univariate import Values, middle_of, middles_of, sample_of
+from layoutrand.warning import plural
 
 _ROUNDING: Final = 1e-12
 _AT_ONCE: Final = 1 << 20

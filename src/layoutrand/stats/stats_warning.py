@@ -5,19 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Self
 
-from layoutrand.warning import AnyWarning
+from layoutrand.warning import AnyWarning, plural, several
 
 Side = Literal["baseline", "candidate"]
 Repeated = Literal["binary", "execution"]
-
-
-def plural(count: int, noun: str = "binary") -> str:
-    """``1 binary``, ``3 binaries``, ``2 executions``."""
-    return f"1 {noun}" if count == 1 else f"{count} {_several(noun)}"
-
-
-def _several(noun: str) -> str:
-    return noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
 
 
 @dataclass(frozen=True)
@@ -63,7 +54,7 @@ class StatsWarning(AnyWarning):
 
     @property
     def _units(self) -> str:
-        return _several(self.counted)
+        return several(self.counted)
 
     def _n(self, count: int) -> str:
         return f"{plural(count, self.counted)}{self._of}"

@@ -22,9 +22,9 @@ from layoutrand.stats.levels import FloatArray, IntArray
 from layoutrand.stats.quantiles import normal_points
 from layoutrand.stats.randomization import TestResult
 from layoutrand.stats.ranks import average_ranks
-from layoutrand.stats.stats_warning import plural
 from layoutrand.stats.streams import Stream, Words
 from layoutrand.stats.univariate import Values, sample_of
+from layoutrand.warning import plural
 
 MEMORY: Final = 0.75
 """What each further place between two values takes off their weight: some four places count."""
