@@ -41,8 +41,8 @@ def sentences_of(warnings: Iterable[AnyWarning]) -> list[str]:
 
 
 def plural(count: int, noun: str = "binary") -> str:
-    """``1 binary``, ``3 binaries``, ``2 executions``."""
-    return f"1 {noun}" if count == 1 else f"{count} {several(noun)}"
+    """``1 binary``, ``3 binaries``, ``2,000 executions``."""
+    return f"1 {noun}" if count == 1 else f"{count:,} {several(noun)}"
 
 
 def several(noun: str) -> str:

@@ -178,7 +178,7 @@ def test_no_more_layouts_are_asked_for_than_there_are(project, capsys, monkeypat
     there = f"the program has only {len(old)} distinct layout"
     assert any(there in each for each in row["warnings"])
     screen = said(capsys, "compare", "a", "b")[1]
-    assert "Next: execute each binary more often" in screen
+    assert "Next: a larger run.executions, to execute each binary more" in " ".join(screen.split())
     assert "--seeds" not in screen
     assert "layouts may tell" not in screen
     full = unwrapped(said(capsys, "compare", "a", "b", "--full")[1])

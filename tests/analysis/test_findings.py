@@ -412,7 +412,7 @@ def test_the_evidence_states_seeds_counts_policy_failures_and_what_was_left_out(
     (left_out,) = of.left_out
     assert "left out 1 execution of an earlier definition" in str(left_out)
     said = "\n".join(sentences(of))
-    assert "a: seeds 1..3,7 (4), 6 executions (1 of them of controls), 1 failed, 1 binaries not built" in said
+    assert "a: seeds 1..3,7 (4), 6 executions (1 of them of controls), 1 failed, 1 binary not built" in said
     assert "layout policy: function-order" in said
     assert "left out: b: 1 execution of" in said
     found = document_of(tmp_path)["evidence"]

@@ -89,7 +89,7 @@ def test_other_captures_definitions_and_binaries_are_left_out_and_said(tmp_path)
 def test_a_capture_can_be_chosen(tmp_path):
     write(CONFIG, tmp_path, [one(tmp_path, value=1, capture="old"), one(tmp_path, value=2, started_at=2.0)])
     assert selected(CONFIG, tmp_path, captures={"a": "old"}).samples[0].binaries == ((1, ((1,),)),)
-    with pytest.raises(AnalysisError, match=r"1 executions of b with system a, capture capture-of-a"):
+    with pytest.raises(AnalysisError, match=r"1 execution of b with system a, capture capture-of-a"):
         selected(CONFIG, tmp_path, captures={"a": "never executed"})
 
 

@@ -162,9 +162,7 @@ def test_a_task_that_is_lost_is_given_out_again(cluster_project: ClusterProject)
     assert (summary.executed, summary.failures) == (9, ())
     assert {attempt for *_, attempt in slots(cluster_project)} == {1}
     assert sorted(task.size for task in nodes.given) == [1, 1, 3, 3, 3]
-    told = cluster_project.told(
-        "(1 executions left): its task was lost: OSError: the node burned down; given out again"
-    )
+    told = cluster_project.told("(1 execution left): its task was lost: OSError: the node burned down; given out again")
     assert len(told) == 2
 
 

@@ -121,7 +121,7 @@ def test_each_binary_is_one_line_for_benchstat(selection):
     assert len(of_a) == 6
     assert "no place for stock" in " ".join(said(result.warnings))
     assert "1 are not in it" in " ".join(said(result.warnings))
-    assert "1 binaries not built" in " ".join(said(result.warnings))
+    assert "1 binary not built" in " ".join(said(result.warnings))
 
 
 def test_benchstat_is_told_where_more_is_better(selection):

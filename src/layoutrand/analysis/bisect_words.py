@@ -12,6 +12,7 @@ from layoutrand.analysis.conclusion_words import reason_json
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.metric import Better
+from layoutrand.warning import plural
 
 ENDINGS: Final[Mapping[Ending, str]] = {
     "found": "this commit",
@@ -91,7 +92,7 @@ def cost_words(answer: SearchAnswer) -> str:
         parts.append(f"{n} {'was' if n == 1 else 'were'} the same program as an end")
     if answer.state.skipped:
         parts.append(f"{len(answer.state.skipped)} could not be built")
-    return f"{', '.join(parts)}; {answer.executed:,} executions now, {answer.known:,} were there already"
+    return f"{', '.join(parts)}; {plural(answer.executed, 'execution')} now, {answer.known:,} were there already"
 
 
 def bisect_document(
@@ -165,7 +166,7 @@ def _listed(names: list[str]) -> str:
 def certainty_of_cases(found: CaseSearches) -> str:
     """What it took, and what the confidence means where several cases are searched."""
     executed = found.first + sum(each.answer.executed for each in found.cases)
-    text = f"{executed:,} executions now, each of all cases"
+    text = f"{plural(executed, 'execution')} now, each of all cases"
     ended = [each.answer for each in found.cases if each.answer.ending not in {"cannot tell", "same program"}]
     if len(ended) < 2:
         return text

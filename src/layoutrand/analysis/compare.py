@@ -43,7 +43,7 @@ from layoutrand.stats import (
     single_binary_ratios,
 )
 from layoutrand.stats.decision import Verdict
-from layoutrand.warning import AnyWarning, sentences_of
+from layoutrand.warning import AnyWarning, plural, sentences_of
 
 UNDECIDED: Final = "undecided"
 Counted = Literal["binaries", "executions"]
@@ -346,5 +346,5 @@ def _nothing_common(
     if selection.failures:
         first = selection.failures[0]
         log = f" (log {first.log})" if first.log else ""
-        lines.append(f"{len(selection.failures)} executions failed, the first: {first.reason}{log}")
+        lines.append(f"{plural(len(selection.failures), 'execution')} failed, the first: {first.reason}{log}")
     return "\n".join(lines)

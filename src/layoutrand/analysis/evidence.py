@@ -14,7 +14,7 @@ from layoutrand.build.coincidence import QUESTION, CoincidingSystems
 from layoutrand.config.seeds import format_seeds
 from layoutrand.execute.experiment import launched_by
 from layoutrand.model import IDENTITY, STOCK, BinaryName, Execution
-from layoutrand.warning import sentences_of
+from layoutrand.warning import plural, sentences_of
 
 _WITH_SEEDS: Final = frozenset({"csv", "layoutrand"})
 """The formats in which `export` writes seeds."""
@@ -185,9 +185,11 @@ def sentences(of: Evidence) -> list[str]:
             names = f"{len(row.others)} without a seed" if not row.n_seeds else f"{names}, {len(row.others)} without"
         failed = f"{row.n_failed} failed" if row.n_failed else "none failed"
         of_controls = f" ({row.n_of_controls:,} of them of controls)" if row.n_of_controls else ""
-        unbuilt = f", {row.n_unbuilt} binaries not built" if row.n_unbuilt else ""
+        unbuilt = f", {plural(row.n_unbuilt)} not built" if row.n_unbuilt else ""
         source = f"; {row.source}" if row.source else ""
-        lines.append(f"{row.system}: {names}, {row.n_executions:,} executions{of_controls}, {failed}{unbuilt}{source}")
+        lines.append(
+            f"{row.system}: {names}, {plural(row.n_executions, 'execution')}{of_controls}, {failed}{unbuilt}{source}"
+        )
     if of.policy is not None:
         drawn, launcher = launched_by(of.randomise) if isinstance(of.randomise, list) else (of.randomise, "")
         randomised = f"randomised per execution: {_words(drawn)}"

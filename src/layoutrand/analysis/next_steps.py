@@ -60,7 +60,7 @@ STEPS: Final[dict[StepKind, Step]] = {
             "more executions",
             "",
             "execute each binary more often (run.executions = 2 or more)",
-            short="execute each binary twice",
+            short="run.executions = 2, to execute each binary twice",
         ),
         Step(
             "other threshold",
@@ -166,6 +166,6 @@ def within(told: tuple[Step, ...], layouts: LayoutsThere) -> tuple[Step, ...]:
         "",
         f"{few.brief()}; execute each binary more often (run.executions), or add a factor such as text-offset or "
         "padding to layout.factors",
-        short="execute each binary more often",
+        short="a larger run.executions, to execute each binary more often",
     )
     return instead, *(step for step in told if step.kind not in {"more layouts", "more executions"})

@@ -10,7 +10,7 @@ from layoutrand.build.present_parts import Difference, PresentSystem, built_in
 from layoutrand.config.twice import first_of
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BuiltFrom, Context, Execution
-from layoutrand.warning import AnyWarning
+from layoutrand.warning import AnyWarning, plural
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def _asked_for(own: Mapping[str, Mapping[str, int]], asked: Sequence[str], recor
                 f"--capture {prefix}: {'several captures begin so' if matching else 'no results of such a capture'}. "
                 "There are:",
                 *(
-                    f"  - {system}: {capture[:12]}, {n} executions{_of(recorded, system, capture)}"
+                    f"  - {system}: {capture[:12]}, {plural(n, 'execution')}{_of(recorded, system, capture)}"
                     for system in own
                     for capture, n in own[system].items()
                 ),
@@ -168,7 +168,7 @@ def _what_there_is(system: str, counts: Mapping[str, int], now: PresentSystem, r
     for capture, count in counts.items():
         found = _differences(system, capture, now, recorded)
         why = f": {'; '.join(found[0].parts)}" if found else ""
-        lines.append(f"  - capture {capture[:12]}, {count} executions{_of(recorded, system, capture)}{why}")
+        lines.append(f"  - capture {capture[:12]}, {plural(count, 'execution')}{_of(recorded, system, capture)}{why}")
     return lines
 
 

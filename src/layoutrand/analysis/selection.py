@@ -53,7 +53,7 @@ from layoutrand.model import (
     Node,
 )
 from layoutrand.results.experiments import ResultsStore
-from layoutrand.warning import AnyWarning, sentences_of
+from layoutrand.warning import AnyWarning, plural, sentences_of
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,7 @@ def recorded_experiment(question: Question, store: ResultsStore) -> tuple[Experi
         f"protocol {current.protocol}, host {host}",
         "It has:",
         *(
-            f"  - {count} executions: project {e.project}, layout {e.policy}, randomise {e.randomise}, "
+            f"  - {plural(count, 'execution')}: project {e.project}, layout {e.policy}, randomise {e.randomise}, "
             f"protocol {e.protocol}, host {e.hostname}"
             for e, count in recorded
         ),
@@ -296,7 +296,7 @@ def unlike(pools: Sequence[tuple[Experiment, int]]) -> str:
     return "\n".join(
         [
             "executed on nodes with unlike processors, which are not analysed together unless you say so:",
-            *(f"  - {count} executions: {experiment.hostname}" for experiment, count in pools),
+            *(f"  - {plural(count, 'execution')}: {experiment.hostname}" for experiment, count in pools),
             "Name one with --host, or set unlike_cpus = true under [cluster.measure].",
         ]
     )
@@ -357,7 +357,10 @@ def _nothing_left(
         counts[key] = counts.get(key, 0) + 1
     lines = [
         f"no results of {', '.join(names)} with {', '.join(systems)} as configured now. {experiment.hostname} has:",
-        *(f"  - {n} executions of {b} with system {s}, capture {c}" for (s, b, c), n in sorted(counts.items())),
+        *(
+            f"  - {plural(n, 'execution')} of {b} with system {s}, capture {c}"
+            for (s, b, c), n in sorted(counts.items())
+        ),
         *sentences_of(warnings),
         "Execute them with `layoutrand run`.",
     ]

@@ -17,6 +17,7 @@ from layoutrand.cli.options import leave_out_of_source
 from layoutrand.cli.terminal import Display, Terminal, terminal_width
 from layoutrand.errors import UsageError
 from layoutrand.text.strict_json import json_text
+from layoutrand.warning import plural
 
 if TYPE_CHECKING:
     from layoutrand.analysis.conclusion import Verdict
@@ -292,7 +293,7 @@ def show_full(answer: CheckAnswer, page: Display) -> None:
             if text:
                 page.item(text)
         if system.results is not None:
-            page.line(f"{system.executed:,} executions now; results in {system.results}")
+            page.line(f"{plural(system.executed, 'execution')} now; results in {system.results}")
     page.item(multiplicity_sentence(answer))
     page.line(f"again: {reproduce(answer)}")
 

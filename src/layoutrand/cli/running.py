@@ -20,6 +20,7 @@ from layoutrand.cli.selecting import Benchmarks, Which, load_selection, load_wit
 from layoutrand.cli.self_comparison import show_aa
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.text.quantities import percent
+from layoutrand.warning import plural
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import SelfComparison
@@ -361,7 +362,7 @@ def run_message(summary: Summary) -> str:
     waiting = f", {summary.waiting} no node could execute" if summary.waiting else ""
     missing = f"{failed}{unbuilt}{not_executed}{waiting}"
     return (
-        f"{summary.executed} executions now{nodes}, {summary.already} were there already{missing}; "
+        f"{plural(summary.executed, 'execution')} now{nodes}, {summary.already} were there already{missing}; "
         f"results in {summary.results}"
     )
 

@@ -268,4 +268,4 @@ class _SubmittingSide:
 
 def _named(task: MeasuringTask) -> str:
     rounds = ", ".join(str(seed) for seed in dict.fromkeys(slot.round for slot, _ in task.slots))
-    return f"round {rounds} ({task.size} executions left)"
+    return f"round {rounds} ({plural(task.size, 'execution')} left)"

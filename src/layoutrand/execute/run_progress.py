@@ -23,6 +23,7 @@ from layoutrand.instruments.known import is_elapsed, simulated
 from layoutrand.model import BuildFailure, Execution, Experiment, SlotKey
 from layoutrand.results.experiments import Records
 from layoutrand.text.quantities import duration
+from layoutrand.warning import plural
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def cost(live: Live, n_pending: int, n_known: int) -> str:
     known = f" ({n_known:,} {'is' if n_known == 1 else 'are'} recorded already)" if n_known else ""
     seconds = live.remaining_s()
     time = "" if seconds is None else f", about {duration(max(1, round(seconds)))}"
-    return f"{n_pending:,} executions{known}{time}"
+    return f"{plural(n_pending, 'execution')}{known}{time}"
 
 
 def executed_alone(slots: Sequence[Slot], pending: Sequence[Slot]) -> str:

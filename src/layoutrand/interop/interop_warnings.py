@@ -164,7 +164,7 @@ class NoPlaceForBuilds(AnyWarning):
     count: int
 
     def __str__(self) -> str:
-        return f"{self.format} has no place for the {self.count} binaries not built"
+        return f"{self.format} has no place for {plural(self.count)} not built"
 
 
 @dataclass(frozen=True)
