@@ -27,7 +27,7 @@ from layoutrand.cache.store import KEPT_BUILDS, Cache
 from layoutrand.errors import CacheError
 from layoutrand.platform.disk import cache_errors, sha256_bytes
 from layoutrand.platform.regular_file import RECORD, content_of_regular
-from layoutrand.text.sizes import in_mib, size_of
+from layoutrand.text.sizes import size_of, sized
 
 RECORD_OF_BUILD: Final = "build.json"
 ROOM: Final = "LAYOUTRAND_KEPT_BUILDS"
@@ -111,7 +111,7 @@ def store_build(cache: Cache, build: KeptBuild, beside: Mapping[str, Path], is_w
             table = {**vars(build), "files_sha256": sha256_bytes(files)}
             (scratch / RECORD_OF_BUILD).write_bytes(sealed({"schema": _SCHEMA, **table}))
         except TooMuch as error:
-            limit = f"a quarter of what is free, {in_mib(free)}" if free < room() else f"{ROOM}, {in_mib(most)}"
+            limit = f"a quarter of what is free, {sized(free)}" if free < room() else f"{ROOM}, {sized(most)}"
             raise NotKept(f"it has more than {limit}") from error
         except OSError as error:
             raise NotKept(f"{error.filename or scratch}: {error.strerror}") from error

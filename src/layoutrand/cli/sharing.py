@@ -12,7 +12,7 @@ import typer
 from layoutrand.cli import options
 from layoutrand.cli.terminal import Display
 from layoutrand.errors import UsageError
-from layoutrand.text.sizes import in_mib
+from layoutrand.text.sizes import sized
 
 if TYPE_CHECKING:
     from layoutrand.cluster.bundle_command import Carried
@@ -40,7 +40,7 @@ def staging_ls(shared: Shared = None, directory: options.Directory = Path(), jso
         return 0
     bundles = found.of("bundle")
     rows = [
-        (entry.name[:16], entry.label, in_mib(entry.size + entry.contents_size), _ago(entry.used_at))
+        (entry.name[:16], entry.label, sized(entry.size + entry.contents_size), _ago(entry.used_at))
         for entry in bundles
     ]
     if rows:
@@ -49,7 +49,7 @@ def staging_ls(shared: Shared = None, directory: options.Directory = Path(), jso
         "In all",
         ("what", "number", "size"),
         [
-            (what, str(len(found.of(kind))), in_mib(sum(entry.size for entry in found.of(kind))))
+            (what, str(len(found.of(kind))), sized(sum(entry.size for entry in found.of(kind))))
             for kind, what in kinds().items()
             if found.of(kind)
         ],
@@ -91,9 +91,9 @@ def staging_gc(
     for kind, what in kinds().items():
         some = [entry for entry in deleted if entry.kind == kind]
         if some:
-            terminal.line(f"{what}: {len(some)}, {in_mib(sum(entry.size for entry in some))}")
+            terminal.line(f"{what}: {len(some)}, {sized(sum(entry.size for entry in some))}")
     _warn_of(left, terminal)
-    terminal.line(f"{in_mib(freed)} {'would be freed' if dry_run else 'freed'}")
+    terminal.line(f"{sized(freed)} {'would be freed' if dry_run else 'freed'}")
     return 0
 
 
@@ -123,7 +123,7 @@ def bundle_export(
         terminal.document(_carried("layoutrand/bundle-export/1", done))
         return 0
     moved = done.travelled
-    terminal.say(f"{system}: {moved.contents} files written, {in_mib(moved.moved)}; unpacked {in_mib(moved.size)}")
+    terminal.say(f"{system}: {moved.contents} files written, {sized(moved.moved)}; unpacked {sized(moved.size)}")
     terminal.line(done.digest)
     return 0
 
@@ -146,7 +146,7 @@ def bundle_import(
         return 0
     moved = done.travelled
     terminal.line(
-        f"{done.system}: capture {done.capture[:16]} is in the cache; {moved.contents} files, {in_mib(moved.moved)}, "
+        f"{done.system}: capture {done.capture[:16]} is in the cache; {moved.contents} files, {sized(moved.moved)}, "
         "were read. A build of the same source with the same tools and flags uses it"
     )
     return 0

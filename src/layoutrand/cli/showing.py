@@ -11,7 +11,8 @@ import typer
 
 from layoutrand.cli import building, options
 from layoutrand.errors import BuildFailed, CacheError, UsageError
-from layoutrand.text.sizes import in_mib, size_of
+from layoutrand.text.sizes import size_of, sized
+from layoutrand.warning import plural
 
 if TYPE_CHECKING:
     from layoutrand.build.coincidence import CoincidingSystems
@@ -174,13 +175,13 @@ def cache_ls(json: options.Json = False) -> int:
         terminal.document({"schema": "layoutrand/cache/1", "entries": rows})
     terminal.table(
         "Cache",
-        ("entry", "kind", "size", "last used", "what"),
-        [(e.name[:16], e.kind, in_mib(e.size), _ago(e), e.label) for e in found],
+        ("what", "kind", "size", "last used", "entry"),
+        [(e.label, e.kind, sized(e.size), _ago(e), e.name[:16]) for e in found],
     )
-    terminal.line(f"{len(found)} entries, {in_mib(sum(entry.size for entry in found))}")
+    terminal.line(f"{plural(len(found), 'entry')}, {sized(sum(entry.size for entry in found))}")
     builds = [entry.size for entry in found if entry.kind == "build"]
     if builds:
-        terminal.line(f"of these {in_mib(sum(builds))} are kept builds, which may have {in_mib(most)} ({ROOM})")
+        terminal.line(f"of these {sized(sum(builds))} are kept builds, which may have {sized(most)} ({ROOM})")
     return 0
 
 
@@ -249,11 +250,12 @@ def cache_gc(
     if json:
         names = {"evicted": [e.name for e in done.evicted], "in_use": [e.name for e in done.in_use]}
         terminal.document({"schema": "layoutrand/cache-gc/1", **names, "freed": freed})
-    terminal.line(f"{len(done.evicted)} entries evicted, {in_mib(freed)} freed")
+    terminal.line(f"{plural(len(done.evicted), 'entry')} evicted, {sized(freed)} freed")
     if done.in_use:
+        stays = "stays" if len(done.in_use) == 1 else "stay"
         terminal.line(
-            f"{len(done.in_use)} entries of {in_mib(kept)} stay, since another layoutrand may be using them: give the "
-            "command again once it has ended"
+            f"{plural(len(done.in_use), 'entry')} of {sized(kept)} {stays}, since another layoutrand may be using "
+            f"{'it' if len(done.in_use) == 1 else 'them'}: give the command again once it has ended"
         )
     return 0
 
@@ -279,7 +281,7 @@ def cache_pack(
         terminal.document({"schema": "layoutrand/cache-pack/1", **vars(done)})
     kind = "whole files" if whole else "deltas"
     terminal.line(
-        f"{done.changed} layouts were made {kind}: {in_mib(done.before)} before, {in_mib(done.after)} now"
+        f"{done.changed} layouts were made {kind}: {sized(done.before)} before, {sized(done.after)} now"
         + (f"; {done.others} gain nothing or are damaged (layoutrand cache verify)" if done.others else "")
     )
     if done.in_use:

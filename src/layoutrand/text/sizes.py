@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
@@ -9,6 +10,7 @@ from layoutrand.errors import UsageError
 from layoutrand.text.foreign_fields import excerpt
 
 _TOO_LARGE: Final = 2**63
+_SMALL: Final = 2**20
 
 
 def size_of(text: str, of: str) -> int:
@@ -23,6 +25,8 @@ def size_of(text: str, of: str) -> int:
     return int(size)
 
 
-def in_mib(size: int) -> str:
+def sized(size: int) -> str:
     """Bytes for people."""
+    if size < _SMALL:
+        return f"{math.ceil(size / 2**10)} KiB"
     return f"{size / 2**30:.2f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"
