@@ -210,6 +210,17 @@ def test_a_partial_clone_that_lacks_files_says_how_to_get_them(repository, mirro
     assert mirrors.resolve(str(partial), None) == head(repository)
 
 
+def test_what_a_partial_clone_has_not_for_another_reason_is_told_without_a_filter(tmp_path, mirrors):
+    """Of an empty one there are no files to fetch."""
+    (tmp_path / "empty").mkdir()
+    git("init", "-q", ".", cwd=tmp_path / "empty")
+    git("config", "uploadpack.allowFilter", "true", cwd=tmp_path / "empty")
+    git("clone", "-q", "--filter=blob:none", f"file://{tmp_path}/empty", tmp_path / "partial", cwd=tmp_path)
+    with pytest.raises(BuildFailed, match=r"HEAD") as caught:
+        mirrors.resolve(str(tmp_path / "partial"), None)
+    assert "partial clone" not in str(caught.value)
+
+
 def test_an_empty_repository_is_a_clear_error(tmp_path, mirrors):
     """A repository without a commit has nothing to build."""
     with pytest.raises(BuildFailed, match=r"(?s)^build\.repo: cannot get HEAD of .*HEAD"):

@@ -656,6 +656,8 @@ def test_executions_of_one_layout_are_not_passed_off_as_layouts(tmp_path):
         "Means over layouts, or over executions where a system has one layout alone,"
     )
     assert [figure.heading for figure in (*card.figures, *card.more)] == ["Binaries", "Order of execution"]
+    order = (*card.figures, *card.more)[-1]
+    assert "6 executions of 2 systems in the order in which they were made." in order.svg
     assert card.figures[0].caption.startswith("Each mark is one execution: there is one layout alone.")
     assert "There is one binary of each system here: how layouts differ cannot be seen." in card.absent
     assert dict(page.facts)["Seeds"] == "rounds 0..2 of one layout (3)"

@@ -56,11 +56,11 @@ class CommitSeries:
 
     ``n_common`` counts the rounds that all points have, 0 where points were measured at different times; ``n_rounds``
     those within which they are compared.  That is 0 where the former are none or too few: then means are compared, and
-    only what rises above all differences between these is a step.  ``layouts`` are the steps
-    of the means, ``stocks`` those of stock; ``steps`` is what both say together.  ``resolution`` is, of means without a
-    step, how large one in the middle could be and be taken for noise, None where that is not known.  Where times lie on
-    one or two steps of their clock, of which ``clock`` tells, means and ratios have room for these; what may be nothing
-    but such steps is none of ``steps``, and within ``resolution``.
+    only what rises above all differences between these is a step.  ``layouts`` are the steps of the means, ``stocks``
+    those of stock; ``steps`` is what both say together.  ``resolution`` is, of means without a step, or with steps of a
+    clock, how large one in the middle could be and be taken for noise, or for these; None where that is not known.
+    Where times lie on one or two steps of their clock, of which ``clock`` tells, means and ratios have room for these;
+    what may be nothing but such steps is none of ``steps``, and within ``resolution``.
     """
 
     system: str

@@ -257,7 +257,8 @@ def _fetch_into(mirror: Path, url: str, what: str, settings: Sequence[str], *opt
     try:
         git(*fetch, "--", url, what, cwd=mirror, settings=settings)
     except BuildFailed as error:
-        if (promisor := _promisor(url)) is None:
+        is_unknown = "couldn't find remote ref" in error.message or f"not our ref {what}" in error.message
+        if is_unknown or (promisor := _promisor(url)) is None:
             raise
         whole = shlex.join(["git", "-C", url, "fetch", "--refetch", "--no-filter", promisor])
         raise BuildFailed(

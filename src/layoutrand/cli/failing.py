@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from layoutrand.instruments.program_output import without_last_words
+from layoutrand.warning import plural
 
 if TYPE_CHECKING:
     from layoutrand.analysis.display_names import DisplayNames
@@ -62,7 +63,8 @@ class Failures:
             page.fail(_several(members, causes[cause], more=cause in self._said))
         untold = list(left.values())[MOST_LINES:]
         if untold:
-            page.fail(f"{sum(map(len, untold))} more executions, for {len(untold)} other reasons; --json lists all")
+            count = plural(sum(map(len, untold)), "more execution")
+            page.fail(f"{count}, for {plural(len(untold), 'other reason')}; --json lists all")
 
     def of_cases(self, failed: Iterable[CasesFailed], page: Display) -> None:
         """Cases of harnesses without numbers, those of one entry and one reason once in the whole call."""

@@ -47,7 +47,10 @@ def run_order(members: Sequence[SuiteMember], selection: Selection, axis: Axis) 
     regimes = _Regimes.of(members, made)
     chart = plot.Plot(
         title=f"{first.benchmark}: order of execution",
-        description=f"{len(points)} executions of {plural(len(systems), 'system')} in the order in which they were.",
+        description=(
+            f"{plural(len(points), 'execution')} of {plural(len(systems), 'system')} "
+            "in the order in which they were made."
+        ),
         x_label="execution, in the order of their starts",
         counts_x=True,
         y_label=axis.label,

@@ -88,10 +88,11 @@ def clock_step(values: Values, *, at_most: float = 1.0) -> float | None:
     sample = np.abs(sample_of(values, "clock steps"))
     digit = decimal_step(sample, at_most=at_most)
     unit = _FINEST * float(sample.max()) if digit is None else digit
-    step = _common(np.unique(sample[:_FIRST]), unit) if unit > 0 else None
+    above = sample[sample > 0]  # 0 is a multiple of any step, and says nothing of it
+    step = _common(np.unique(above[:_FIRST]), unit) if unit > 0 else None
     if step is None or step > at_most * float(sample.max()) or not _are_multiples(sample, step):
         return digit
-    different = np.unique(np.rint(sample / step)).size
+    different = np.unique(np.rint(above / step)).size
     times = step / unit
     by_chance = times**-different * (1 + times / (different - 1)) if different > 1 else 1.0
     return step if by_chance < _BY_CHANCE else digit

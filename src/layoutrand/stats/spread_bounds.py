@@ -65,7 +65,7 @@ def flatness(found: Contrasts) -> float:
 def lower_by_kurtosis(means: FloatArray, squared: float, most_noise: float, alpha: float) -> float:
     """Of the variance that layouts add to binaries' ``means``; ``squared`` is the variance of these.
 
-    ``most_noise`` is what executions may have in it at most.  It has half of the error.
+    ``most_noise`` is what executions may have in it at most.  It has the whole error, beside a bound with half of it.
     """
     return max(_by_kurtosis(means, squared, normal_quantile(1 - alpha), -1) - most_noise, 0.0)
 
@@ -73,8 +73,8 @@ def lower_by_kurtosis(means: FloatArray, squared: float, most_noise: float, alph
 def upper_by_kurtosis(means: FloatArray, squared: float, noise: float, alpha: float) -> float:
     """Of the same; ``noise`` is what executions have in it.
 
-    It has half of the error, and as far as the means are unlike a normal sample that of `_long_tailed`: where they are
-    like one, the bound is hardly more than that of normal layouts.
+    It has the whole error, and as far as the means are unlike a normal sample as little of it as `_long_tailed` has:
+    where they are like one, the bound is hardly more than that of normal layouts.
     """
     return max(_long_tailed(means, squared, noise, alpha, evidence=_unlike_normal(means)) - noise, 0.0)
 
@@ -92,7 +92,7 @@ def _unlike_normal(values: FloatArray) -> float:
 
 
 def _long_tailed(values: FloatArray, squared: float, noise: float, alpha: float, *, evidence: float = 1.0) -> float:
-    """Upper bound of the binaries' variance by the kurtosis that they have; infinite for very few."""
+    """Upper bound of the binaries' variance by the kurtosis that they have; 0 for very few."""
     rare = max(0.0, 1.0 - _WHOLE_ERROR / values.size)
     of_layouts = max(0.0, 1.0 - noise / squared) if squared > 0 else 0.0
     return _by_kurtosis(values, squared, normal_quantile(1 - alpha * (1.0 - rare * of_layouts * evidence)), 1)

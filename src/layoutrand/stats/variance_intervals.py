@@ -75,10 +75,10 @@ def component_intervals(
     close to nominal from 3 binaries on, where percentiles of few binaries cover half as often as they should.
 
     kurtosis: as f, but the interval of the highest level is no narrower than Bonett's by the kurtosis of the binaries'
-    means (Computational Statistics and Data Analysis 50, 2006), less the noise of executions.  Its upper bound has half
-    of the error where the means pass for a normal sample, and as their skewness or kurtosis says otherwise all of it
-    but ``6 / n``, as a sample of a long tail shows too little of that.  Of 30 binaries of which one in ten is slow f
-    holds the truth in .69, this in .92; of lognormal ones .79 and .93, of Student's t with 3 degrees .65 and .84.
+    means (Computational Statistics and Data Analysis 50, 2006), less the noise of executions.  Its upper bound has all
+    of the error where the means pass for a normal sample, and as their skewness or kurtosis says otherwise less, down
+    to ``6 / n`` of it, as a sample of a long tail shows too little of that.  Of 30 binaries of which one in ten is slow
+    f holds the truth in .69, this in .92; of lognormal ones .79 and .93, of Student's t with 3 degrees .65 and .84.
     Where they are normal it is 1.09 times as wide (median; 1.16 by the mean).
     """
     check_confidence(confidence)
