@@ -109,9 +109,9 @@ def test_many_different_reasons_end_too(failed):
     told.conclude(several, page)
     assert len(page.said) == MOST_LINES + 1
     assert page.said[0] == "system a, benchmark b, seed 31: at 0x1f; output in log-31"
-    assert page.said[-1] == "40 more executions, for 40 other reasons; --json lists all"
+    assert page.said[-1] == "40 more executions, for 40 other reasons; `layoutrand analyse --json` lists all"
     told.conclude(several[: 2 * MOST_LINES + 1], page)
-    assert page.said[-1] == "1 more execution, for 1 other reason; --json lists all"
+    assert page.said[-1] == "1 more execution, for 1 other reason; `layoutrand analyse --json` lists all"
 
 
 def test_warnings_of_one_kind_are_told_once_where_they_are_many():

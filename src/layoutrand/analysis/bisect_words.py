@@ -40,6 +40,7 @@ def direction(answer: SearchAnswer, better: Better) -> str:
 def answer_words(answer: SearchAnswer, threshold: float) -> str:
     """The answer in one sentence, without the commits."""
     n = len(answer.suspects)
+    left = f"{plural(n, 'commit')} {'is' if n == 1 else 'are'} left"
     if answer.ending == "no step":
         return f"the ends are the same within {100 * threshold:g} %"
     if answer.ending == "same program":
@@ -47,11 +48,11 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
     if answer.ending == "cannot tell":
         last = answer.state.decisions[-1] if answer.state.decisions else None
         if answer.out_of_time and (last is None or last.outcome != "open"):
-            return f"the budget is used; {n} commits are left"
+            return f"the budget is used; {left}"
         rounds = f" after {last.n_rounds} rounds" if last is not None else ""
         why = "".join(f" ({each.cause})" for each in answer.reasons)
         if last is not None and last.commit is not None:
-            return f"cannot tell on which side {last.commit.short} lies{rounds}{why}; {n} commits are left"
+            return f"cannot tell on which side {last.commit.short} lies{rounds}{why}; {left}"
         return f"cannot tell whether the ends differ{rounds}{why}"
     if answer.ending == "one of several":
         return f"one of {n} commits: those between could not be built"

@@ -64,7 +64,7 @@ class Failures:
         untold = list(left.values())[MOST_LINES:]
         if untold:
             count = plural(sum(map(len, untold)), "more execution")
-            page.fail(f"{count}, for {plural(len(untold), 'other reason')}; --json lists all")
+            page.fail(f"{count}, for {plural(len(untold), 'other reason')}; `layoutrand analyse --json` lists all")
 
     def of_cases(self, failed: Iterable[CasesFailed], page: Display) -> None:
         """Cases of harnesses without numbers, those of one entry and one reason once in the whole call."""
