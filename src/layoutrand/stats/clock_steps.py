@@ -19,6 +19,12 @@ _ROUNDING: Final = 1e-6
 _BY_CHANCE: Final = 1e-4
 """How often values that have no step but their last digit may be taken for multiples of another one."""
 
+_DIGITS: Final = 11
+"""After the first: what a number has beyond these comes from computing with it."""
+
+_MOST_COUNTED: Final = 1000
+"""Different values: further ones make chance less likely, and it is no more then."""
+
 _FIRST: Final = 16
 """Values that are looked at before all others: of a fine clock these say it, and there may be millions."""
 
@@ -92,10 +98,22 @@ def clock_step(values: Values, *, at_most: float = 1.0) -> float | None:
     step = _common(np.unique(above[:_FIRST]), unit) if unit > 0 else None
     if step is None or step > at_most * float(sample.max()) or not _are_multiples(sample, step):
         return digit
-    different = np.unique(np.rint(above / step)).size
-    times = step / unit
-    by_chance = times**-different * (1 + times / (different - 1)) if different > 1 else 1.0
-    return step if by_chance < _BY_CHANCE else digit
+    _, first = np.unique(np.rint(above / step), return_index=True)
+    return step if _by_chance(above[first][:_MOST_COUNTED], step, unit) < _BY_CHANCE else digit
+
+
+def _by_chance(different: FloatArray, step: float, unit: float) -> float:
+    """How likely at most values that have nothing but their last digits all are multiples of some step as large.
+
+    A value's last digit is that of ``unit``, or where values are printed with so many digits that of its own size:
+    beside 0.0996 those of 0.101 and 0.104 are all even.
+    """
+    if different.size < 2:
+        return 1.0
+    n_digits = max(len(f"{value:.{_DIGITS}e}".partition("e")[0].rstrip("0")) - 1 for value in different.tolist())
+    last = 10.0 ** (np.floor(np.log10(different)) + 1 - n_digits)
+    # Which step it would be is not known beforehand.
+    return float(np.minimum(np.maximum(last, unit) / step, 1.0).prod()) * (1 + step / unit / (different.size - 1))
 
 
 def _common(different: FloatArray, unit: float) -> float | None:
