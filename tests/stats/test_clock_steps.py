@@ -13,6 +13,7 @@ from layoutrand.stats.streams import Stream
     ("values", "step"),
     [
         ([0.20, 0.21, 0.19], 0.01),
+        ([0.0996, *(each / 1000 for each in range(101, 117))], 0.0001),
         ([0.203, 0.21], 0.001),
         ([203e-3 * k for k in range(1, 9)], 0.001),
         ([30.0, 40.0], 10.0),
