@@ -13,7 +13,6 @@ from layoutrand.stats.streams import Stream
     ("values", "step"),
     [
         ([0.20, 0.21, 0.19], 0.01),
-        ([0.0996, *(each / 1000 for each in range(101, 117))], 0.0001),
         ([0.203, 0.21], 0.001),
         ([203e-3 * k for k in range(1, 9)], 0.001),
         ([30.0, 40.0], 10.0),
@@ -40,6 +39,7 @@ def test_the_step_is_the_largest_power_of_ten(values, step):
         ([0.004 * each for each in range(50, 58)], 0.004),
         ([0.2, 0.204, 0.208], 0.001),
         ([0.202, 0.204, 0.208, 0.214, 0.206], 0.001),
+        ([0.0996, *(each / 1000 for each in range(101, 117))], 0.0001),
         ([0.20, 0.21, 0.19], 0.01),
         ([0.2, 0.2012345678], None),
         ([0.0, 0.0], None),
