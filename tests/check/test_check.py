@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import replace
 
 import pytest
@@ -131,6 +132,16 @@ def test_steps_of_a_clock_end_it_where_no_further_round_would_help(tmp_path):
     assert (
         each.concluded.next[0].briefly == "more work for each execution"
     )  # a machine that others use has more to mend
+
+
+def test_steps_of_a_clock_end_it_only_where_no_further_round_would_help(tmp_path):
+    """All times lie on two steps, yet they differ by more than these: a few more rounds tell that."""
+    made = Made(tmp_path)
+    made.seconds = lambda system, layout: (
+        0.2 if system == "base" or layout == "stock" else random.Random(f"head {layout}").choice((0.21, 0.22))
+    )
+    answer = made.check(most_layouts=200)
+    assert (only(answer).ending, verdicts(answer)) == ("decided", {"work": "slower"})
 
 
 def test_an_interrupted_check_loses_no_execution(tmp_path):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from layoutrand.analysis.clock_warnings import CoarseClock
-from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps
+from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps, largest_of
 from layoutrand.analysis.reasons import Reason, reasons
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.metric import Better
@@ -197,7 +197,7 @@ def decide_ends(
     outcome = _of_ends(interval, threshold)
     is_open = outcome == _of_ends(at_best, threshold) == "open"
     is_coarse = is_open and _of_ends(alone, threshold) != "open"
-    return Decision(None, outcome, len(values), interval, _told([seen], is_open=is_open), is_coarse)
+    return Decision(None, outcome, len(values), interval, largest_of([seen], is_open=is_open), is_coarse)
 
 
 def _of_ends(interval: Interval | None, threshold: float) -> Outcome:
@@ -236,7 +236,7 @@ def decide_side(
     outcome = _of_side(risen, left)
     is_open = outcome == _of_side(*at_best) == "open"
     is_coarse = is_open and _of_side(*alone) != "open"
-    told = _told(seen, is_open=is_open)
+    told = largest_of(seen, is_open=is_open)
     return Decision(commit, outcome, len(from_good), _mirrored(risen) if not rises else risen, told, is_coarse)
 
 
@@ -252,11 +252,6 @@ def _of_side(risen: Interval | None, left: Interval | None) -> Outcome:
 def _certain(interval: Interval | None) -> Interval | None:
     """What further rounds may make of an interval at best."""
     return None if interval is None else replace(interval, low=interval.centre, high=interval.centre)
-
-
-def _told(clocks: Sequence[ClockSteps], *, is_open: bool) -> CoarseClock | None:
-    told = [warning for each in clocks for warning in each.warnings(is_open=is_open)]
-    return max(told, key=lambda each: each.half, default=None)
 
 
 def _mirrored(interval: Interval | None) -> Interval | None:

@@ -83,6 +83,11 @@ class ClockSteps:
         """The interval of the ratio of the second sample to the first, with room for the steps."""
         return interval if interval is None or not self.are_seen else _times(interval, *self.factors())
 
+    def at_best(self, interval: Interval) -> Interval:
+        """What further rounds may make of such a ratio at best: no width but the room for the steps."""
+        certain = replace(interval, low=interval.centre, high=interval.centre)
+        return self.of_ratio(certain) or certain
+
     def of_log(self, interval: Interval | None) -> Interval | None:
         """The same of the logarithm of that ratio."""
         if interval is None or not self.are_seen:
@@ -96,6 +101,12 @@ class ClockSteps:
             return interval
         half = self.halves[0] * abs(interval.centre)
         return replace(interval, low=interval.low - half, high=interval.high + half)
+
+
+def largest_of(clocks: Iterable[ClockSteps], *, is_open: bool) -> CoarseClock | None:
+    """What to tell of several: of the one whose steps weigh most."""
+    told = [warning for each in clocks for warning in each.warnings(is_open=is_open)]
+    return max(told, key=lambda each: each.half, default=None)
 
 
 NO_STEPS: Final = ClockSteps(0.0, (0.0, 0.0))

@@ -250,7 +250,8 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
         told = reasons_to_doubt(ratio.warnings, {baseline.instrument}, is_told=both.clock.are_seen)
         warnings += _of_what_is_counted(told, baseline, candidate)
         verdict = UNDECIDED if pair.design.cannot_tell else decide(ratio, threshold, better=baseline.better)
-        warnings += both.clock.warnings(is_open=verdict == UNDECIDED)
+        at_best = decide(both.clock.at_best(ratio), threshold, better=baseline.better)
+        warnings += both.clock.warnings(is_open=verdict == at_best == UNDECIDED)
     systems = baseline.system, candidate.system
     warnings += systems_print_other(selection.printed, baseline.benchmark, baseline.instrument, systems)
     won = _paired(pair.free_by_round, confidence)

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from layoutrand.analysis.clock_warnings import CoarseClock
-from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps
+from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps, largest_of
 from layoutrand.analysis.history_values import HistoryStep, StepVerdict
 from layoutrand.config.metric import Better
 from layoutrand.stats import Interval, decide
@@ -87,8 +87,7 @@ def seen_steps(layouts: PointValues, stocks: PointValues | None, asked: StepQues
     # Without a step that is sure, the clock is the reason where even without noise it would hide one.
     finest = [each.factors()[1] - 1 for each in [behind] if each.are_seen and not steps]
     is_open = any(each.is_open for each in judged) or any(each > asked.threshold for each in finest)
-    told = [warning for each in clocks for warning in each.warnings(is_open=is_open)]
-    clock = max(told, key=lambda each: each.half, default=None)
+    clock = largest_of(clocks, is_open=is_open)
     return SeenSteps(found, own, tuple(sorted(steps, key=lambda step: step.place)), resolution, clock)
 
 
@@ -128,7 +127,7 @@ def _of_layouts(
     span = between(step.place, found, len(layouts.table))
     alone = _as_ratio(step.size)
     ratio, clock = layouts.room(alone, span, step.place)
-    at_best = clock.of_ratio(replace(alone, low=alone.centre, high=alone.centre)) or ratio
+    at_best = clock.at_best(alone)
     said = decide(ratio, asked.threshold, better=asked.better)
     verdict: StepVerdict = "about the threshold"
     if said in {"faster", "slower"}:
@@ -164,7 +163,7 @@ def _of_stock_alone(
             continue
         span = between(step.place, own, len(stocks.table))
         stock, clock = stocks.room(_as_ratio(step.size), span, step.place)
-        may_be = clock.of_ratio(replace(stock, low=stock.centre, high=stock.centre)) or stock
+        may_be = clock.at_best(stock)
         if clock.are_seen and decide(may_be, asked.threshold) == "undecided":
             continue
         start, end = between(place, found, len(layouts.table))

@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.analysis.clock_warnings import CoarseClock
-from layoutrand.warning import AnyWarning
+from layoutrand.warning import AnyWarning, plural
 
 FEWEST_ROUNDS: Final = 6
 """Of blocks that all points have: below it points are compared by their means alone."""
-
-
-def _executions(count: int) -> str:
-    return f"{count:,} execution{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True)
@@ -25,8 +21,10 @@ class ElsewhereLeftOut(AnyWarning):
 
     def __str__(self) -> str:
         if not self.hosts:
-            return f"left out {_executions(self.count)} under other settings of [layout] or [run]"
-        return f"left out {_executions(self.count)} on other machines ({', '.join(self.hosts)}); --host names one"
+            return f"left out {plural(self.count, 'execution')} under other settings of [layout] or [run]"
+        return (
+            f"left out {plural(self.count, 'execution')} on other machines ({', '.join(self.hosts)}); --host names one"
+        )
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,9 @@ class OtherToolsLeftOut(AnyWarning):
     difference: str
 
     def __str__(self) -> str:
-        return f"{self.system}: left out {_executions(self.count)} built or started otherwise ({self.difference})"
+        return (
+            f"{self.system}: left out {plural(self.count, 'execution')} built or started otherwise ({self.difference})"
+        )
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class WithoutCommit(AnyWarning):
     system: str
 
     def __str__(self) -> str:
-        return f"{self.system}: left out {_executions(self.count)} of which no commit is recorded"
+        return f"{self.system}: left out {plural(self.count, 'execution')} of which no commit is recorded"
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ class ChangedTrees(AnyWarning):
     system: str
 
     def __str__(self) -> str:
-        return f"{self.system}: left out {_executions(self.count)} of work trees with changes, which are no commits"
+        executions = plural(self.count, "execution")
+        return f"{self.system}: left out {executions} of work trees with changes, which are no commits"
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class OtherBranches(AnyWarning):
     of: str
 
     def __str__(self) -> str:
-        what = f"{self.count} measured commit{'' if self.count == 1 else 's'}"
+        what = plural(self.count, "measured commit")
         return f"{self.system}: left out {what} that {'is' if self.count == 1 else 'are'} not in {self.of}"
 
 
@@ -105,12 +106,12 @@ class TooShortHistory(AnyWarning):
     n_common: int
 
     def __str__(self) -> str:
-        what = f"{self.n_points} program{'' if self.n_points == 1 else 's'}"
+        what = plural(self.n_points, "program")
         why = rest = ""
         if self.n_points > 1 and not self.n_common:
             why = " measured at different times"
         elif self.n_points > 1 and self.n_common < FEWEST_ROUNDS:
-            why = f" with {self.n_common} layout{'' if self.n_common == 1 else 's'} in common"
+            why = f" with {plural(self.n_common, 'layout')} in common"
             rest = f"; with {FEWEST_ROUNDS} they may: `layoutrand history --run OLD..NEW --seeds {FEWEST_ROUNDS}`"
         return f"{self.benchmark}, {self.system}: {what}{why} cannot show a step, whatever its size{rest}"
 

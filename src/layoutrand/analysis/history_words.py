@@ -15,7 +15,7 @@ from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import estimate
-from layoutrand.warning import sentences_of
+from layoutrand.warning import plural, sentences_of
 
 STEP_SYMBOLS: Final[Mapping[StepVerdict, str]] = {
     "faster": "✓",
@@ -125,7 +125,7 @@ def how_compared(series: CommitSeries) -> str:
     if series.n_rounds:
         return f"{series.n_rounds} layouts that all have, round by round"
     if has_few_layouts(series):
-        n = f"{series.n_common} layout{'' if series.n_common == 1 else 's'}"
+        n = plural(series.n_common, "layout")
         return f"means alone, as commits have {n} in common and it takes {FEWEST_ROUNDS} to compare them round by round"
     return "means measured at different times, so what times add counts as noise"
 

@@ -18,6 +18,7 @@ from layoutrand.analysis.next_steps import steps_of_import
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cache.capture_record import source_in_brief
 from layoutrand.cli.charts import Line
+from layoutrand.cli.failing import failed_executions
 from layoutrand.execute.output_warnings import UnlikeOutputs, alike_in_systems
 from layoutrand.interop.interop_warnings import NameOfEachBinary
 from layoutrand.stats.stats_warning import StatsWarning
@@ -78,11 +79,11 @@ def failure_lines(selection: Selection, width: int) -> list[Line]:
         reasons = Counter(failure.reason or failure.status for failure in selection.failures).most_common()
         others = f" and {len(reasons) - 1} other reasons" if len(reasons) > 1 else ""
         count = len(selection.failures)
-        are = "execution failed and is" if count == 1 else "executions failed and are"
         names = list(dict.fromkeys(failure.benchmark for failure in selection.failures))
-        ways = [f"{whose}: {count:,} {are} not in the numbers: " for whose in (_listed(names), _first(names))]
+        failed = failed_executions(count)
+        ways = [f"{whose}: {failed}: " for whose in (_listed(names), _first(names))]
         # The reason may be long, and is begun at least.
-        where = next((way for way in ways if len(way) <= width), f"{count:,} {are} not in the numbers: ")
+        where = next((way for way in ways if len(way) <= width), f"{failed}: ")
         lines += wrapped("⚠", "yellow", f"{where}{reasons[0][0]}{others}", width)
     if selection.build_failures:
         count = len(selection.build_failures)

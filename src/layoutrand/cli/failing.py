@@ -83,6 +83,11 @@ class Failures:
         return True
 
 
+def failed_executions(count: int) -> str:
+    """How many executions are in no number."""
+    return f"{'1 execution failed and is' if count == 1 else f'{count:,} executions failed and are'} not in the numbers"
+
+
 def warn_folded(warnings: Iterable[AnyWarning], page: Display) -> None:
     """Each kind of warning once, with how many more there are of it; documents have all."""
     kinds: dict[Hashable, list[AnyWarning]] = {}

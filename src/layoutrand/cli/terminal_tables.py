@@ -295,7 +295,7 @@ def interval(ratio: Interval) -> str:
 def show_selection_problems(selection: Selection, warnings: Sequence[AnyWarning], page: Display) -> None:
     """What was left out, and what failed: each cause once, with where its first output is."""
     from layoutrand.cli.building import show_failures
-    from layoutrand.cli.failing import Failures
+    from layoutrand.cli.failing import Failures, failed_executions
     from layoutrand.config.execution_warnings import disturbed_together
 
     for warning in disturbed_together(warnings):
@@ -311,8 +311,3 @@ def show_selection_problems(selection: Selection, warnings: Sequence[AnyWarning]
         unbuilt = "1 binary could not be built and is" if n == 1 else f"{n:,} binaries could not be built and are"
         page.warn(f"{unbuilt} not in the numbers")
         show_failures(selection.build_failures, page)
-
-
-def failed_executions(count: int) -> str:
-    """How many executions are in no number."""
-    return f"{'1 execution failed and is' if count == 1 else f'{count:,} executions failed and are'} not in the numbers"
