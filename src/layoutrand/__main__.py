@@ -6,7 +6,7 @@ import atexit
 import gc
 import sys
 
-from layoutrand.platform import ending
+from layoutrand.platform import blas_threads, ending
 
 STARTING_PROGRAMS = frozenset(
     {
@@ -35,6 +35,7 @@ _SELDOM = 50_000
 def main() -> None:
     """Run the command line and exit with its status."""
     ending.end_at_once()  # before the imports, which take longer than many a command
+    blas_threads.start_none()
     atexit.register(ending.ignore)  # what is registered first is called last
     gc.set_threshold(_SELDOM, 20, 100)
     if STARTING_PROGRAMS.intersection(sys.argv[1:]):

@@ -14,6 +14,7 @@ from layoutrand.config.config import Config
 from layoutrand.engines.engine import Opening, Purpose, Remote, TaskExecutor
 from layoutrand.engines.known import engine
 from layoutrand.errors import UsageError
+from layoutrand.platform import blas_threads
 
 if TYPE_CHECKING:
     from layoutrand.cluster.linking_tasks import LinkingCluster
@@ -31,6 +32,7 @@ def opened(
     from layoutrand.host.facts import node_name  # of every command only those that use nodes come here
 
     SharedDirectory(shared, trust_group=settings.trust_group).require_own()
+    blas_threads.start_as_usual()
     with engine(settings.kind).open(settings, Opening(shared, purpose, node_name, say)) as executor:
         yield executor
 
