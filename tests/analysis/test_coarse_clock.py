@@ -27,15 +27,16 @@ N, LAYOUT, NOISE = 10, 0.01, 0.005
 
 
 def experiment(tmp_path, number, *, seconds, step, ratio=1.0, names=NAMES[:1]):
-    """Ten layouts of two systems, and stock, measured in steps."""
+    """Ten layouts of two systems, and stock, measured in steps, which may be two."""
     rows = []
-    for system, factor in (("a", 1.0), ("b", ratio)):
+    steps = step if isinstance(step, tuple) else (step, step)
+    for (system, factor), own in zip((("a", 1.0), ("b", ratio)), steps, strict=True):
         for name in names:
             points = Stream(number, "clock", system, name).normals(3 * N).reshape(3, N)
             layouts = seconds * factor * (1 + LAYOUT * points[0]) * (1 + NOISE * points[1])
             stock = seconds * factor * (1 + NOISE * points[2])
-            data = {k + 1: [[_read(value, step)]] for k, value in enumerate(layouts)}
-            data["stock"] = [[_read(value, step)] for value in stock]
+            data = {k + 1: [[_read(value, own)]] for k, value in enumerate(layouts)}
+            data["stock"] = [[_read(value, own)] for value in stock]
             rows += measured(CONFIG, tmp_path, system, name, data)
     return write_and_select(tmp_path, rows)
 
@@ -77,6 +78,22 @@ def test_steps_that_are_no_power_of_ten_have_the_same_room(tmp_path):
     assert of_pair(result, pair).verdict == "cannot tell"
     assert [each.step_s for each in pair.warnings if isinstance(each, CoarseClock)] == [pytest.approx(1 / 64)]
     assert pair.ratio.low <= 1.02 <= pair.ratio.high
+
+
+@pytest.mark.parametrize("steps", [(0.01, 0.0001), (0.0001, 0.01)])
+def test_a_system_that_prints_more_digits_hides_no_steps_of_the_other(tmp_path, steps):
+    """Of these 30 experiments with systems that are the same, 7 intervals had no 1 while a step was what both have."""
+    selections = [experiment(tmp_path / str(n), n, seconds=0.2025, step=steps) for n in range(15)]
+    for result in map(compared, selections):
+        (pair,) = result.benchmarks
+        assert of_pair(result, pair).verdict == "cannot tell"
+        assert pair.ratio.low <= 1 <= pair.ratio.high
+        assert [each.step_s for each in pair.warnings if isinstance(each, CoarseClock)] == [pytest.approx(0.01)]
+    coarse = "ab"[steps.index(0.01)]
+    for selection in selections:
+        report = analyse(selection, confidence=0.95, metrics=[])
+        (own,) = (each for each in report.analyses if each.system == coarse)
+        assert [each.step_s for each in own.warnings if isinstance(each, CoarseClock)] == [pytest.approx(0.01)]
 
 
 def test_what_is_larger_than_the_steps_is_found_and_sure(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 
 from layoutrand.analysis.bisect_words import answer_words, bisect_document
 from layoutrand.analysis.bisecting import SearchAnswer, SearchState, as_ratio, decide_ends, decide_side
-from layoutrand.analysis.coarse_clock import NO_STEPS, clock_of_commits, clock_steps
+from layoutrand.analysis.coarse_clock import NO_STEPS, clock_steps
 from layoutrand.analysis.history_steps import PointValues, StepQuestion, seen_steps
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint
 from layoutrand.analysis.history_words import has_no_step, no_step
@@ -46,7 +46,7 @@ def times(old, new, *, noise=0.0005, seed=1, step=STEP):
 
 
 def points(table):
-    return PointValues(table, tuple(range(len(table))), clock_of_commits([sample_of(row) for row in table]))
+    return PointValues(table, tuple(range(len(table))), clock_steps(*(sample_of(row) for row in table)))
 
 
 def seen(table, stocks=None, threshold=0.01):
@@ -164,7 +164,7 @@ def test_a_change_of_the_own_build_that_a_step_may_be_is_not_said_to_be_layout()
 def test_a_commit_after_which_more_digits_are_printed_hides_no_steps_before_it():
     table = times(0.2049, 0.2051, noise=0.005)
     table[-1] = read(0.2051 + 1e-4 * np.arange(N_ROUNDS), 1e-4)
-    clock = clock_of_commits([sample_of(row) for row in table])
+    clock = clock_steps(*(sample_of(row) for row in table))
     assert min(clock.halves[:-1]) > 0.02
     assert clock.halves[-1] < 0.001
     assert clock.step_s == pytest.approx(STEP)
@@ -181,7 +181,7 @@ def rounds(value, n=8, *, digits=None):
 
 
 def clock(*tables):
-    return clock_of_commits([sample_of(table.values()) for table in tables])
+    return clock_steps(*(sample_of(table.values()) for table in tables))
 
 
 @pytest.mark.parametrize(("good", "bad"), [(0.2, 0.2), (0.2, 0.21), (0.21, 0.2)])

@@ -117,8 +117,35 @@ def clock_steps(*samples: Sample, beside: Iterable[Sample] = ()) -> ClockSteps:
     """The steps of the clock that measured these samples of one quantity; none of what is no time.
 
     Of each sample the binaries count; what is a step is told by the values of all of them, of their controls, and of
-    ``beside``, other samples of the quantity.  Where no sample varies, a step may be finer than the values' only digit:
-    of 30 ms, each time, it is 1 ms.
+    ``beside``, other samples of the quantity.  One system may print more digits than another, so what varies tells its
+    own steps as well, and what is always the same where another sample scatters over more than a step.
+    """
+    beside = list(beside)
+    together = _common_steps(samples, beside)
+    scatter = not all(together.halves) or any(_scatters(each, together.step_s) for each in beside)
+    found = [_common_steps([each]) if scatter or _varies(each) else NO_STEPS for each in samples]
+    coarser = [each for each in found if each.are_seen and each.step_s > together.step_s]
+    if not coarser:
+        return together
+    halves = tuple(max(own, each.halves[0]) for own, each in zip(together.halves, found, strict=True))
+    possible = together.possible or halves
+    return ClockSteps(max(each.step_s for each in coarser), halves, tuple(map(max, possible, halves)))
+
+
+def _scatters(sample: Sample, step_s: float) -> bool:
+    if not sample.binaries or sample.unit not in SECONDS:
+        return False
+    return not step_s or not are_steps(sample.nested.values, step_s / SECONDS[sample.unit])
+
+
+def _varies(sample: Sample) -> bool:
+    return bool(sample.binaries) and bool(np.ptp(sample.nested.values) > 0)
+
+
+def _common_steps(samples: Sequence[Sample], beside: Iterable[Sample] = ()) -> ClockSteps:
+    """The steps that all of the samples have.
+
+    Where none varies, a step may be finer than the values' only digit: of 30 ms, each time, it is 1 ms.
     """
     first = samples[0]
     nothing = ClockSteps(0.0, (0.0,) * len(samples))
@@ -138,21 +165,6 @@ def clock_steps(*samples: Sample, beside: Iterable[Sample] = ()) -> ClockSteps:
     possible = tuple(step / 2 / abs(float(own.mean())) for own in values)
     halves = tuple(half if are_steps(own, step) else 0.0 for half, own in zip(possible, values, strict=True))
     return ClockSteps(step * SECONDS[first.unit], halves, possible)
-
-
-def clock_of_commits(samples: Sequence[Sample], beside: Iterable[Sample] = ()) -> ClockSteps:
-    """The steps of the clock in samples of one quantity at several commits; ``beside`` as `clock_steps` has it.
-
-    A commit may change how many digits a program prints, so what varies tells its own steps as well.
-    """
-    together = clock_steps(*samples, beside=beside)
-    found = [clock_steps(each) if np.ptp(each.nested.values) > 0 else NO_STEPS for each in samples]
-    coarser = [each for each in found if each.are_seen and each.step_s > together.step_s]
-    if not coarser:
-        return together
-    halves = tuple(max(own, each.halves[0]) for own, each in zip(together.halves, found, strict=True))
-    possible = together.possible or halves
-    return ClockSteps(max(each.step_s for each in coarser), halves, tuple(map(max, possible, halves)))
 
 
 def clock_of(sample: Sample, selection: Selection) -> ClockSteps:

@@ -15,7 +15,7 @@ import numpy as np
 
 from layoutrand.analysis.analyse import known_metrics, measurements
 from layoutrand.analysis.blocking import freed
-from layoutrand.analysis.coarse_clock import ClockSteps, clock_of_commits
+from layoutrand.analysis.coarse_clock import ClockSteps, clock_steps
 from layoutrand.analysis.commit_series import ProgramSamples, RecordedCommits, recorded_commits
 from layoutrand.analysis.history_steps import PointValues, StepQuestion, seen_steps
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep
@@ -171,7 +171,7 @@ def _series_of(line: _Line, asked: HistoryQuestion) -> Iterable[CommitSeries]:
 def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], asked: HistoryQuestion) -> CommitSeries:
     samples = [freed(sample).sample for _, _, sample in rows]
     first = samples[0]
-    clock = clock_of_commits([sample for _, _, sample in rows])  # nodes taken out, they lie on no steps
+    clock = clock_steps(*(sample for _, _, sample in rows))  # nodes taken out, they lie on no steps
     points = [
         _point(commits, program, sample, clock.of_groups([number]), asked.confidence)
         for number, ((commits, program, _), sample) in enumerate(zip(rows, samples, strict=True))
@@ -276,7 +276,7 @@ def _stocks(samples: Sequence[Sample], raw: Sequence[Sample], *, is_beside: bool
     if len(own) < 2:
         return None
     measured = [control_sample(raw[number], STOCK) for number in places]
-    clock = clock_of_commits([each for each in measured if each is not None], beside=raw)
+    clock = clock_steps(*(each for each in measured if each is not None), beside=raw)
     means = np.array([[fmean(map(fmean, sample.controls[STOCK]))] for sample in own])
     if not is_beside:
         return PointValues(means, places, clock)

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from layoutrand.analysis.bisecting import Rounds
-from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps, clock_of_commits
+from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps, clock_steps
 from layoutrand.analysis.sample import Sample, binary_mean, samples_of
 from layoutrand.analysis.selection import Question, current_definitions, recorded_experiment
 from layoutrand.config.at_commits import declared
@@ -43,7 +43,7 @@ class SearchedRounds:
         found = [self.samples[name] for name in names if name in self.samples]
         own = [sample.of(tuple(each for each in sample.binaries if each[0] in seeds)) for sample in found]
         is_there = len(own) == len(names) and all(sample.binaries for sample in own)
-        return clock_of_commits(own, beside=found) if is_there else NO_STEPS
+        return clock_steps(*own, beside=found) if is_there else NO_STEPS
 
 
 def searched_rounds(store: ResultsStore, question: Question, names: Sequence[str]) -> SearchedRounds:
