@@ -172,9 +172,12 @@ def test_a_mirror_not_used_for_long_is_evicted_and_fetched_again(repository, tmp
     commit = resolved()
     (entry,) = entries(cache)
     assert (entry.kind, entry.path.parent, verify(cache)) == ("repository", cache.root / "repos", [])
+    assert entry.label == f"mirror of {repository}"
     os.utime(entry.path / "HEAD", (1e9, 1e9))
     resolved()
     assert entries(cache)[0].used_at > 1e9
+    (entry.path / "description").unlink()  # as earlier versions made it
+    assert entries(cache)[0].label == "mirror of a repository"
 
     with cache.lock(entry.name):
         assert collect(cache, 0).evicted == ()  # another process is using it

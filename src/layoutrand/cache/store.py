@@ -59,6 +59,9 @@ KEPT_BUILDS: Final = "builds"
 LOGGED: Final = "log.json"
 """Of a capture: the log of its build, and the record of what that is."""
 
+MIRROR_DESCRIPTION: Final = "description"
+"""Of a mirror: the file that says of which repository, as git calls the file in which people say what theirs is."""
+
 
 @dataclass(frozen=True)
 class CachedBinary:

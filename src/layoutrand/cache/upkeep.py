@@ -17,7 +17,7 @@ from layoutrand.cache.kept_builds import RECORD_OF_BUILD, is_anothers
 from layoutrand.cache.node_inputs import is_used, replicas
 from layoutrand.cache.sealed_records import unsealed
 from layoutrand.cache.storage_record import CAPTURE_RECORD, CAPTURES, RECORD_OF_BINARY, MadeWith, made_with
-from layoutrand.cache.store import KEPT_BUILDS, Cache, probe_lock, read_capture
+from layoutrand.cache.store import KEPT_BUILDS, MIRROR_DESCRIPTION, Cache, probe_lock, read_capture
 from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.orphans import is_at_work
 from layoutrand.platform.regular_file import RECORD, content_of_regular
@@ -134,8 +134,17 @@ def _mirrors(cache: Cache) -> list[CacheEntry]:
             used_at = (path / "HEAD").stat().st_mtime
         except OSError:  # being fetched, or left behind while it was
             used_at = path.lstat().st_mtime
-        found.append(CacheEntry("repository", path.name, path, _size(path), used_at, "mirror of a repository"))
+        found.append(CacheEntry("repository", path.name, path, _size(path), used_at, f"mirror of {_mirrored(path)}"))
     return found
+
+
+def _mirrored(mirror: Path) -> str:
+    """Of what it is a mirror; what earlier versions made does not say it."""
+    try:
+        said = (mirror / MIRROR_DESCRIPTION).read_text(encoding="utf-8", errors="backslashreplace").strip()
+    except OSError:
+        said = ""
+    return said or "a repository"
 
 
 @dataclass(frozen=True)

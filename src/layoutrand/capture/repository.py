@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.cache.store import MIRROR_DESCRIPTION
 from layoutrand.capture import source
 from layoutrand.capture.checkout import leave_out, refuse_pointers, set_times, work_trees
 from layoutrand.capture.submodules import OWN, Repository, Submodule, described, places, submodules
@@ -196,6 +197,9 @@ class Mirrors:
             fresh.mkdir(parents=True)
             git("init", "--quiet", "--bare", "--template=", cwd=fresh, plain=True)
             _fetch_into(fresh, url, _EVERYTHING, settings)
+            (fresh / MIRROR_DESCRIPTION).write_text(
+                f"{without_credentials(url)}\n", encoding="utf-8", errors="surrogateescape"
+            )
             remove_tree(mirror)
             fresh.rename(mirror)
         if head:  # a mirror's HEAD does not follow by itself when the repository's moves to another branch
