@@ -111,6 +111,23 @@ def test_beside_practically_none_stands_how_rare_a_layout_may_be_that_it_knows_n
     assert (NOT_SEEN in " ".join(screen.split())) == (wanted == "practically none")
 
 
+def test_where_other_rows_say_something_else_it_is_said_of_which_this_is(tmp_path, monkeypatch, capsys):
+    """Under a row whose time nobody can tell anything of it would read as the answer."""
+    monkeypatch.chdir(tmp_path)
+    both = BENCHMARK + BENCHMARK.replace('"b"', '"other"')
+    config = make_config(both, systems=("a",))
+    (tmp_path / "layoutrand.toml").write_text(f"{CONFIG}{both}")
+    made = []
+    for benchmark, wanted in (("b", "practically none"), ("other", "layout matters")):
+        for number, layout, value in SITUATIONS[wanted][0]:
+            (row,) = measured(config, tmp_path, "a", benchmark, {layout: [[value]]})
+            place = len(made)
+            made.append(dataclasses.replace(row, round=number, order=place, started_at=1e9 + place))
+    write(config, tmp_path, made)
+    _, screen, _ = said(capsys, "analyse")
+    assert NOT_SEEN.replace("≈ ", "≈ b: ") in " ".join(screen.split())
+
+
 @pytest.mark.parametrize(("wanted", "doubt"), CELLS)
 def test_all_outputs_of_analyse_say_the_same(project, capsys, tmp_path, wanted, doubt):
     rows, words = SITUATIONS[wanted]

@@ -269,10 +269,13 @@ def _own_builds(rows: Sequence[_Row], selection: Selection, width: int) -> list[
 
 def _not_seen(rows: Sequence[_Row], width: int) -> list[Line]:
     """How rare layouts may be of which "practically none" says nothing, as none of them need be in the sample."""
-    none = [row.analysis for row in rows if row.concluded.verdict == "practically none"]
-    found = [(each.findings.could_miss or 0.0, each.n_binaries) for each in none if each.findings is not None]
-    most, count = max(found, default=(0.0, 0))
+    none = [row for row in rows if row.concluded.verdict == "practically none"]
+    parts = [(row.analysis.findings, row.analysis.n_binaries) for row in none]
+    most, count = max(((found.could_miss or 0.0, n) for found, n in parts if found is not None), default=(0.0, 0))
     if not most:
         return []
-    text = f"practically none, of {count:,} layouts: a group of up to {100 * most:.2g} % of all could have been missed"
-    return wrapped(SYMBOLS["practically none"], _STYLES["practically none"], text, width, most=2)
+    named = ", ".join(row.name for row in none[:2]) + (f" and {len(none) - 2} more" if len(none) > 2 else "")
+    of = f"{named}: " if len(none) < len(rows) else ""  # else it would read as if it were said of every row
+    group = f"a group of up to {100 * most:.2g} % of all could have been missed"
+    text = f"{of}practically none, of {count:,} layouts: {group}"
+    return wrapped(SYMBOLS["practically none"], _STYLES["practically none"], text, width, most=3)
