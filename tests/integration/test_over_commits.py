@@ -128,6 +128,27 @@ def test_ends_that_are_none(project):
     assert "could not be built" in called("bisect", commits[2], "HEAD", status=2).stderr
 
 
+def test_a_commit_of_which_no_execution_succeeds_ends_the_search_at_once(tmp_path):
+    """At an end, and between the ends, which need 8 more and 24: further rounds would fail alike, and are no advice."""
+    root = tmp_path / "p"
+    gitkit.make(root)
+    fails = "int main(void) { return 3; }\n"
+    sources = [MAIN.format(more=0), fails, MAIN.format(more=100)]
+    commits = [gitkit.commit(root, {"main.c": text, "part.c": PART}) for text in sources]
+    (root / "layoutrand.toml").write_text(CONFIG.format(source="."))
+    called = calls_in(root, tmp_path / "cache")
+    for ends, executed in (((commits[0], commits[1]), 16), ((commits[0], commits[2]), 32)):
+        done = called("bisect", *ends, "--json", status=4)
+        document = json.loads(done.stdout)
+        assert (document["ending"], document["executed"]) == ("cannot tell", executed)
+        assert document["warnings"] == [f"no execution of {commits[1][:9]} gave a number"]
+    assert [each["commit"] for each in document["commits"]] == commits[1:]
+    screen = " ".join(called("bisect", commits[0], commits[1], "--quiet", status=4).stdout.split())
+    assert f"cannot tell: no execution of {commits[1][:9]} gave a number; 1 commit is left" in screen
+    assert "Next: mend what fails, or name other ends" in screen
+    assert "--most-seeds" not in screen
+
+
 CASED = """\
 [project]
 name = "toy"

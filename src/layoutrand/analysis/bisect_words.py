@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, SearchAnswer
@@ -45,6 +45,8 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
         return f"the ends are the same within {100 * threshold:g} %"
     if answer.ending == "same program":
         return "both ends are the same program, so nothing was executed"
+    if answer.numberless:
+        return f"cannot tell: {numberless_words(answer.numberless)}; {left}"
     if answer.ending == "cannot tell":
         last = answer.state.decisions[-1] if answer.state.decisions else None
         if answer.out_of_time and (last is None or last.outcome != "open"):
@@ -57,6 +59,11 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
     if answer.ending == "one of several":
         return f"one of {n} commits: those between could not be built"
     return "found"
+
+
+def numberless_words(commits: Sequence[LoggedCommit]) -> str:
+    """That executions of these commits fail, or do not report what is judged; each failure is told as it happens."""
+    return f"no execution of {' or '.join(each.short for each in commits)} gave a number"
 
 
 def certainty(answer: SearchAnswer) -> str:
@@ -123,7 +130,10 @@ def bisect_document(
         "already": answer.known,
         "out_of_time": answer.out_of_time,
         "reasons": [reason_json(each) for each in answer.reasons],
-        "warnings": [] if answer.clock is None else [str(answer.clock)],
+        "warnings": [
+            *([] if answer.clock is None else [str(answer.clock)]),
+            *([numberless_words(answer.numberless)] if answer.numberless else []),
+        ],
     }
 
 
@@ -192,6 +202,8 @@ def _decision_json(decision: Decision) -> dict[str, Any]:
 def decision_words(decision: Decision) -> str:
     """One decision in a line."""
     of = "the ends" if decision.commit is None else decision.commit.short
+    if decision.numberless:
+        return f"{of}: open after {decision.n_rounds} rounds, {numberless_words(decision.numberless)}"
     found = "" if decision.interval is None else f", {100 * math.expm1(decision.interval.centre):+.2f} %"
     from_what = "" if decision.interval is None or decision.commit is None else " from the good end"
     return f"{of}: {decision.outcome} after {decision.n_rounds} rounds{found}{from_what}"

@@ -253,7 +253,10 @@ class _Search:
                     exact=exact,
                     clock=clock,
                 )
-            if decision.outcome != "open" or decision.is_coarse or n >= self.most or self._is_late():
+            without = (state.line[each] for each, own in zip(places, rounds, strict=True) if not own)
+            decision = replace(decision, numberless=tuple(without))
+            is_last = decision.is_coarse or bool(decision.numberless) or n >= self.most or self._is_late()
+            if decision.outcome != "open" or is_last:
                 self.project.terminal.say(decision_words(decision))
                 return state.decided(place, decision), decision
             n = min(self.most, round(n * _GROWTH) + 1)

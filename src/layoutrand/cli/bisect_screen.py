@@ -67,6 +67,8 @@ def bisect_screen(
         lines += wrapped("ⓘ", "cyan", str(answer.clock), width, _LINES_OF_CLOCK)
     if answer.reasons:
         lines.append([("  Next: ", "bold"), (" · ".join(step.briefly for step in _helping(answer)), "")])
+    elif answer.numberless:
+        lines.append([("  Next: ", "bold"), ("mend what fails, or name other ends", "")])
     elif answer.ending == "cannot tell":
         larger = "--budget" if answer.out_of_time else "--most-seeds"
         lines.append([("  Next: ", "bold"), (f"the same command with a larger {larger} goes on from here", "")])
