@@ -217,7 +217,8 @@ class _Search:
         for place in places:
             commit = state.line[place]
             if commit.commit in why:
-                terminal.warn(f"{commit.short} is passed over, it could not be built: {why[commit.commit]}")
+                if place not in (0, len(state.line) - 1):  # an end cannot be passed over: the caller says so
+                    terminal.warn(f"{commit.short} is passed over, it could not be built: {why[commit.commit]}")
                 state = state.without(place, why[commit.commit])
             elif place in (0, len(state.line) - 1):
                 state = replace(state, captures={**state.captures, place: captures[commit.commit]})
