@@ -114,6 +114,7 @@ def test_the_commit_of_a_step_is_found(project):
     assert (again["executed"], again["ending"], again["decisions"]) == (0, "one of several", document["decisions"])
     screen = called("bisect", commits[0], "HEAD", "--quiet").stdout
     assert commits[3][:9] in screen
+    assert "more  +2.78" in screen, "counts are no speed"
     assert len(screen.splitlines()) <= 20
     same = json.loads(called("bisect", commits[3], commits[4], "--json").stdout)
     assert (same["ending"], same["executed"]) == ("same program", 0)

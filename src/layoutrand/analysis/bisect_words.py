@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, SearchAnswer
 from layoutrand.analysis.comparison_document import interval_json
-from layoutrand.analysis.conclusion_words import reason_json
+from layoutrand.analysis.conclusion_words import reason_json, verdict_words
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.metric import Better
@@ -30,11 +30,13 @@ _MOST_NAMES: Final = 6
 
 
 def direction(answer: SearchAnswer, better: Better) -> str:
-    """Whether the step is "slower" or "faster", as `compare` has it; "differs" where that is not known."""
+    """Whether the step is "slower" or "faster", of counts "more" or "less", as `compare` has it, or else "differs"."""
     ratio = answer.ratio or answer.whole
     if ratio is None or ratio.centre == 1:
         return "differs"
-    return "slower" if (ratio.centre > 1) == (better == "less") else "faster"
+    return verdict_words(
+        "slower" if (ratio.centre > 1) == (better == "less") else "faster", 0, of_speed=answer.of_speed
+    )
 
 
 def answer_words(answer: SearchAnswer, threshold: float) -> str:

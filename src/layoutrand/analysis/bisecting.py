@@ -127,7 +127,8 @@ class SearchAnswer:
 
     ``ratio`` is bad / good of the pair that is left, at the search's own level of the last decision; None where nothing
     was executed.  ``whole`` is the same of both ends.  ``suspects`` are the commits, one of which it is.
-    ``out_of_time``: nobody can tell because the time that was given is used.
+    ``out_of_time``: nobody can tell because the time that was given is used.  ``of_speed`` is False of counts, of which
+    fewer need not be faster.
     """
 
     ending: Ending
@@ -138,6 +139,7 @@ class SearchAnswer:
     executed: int
     known: int
     out_of_time: bool = False
+    of_speed: bool = True
 
     @property
     def clock(self) -> CoarseClock | None:

@@ -339,4 +339,5 @@ class _Search:
             executed=self.executed,
             known=self.known,
             out_of_time=ending == "cannot tell" and self._is_late(),
+            of_speed=self.found is None or self.found.of_speed,
         )
