@@ -89,6 +89,8 @@ def test_a_source_below_the_top_of_its_repository_is_known_by_its_place(reposito
 def test_what_is_not_there_is_an_error_that_says_so(repository, mirrors, tmp_path):
     with pytest.raises(UsageError, match=r"no commit \^HEAD in .*: it names no single commit"):
         of(repository, mirrors, "^HEAD")
+    with pytest.raises(UsageError, match=r"no commit tpoic in [^:;]*; did you mean 'topic'\?$"):
+        of(repository, mirrors, "tpoic")
     with pytest.raises(UsageError, match="no commit nowhere"):
         of(repository, mirrors, "nowhere")
     with pytest.raises(UsageError, match="no git repository"):

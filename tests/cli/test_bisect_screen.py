@@ -68,6 +68,13 @@ def test_of_what_more_is_better_a_rise_is_faster():
     assert "✓ 000000013  faster" in screen(answered(), "more")
 
 
+def test_of_counts_it_is_more_or_less_as_check_has_it():
+    counted = dataclasses.replace(answered(), of_speed=False)
+    assert "✗ 000000013  more  +3.7" in screen(counted) and "slower" not in screen(counted)
+    fewer = dataclasses.replace(counted, ratio=between(0.96, 0.97))
+    assert "✓ 000000013  less" in screen(fewer)
+
+
 def test_other_steps_between_the_ends_are_told():
     text = screen(dataclasses.replace(answered(), whole=between(1.08, 1.09)))
     assert "there are more steps" in " ".join(text.split())

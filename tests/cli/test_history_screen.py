@@ -37,7 +37,7 @@ def value(chance, name, number, layout, round_effect):
     return mean * chance.gauss(1, 0.002 if layout == "stock" else 0.006)
 
 
-def measured_commits(root, *, apart=False, dirty=(), unbuilt=(), n_commits=N_COMMITS, n_seeds=N_SEEDS):
+def measured_commits(root, *, apart=False, dirty=(), unbuilt=(), n_commits=N_COMMITS, n_seeds=N_SEEDS, unit="s"):
     """A repository whose commits were all measured: side by side, or one after the other."""
     chance = random.Random(8)
     config = make_config(TABLES, systems=("O2",))
@@ -65,7 +65,7 @@ def measured_commits(root, *, apart=False, dirty=(), unbuilt=(), n_commits=N_COM
                         capture=captures[k],
                         started_at=1e9 + order,
                         measurements=(
-                            Measurement("wall_s", "s", 0, value(chance, name, k, layout, effects[seed]), warmup=False),
+                            Measurement("wall_s", unit, 0, value(chance, name, k, layout, effects[seed]), warmup=False),
                         ),
                     )
                 )
@@ -101,6 +101,14 @@ def kept_or_written(name, text):
     if os.environ.get("LAYOUTRAND_ANSWERS") == "write":
         path.write_text(text)
     return path.read_text()
+
+
+def test_of_counts_it_is_more_or_less_on_the_screen_in_sentences_and_on_the_page(tmp_path, said):
+    measured_commits(tmp_path / "p", unit="1")
+    screen, full = said(tmp_path / "p"), said(tmp_path / "p", "--full", "--html", "page.html")
+    page = (tmp_path / "p" / "page.html").read_text()
+    assert "✗ more  +3.7" in screen and ": more: +3.7" in full and "1 more" in page and "✗ more +3.7" in page
+    assert not any("slower" in each for each in (screen, full))
 
 
 @pytest.mark.parametrize("width", [80, 120])

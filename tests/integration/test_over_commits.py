@@ -114,6 +114,7 @@ def test_the_commit_of_a_step_is_found(project):
     assert (again["executed"], again["ending"], again["decisions"]) == (0, "one of several", document["decisions"])
     screen = called("bisect", commits[0], "HEAD", "--quiet").stdout
     assert commits[3][:9] in screen
+    assert "more  +2.78" in screen, "counts are no speed"
     assert len(screen.splitlines()) <= 20
     same = json.loads(called("bisect", commits[3], commits[4], "--json").stdout)
     assert (same["ending"], same["executed"]) == ("same program", 0)
@@ -125,7 +126,29 @@ def test_ends_that_are_none(project):
     assert "has no commit nowhere" in called("bisect", "nowhere", status=2).stderr
     assert "write a time such as" in called("bisect", commits[0], "HEAD", "--budget", "soon", status=2).stderr
     assert "same commit" in called("bisect", "HEAD", "HEAD", status=2).stderr
-    assert "could not be built" in called("bisect", commits[2], "HEAD", status=2).stderr
+    unbuilt = called("bisect", commits[2], "HEAD", status=2).stderr
+    assert "could not be built" in unbuilt and "passed over" not in unbuilt
+
+
+def test_a_commit_of_which_no_execution_succeeds_ends_the_search_at_once(tmp_path):
+    """At an end, and between the ends, which need 8 more and 24: further rounds would fail alike, and are no advice."""
+    root = tmp_path / "p"
+    gitkit.make(root)
+    fails = "int main(void) { return 3; }\n"
+    sources = [MAIN.format(more=0), fails, MAIN.format(more=100)]
+    commits = [gitkit.commit(root, {"main.c": text, "part.c": PART}) for text in sources]
+    (root / "layoutrand.toml").write_text(CONFIG.format(source="."))
+    called = calls_in(root, tmp_path / "cache")
+    for ends, executed in (((commits[0], commits[1]), 16), ((commits[0], commits[2]), 32)):
+        done = called("bisect", *ends, "--json", status=4)
+        document = json.loads(done.stdout)
+        assert (document["ending"], document["executed"]) == ("cannot tell", executed)
+        assert document["warnings"] == [f"no execution of {commits[1][:9]} gave a number"]
+    assert [each["commit"] for each in document["commits"]] == commits[1:]
+    screen = " ".join(called("bisect", commits[0], commits[1], "--quiet", status=4).stdout.split())
+    assert f"cannot tell: no execution of {commits[1][:9]} gave a number; 1 commit is left" in screen
+    assert "Next: mend what fails, or name other ends" in screen
+    assert "--most-seeds" not in screen
 
 
 CASED = """\

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, SearchAnswer
 from layoutrand.analysis.comparison_document import interval_json
-from layoutrand.analysis.conclusion_words import reason_json
+from layoutrand.analysis.conclusion_words import reason_json, verdict_words
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.metric import Better
@@ -30,11 +30,13 @@ _MOST_NAMES: Final = 6
 
 
 def direction(answer: SearchAnswer, better: Better) -> str:
-    """Whether the step is "slower" or "faster", as `compare` has it; "differs" where that is not known."""
+    """Whether the step is "slower" or "faster", of counts "more" or "less", as `compare` has it, or else "differs"."""
     ratio = answer.ratio or answer.whole
     if ratio is None or ratio.centre == 1:
         return "differs"
-    return "slower" if (ratio.centre > 1) == (better == "less") else "faster"
+    return verdict_words(
+        "slower" if (ratio.centre > 1) == (better == "less") else "faster", 0, of_speed=answer.of_speed
+    )
 
 
 def answer_words(answer: SearchAnswer, threshold: float) -> str:
@@ -45,6 +47,8 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
         return f"the ends are the same within {100 * threshold:g} %"
     if answer.ending == "same program":
         return "both ends are the same program, so nothing was executed"
+    if answer.numberless:
+        return f"cannot tell: {numberless_words(answer.numberless)}; {left}"
     if answer.ending == "cannot tell":
         last = answer.state.decisions[-1] if answer.state.decisions else None
         if answer.out_of_time and (last is None or last.outcome != "open"):
@@ -57,6 +61,11 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
     if answer.ending == "one of several":
         return f"one of {n} commits: those between could not be built"
     return "found"
+
+
+def numberless_words(commits: Sequence[LoggedCommit]) -> str:
+    """That executions of these commits fail, or do not report what is judged; each failure is told as it happens."""
+    return f"no execution of {' or '.join(each.short for each in commits)} gave a number"
 
 
 def certainty(answer: SearchAnswer) -> str:
@@ -123,7 +132,10 @@ def bisect_document(
         "already": answer.known,
         "out_of_time": answer.out_of_time,
         "reasons": [reason_json(each) for each in answer.reasons],
-        "warnings": [] if answer.clock is None else [str(answer.clock)],
+        "warnings": [
+            *([] if answer.clock is None else [str(answer.clock)]),
+            *([numberless_words(answer.numberless)] if answer.numberless else []),
+        ],
     }
 
 
@@ -192,6 +204,8 @@ def _decision_json(decision: Decision) -> dict[str, Any]:
 def decision_words(decision: Decision) -> str:
     """One decision in a line."""
     of = "the ends" if decision.commit is None else decision.commit.short
+    if decision.numberless:
+        return f"{of}: open after {decision.n_rounds} rounds, {numberless_words(decision.numberless)}"
     found = "" if decision.interval is None else f", {100 * math.expm1(decision.interval.centre):+.2f} %"
     from_what = "" if decision.interval is None or decision.commit is None else " from the good end"
     return f"{of}: {decision.outcome} after {decision.n_rounds} rounds{found}{from_what}"

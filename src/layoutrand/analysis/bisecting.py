@@ -44,7 +44,8 @@ class Decision:
 
     ``interval`` is of the logarithm: bad end minus good end, or the commit minus the good end; with room for the steps
     of the clock, of which ``clock`` tells where times lie on one or two of them.  ``is_coarse`` where nothing but these
-    leaves it open, so that no further round is executed.
+    leaves it open, so that no further round is executed.  ``numberless`` are the commits that were executed and gave no
+    number in any round, after which no further round is executed either: what always fails goes on failing.
     """
 
     commit: LoggedCommit | None
@@ -53,6 +54,7 @@ class Decision:
     interval: Interval | None
     clock: CoarseClock | None = None
     is_coarse: bool = False
+    numberless: tuple[LoggedCommit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,8 @@ class SearchAnswer:
 
     ``ratio`` is bad / good of the pair that is left, at the search's own level of the last decision; None where nothing
     was executed.  ``whole`` is the same of both ends.  ``suspects`` are the commits, one of which it is.
-    ``out_of_time``: nobody can tell because the time that was given is used.
+    ``out_of_time``: nobody can tell because the time that was given is used.  ``of_speed`` is False of counts, of which
+    fewer need not be faster.
     """
 
     ending: Ending
@@ -136,12 +139,18 @@ class SearchAnswer:
     executed: int
     known: int
     out_of_time: bool = False
+    of_speed: bool = True
 
     @property
     def clock(self) -> CoarseClock | None:
         """What to tell of the clock: why there is no answer, or what the figures have room for."""
         told = [each.clock for each in self.state.decisions if each.clock is not None]
         return max(told, key=lambda each: (each.is_open, each.half), default=None)
+
+    @property
+    def numberless(self) -> tuple[LoggedCommit, ...]:
+        """The commits without a number in any round, where that ended the search."""
+        return self.state.decisions[-1].numberless if self.state.decisions and self.ending == "cannot tell" else ()
 
     @property
     def reasons(self) -> tuple[Reason, ...]:

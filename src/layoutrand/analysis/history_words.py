@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from layoutrand.analysis.comparison_document import interval_json
-from layoutrand.analysis.conclusion_words import reason_json
+from layoutrand.analysis.conclusion_words import reason_json, verdict_words
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
 from layoutrand.analysis.history_warnings import FEWEST_ROUNDS
 from layoutrand.analysis.reasons import Reason, reasons
@@ -64,6 +64,15 @@ def step_place(history: History, series: CommitSeries, step: HistoryStep) -> Ste
     return StepPlace(good, series.points[step.place].commit, between - 1)
 
 
+def step_verdict(series: CommitSeries, step: HistoryStep) -> str:
+    """The verdict of a step; of counts "more" or "less", since fewer need not be faster."""
+    match step.verdict:
+        case "slower" | "faster" as verdict:
+            return verdict_words(verdict, 0, of_speed=series.of_speed)
+        case other:
+            return other
+
+
 def step_words(step: HistoryStep) -> str:
     """Size and interval of a step in the means over layouts, and what stock shows."""
     size, interval = change_words(step.ratio)
@@ -116,7 +125,7 @@ def sentences(history: History) -> list[str]:
             beside = "" if step.stock is None else f"; as built {change_words(step.stock)[0]}"
             subject = f" ({place.commit.subject})" if place.commit.subject else ""
             words = " ".join(change_words(step.ratio))
-            said.append(f"{name}: {step.verdict}: {words} over layouts{beside}, at {place}{subject}")
+            said.append(f"{name}: {step_verdict(series, step)}: {words} over layouts{beside}, at {place}{subject}")
     return said
 
 

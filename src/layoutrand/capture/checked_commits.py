@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.capture.own_files import own_files
-from layoutrand.capture.repository import Mirrors
+from layoutrand.capture.repository import Mirrors, nearest_revision
 from layoutrand.capture.source import is_ours, is_printed_to, left_out
 from layoutrand.capture.submodules import is_local
 from layoutrand.errors import BuildFailed, UsageError
@@ -97,7 +97,8 @@ def _commit(root: Path, rev: str) -> str:
     try:
         return commit_named(rev, cwd=root)
     except BuildFailed as error:
-        raise UsageError(f"there is no commit {rev} in {root}: {error.message}{_shallow(root)}") from error
+        near = nearest_revision(error, rev, root)
+        raise UsageError(f"there is no commit {rev} in {root}{near}{_shallow(root)}") from error
 
 
 def _shallow(root: Path) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from layoutrand.capture.checked_commits import SourceRepository
-from layoutrand.capture.repository import Mirrors
+from layoutrand.capture.repository import Mirrors, nearest_revision
 from layoutrand.errors import BuildFailed, UsageError
 from layoutrand.platform.git_command import git, one_commit
 from layoutrand.platform.repository_addresses import without_credentials
@@ -66,8 +66,9 @@ class CommitLog:
         try:
             return one_commit(self._git("rev-parse", "--verify", f"{rev}^{{commit}}").encode())
         except BuildFailed as error:
+            near = nearest_revision(error, rev, self._folder, *self._where)
             cut = "" if not self._is_shallow() else "; history is cut off there: `git fetch --unshallow`"
-            raise UsageError(f"{self._name} has no commit {rev} ({error.message}){cut}") from error
+            raise UsageError(f"{self._name} has no commit {rev}{near}{cut}") from error
 
     def order(self, until: str, since: str | None = None) -> list[str]:
         """The history of ``until``, oldest first, from ``since`` on, which is the first."""

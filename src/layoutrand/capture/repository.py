@@ -237,17 +237,26 @@ class LocalRevisions(Mirrors):
         return commit_named(wanted, cwd=Path(url))
 
 
+_UNKNOWN: Final = "fatal: Needed a single revision"
+"""What git says of a revision that is none, which tells a user nothing."""
+
+
 def _parsed(mirror: Path, rev: str) -> tuple[bytes, str]:
     """The commit that a revision names, and what git remarks; an unknown one is an error with the nearest name."""
     try:
         return git_with_remarks("--git-dir=.", "rev-parse", "--verify", f"{rev}^{{commit}}", cwd=mirror, plain=True)
     except BuildFailed as error:
-        if error.message != "fatal: Needed a single revision":
+        if error.message != _UNKNOWN:
             raise
-        known = _in(mirror, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads", "refs/tags").decode(
-            "utf-8", "backslashreplace"
-        )
-        raise BuildFailed(f"it has no such revision{suggest(rev, known.splitlines())}") from error
+        raise BuildFailed(f"it has no such revision{nearest_revision(error, rev, mirror, '--git-dir=.')}") from error
+
+
+def nearest_revision(error: BuildFailed, rev: str, folder: Path, *where: str) -> str:
+    """``; did you mean 'v1.2'?`` where git does not know the revision, or nothing; what else it said is repeated."""
+    if error.message != _UNKNOWN:
+        return f": {error.message}"
+    command = (*where, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads", "refs/tags")
+    return suggest(rev, git(*command, cwd=folder, plain=True).decode("utf-8", "backslashreplace").splitlines())
 
 
 def _fetch_commit(url: str, mirror: Path, commit: str, settings: Sequence[str]) -> None:

@@ -217,7 +217,8 @@ class _Search:
         for place in places:
             commit = state.line[place]
             if commit.commit in why:
-                terminal.warn(f"{commit.short} is passed over, it could not be built: {why[commit.commit]}")
+                if place not in (0, len(state.line) - 1):  # an end cannot be passed over: the caller says so
+                    terminal.warn(f"{commit.short} is passed over, it could not be built: {why[commit.commit]}")
                 state = state.without(place, why[commit.commit])
             elif place in (0, len(state.line) - 1):
                 state = replace(state, captures={**state.captures, place: captures[commit.commit]})
@@ -253,7 +254,10 @@ class _Search:
                     exact=exact,
                     clock=clock,
                 )
-            if decision.outcome != "open" or decision.is_coarse or n >= self.most or self._is_late():
+            without = (state.line[each] for each, own in zip(places, rounds, strict=True) if not own)
+            decision = replace(decision, numberless=tuple(without))
+            is_last = decision.is_coarse or bool(decision.numberless) or n >= self.most or self._is_late()
+            if decision.outcome != "open" or is_last:
                 self.project.terminal.say(decision_words(decision))
                 return state.decided(place, decision), decision
             n = min(self.most, round(n * _GROWTH) + 1)
@@ -335,4 +339,5 @@ class _Search:
             executed=self.executed,
             known=self.known,
             out_of_time=ending == "cannot tell" and self._is_late(),
+            of_speed=self.found is None or self.found.of_speed,
         )

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _LINES_OF_CLOCK: Final = 5
 _MOST_LISTED: Final = 6
-_SYMBOLS: Final = {"slower": "✗", "faster": "✓", "differs": "?"}
-_STYLES: Final = {"slower": "red", "faster": "green", "differs": "yellow"}
+_SYMBOLS: Final = {"slower": "✗", "more": "✗", "faster": "✓", "less": "✓", "differs": "?"}
+_STYLES: Final = {"✗": "red", "✓": "green", "?": "yellow"}
 
 
 def bisect_screen(
@@ -67,6 +67,8 @@ def bisect_screen(
         lines += wrapped("ⓘ", "cyan", str(answer.clock), width, _LINES_OF_CLOCK)
     if answer.reasons:
         lines.append([("  Next: ", "bold"), (" · ".join(step.briefly for step in _helping(answer)), "")])
+    elif answer.numberless:
+        lines.append([("  Next: ", "bold"), ("mend what fails, or name other ends", "")])
     elif answer.ending == "cannot tell":
         larger = "--budget" if answer.out_of_time else "--most-seeds"
         lines.append([("  Next: ", "bold"), (f"the same command with a larger {larger} goes on from here", "")])
@@ -82,7 +84,7 @@ def _helping(answer: SearchAnswer) -> Sequence[Step]:
 def _commit(answer: SearchAnswer, word: str) -> list[Line]:
     commit = answer.suspects[-1]
     date = f"   {commit.day}" if commit.day else ""
-    style = _STYLES[word]
+    style = _STYLES[_SYMBOLS[word]]
     first: Line = [("  ", ""), (f"{_SYMBOLS[word]} ", style), (commit.short, "bold"), (f"  {word}  ", style)]
     return [[*first, (f"{size_words(answer)}{date}", "")], [("    ", ""), (commit.subject, "")]]
 

@@ -17,6 +17,7 @@ from layoutrand.analysis.history_words import (
     reasons_of,
     series_name,
     step_place,
+    step_verdict,
     step_words,
 )
 from layoutrand.analysis.next_steps import LayoutsThere
@@ -122,7 +123,7 @@ def _steps(series: CommitSeries, history: History, width: int, most: int) -> lis
 
 def _step(step: HistoryStep, series: CommitSeries, history: History, width: int) -> Line:
     place = step_place(history, series, step)
-    said = f"{step.verdict}  {step_words(step)}  {place}"
+    said = f"{step_verdict(series, step)}  {step_words(step)}  {place}"
     room = width - 6 - cell_len(said) - 2
     subject = place.commit.subject
     subject = subject if len(subject) <= room else f"{subject[: max(0, room - 1)]}…"

@@ -15,6 +15,7 @@ from layoutrand.analysis.history_words import (
     sentences,
     series_name,
     step_place,
+    step_verdict,
     step_words,
 )
 from layoutrand.capture.commit_log import LoggedCommit
@@ -39,9 +40,12 @@ _CHIPS: Final = {
 def history_page(history: History) -> Page:
     """The page; `layoutrand.report.html.render` makes the file of it."""
     warnings = [*history.warnings, *(each for series in history.series for each in series.warnings)]
-    found = [step.verdict for series in history.series for step in series.steps]
+    found = [(step.verdict, step_verdict(series, step)) for series in history.series for step in series.steps]
     chips = [
-        VerdictChip(key, f"{found.count(verdict)} {verdict}") for verdict, key in _CHIPS.items() if verdict in found
+        VerdictChip(key, f"{found.count(each)} {each[1]}")
+        for verdict, key in _CHIPS.items()
+        for each in dict.fromkeys(found)
+        if each[0] == verdict
     ]
     measured = {c.commit for series in history.series for point in series.points for c in point.commits}
     return Page(
@@ -101,7 +105,10 @@ def _card(series: CommitSeries, history: History, number: int) -> BenchmarkCard:
         name=name,
         order=max((abs(step.ratio.centre - 1) for step in series.steps), default=0.0),
         chips=[
-            VerdictChip(_CHIPS[step.verdict], f"{STEP_SYMBOLS[step.verdict]} {step.verdict} {step_words(step)}")
+            VerdictChip(
+                _CHIPS[step.verdict],
+                f"{STEP_SYMBOLS[step.verdict]} {step_verdict(series, step)} {step_words(step)}",
+            )
             for step in series.steps
         ],
         sentences=[*(f"{each}." for each in own), f"Compared by {how_compared(series)}."],
