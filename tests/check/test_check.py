@@ -10,7 +10,7 @@ import pytest
 
 from checkkit import ONE, TWO, Made
 from experiments import execution
-from fakes import make_config
+from fakes import FakeExecutor, make_config
 from layoutrand.analysis.next_steps import STEPS
 from layoutrand.check.check_document import check_document
 from layoutrand.check.check_words import ending_sentence, layout_share
@@ -217,7 +217,21 @@ def test_a_program_that_fails_ends_the_check(tmp_path):
     assert answer.has_failed
     assert verdicts(answer) == {"work": "cannot tell"}
     assert len(made.executor.commands) <= 3 * 4
-    assert ending_sentence(only(answer), answer.question) == "stopped, as executions fail: fake exit"
+    assert ending_sentence(only(answer), answer.question) == (
+        "stopped, as executions fail: fake exit; where that is mended, --retry-failed executes them again"
+    )
+
+
+def test_what_failed_for_a_cause_outside_is_executed_again_when_that_is_asked_for(tmp_path):
+    made, works = Made(tmp_path, ratio=1.03), FakeExecutor()
+    made.executor = lambda command: replace(works(command), status="exit", reason="no data", returncode=1)
+    assert only(made.check()).ending == "failures"
+    made.executor = again = FakeExecutor()
+    assert verdicts(made.check()) == {"work": "cannot tell"}
+    assert again.commands == []
+    answer = made.check(retry_before=1e9 + 1)  # when the fake one says that it began is 1e9
+    assert verdicts(answer) == {"work": "slower"}
+    assert not answer.has_failed
 
 
 def test_a_budget_that_ends_before_anything_succeeded_is_a_failure(tmp_path):

@@ -28,6 +28,8 @@ def answered(ending="found"):
         begun = SearchState.begin(line, 0.95)
         whole = None if ending == "same program" else between(0.995, 1.004)
         return SearchAnswer(ending, (), whole, whole, begun, 16 if whole else 0, 0)
+    if ending == "one of several":
+        state = dataclasses.replace(state, good=15, skipped={16: "no", 17: "no", 18: "no"})
     suspects = line[16:20] if ending in {"one of several", "cannot tell"} else line[19:20]
     return SearchAnswer(ending, suspects, between(1.029, 1.045), between(1.031, 1.047), state, 214, 30)
 

@@ -356,6 +356,18 @@ def test_a_repeated_failure_that_succeeds_is_no_failure_any_more(project):
     assert [e.status for e in project.executions(config)] == ["exit", "ok"]
 
 
+def test_a_call_that_executes_several_times_repeats_what_failed_before_it_alone(project):
+    config = make_config(WALL, systems=("a",))
+    bad = project.binaries("exit 1", layouts=(1,))
+    project.run(config, bad)
+    (first,) = project.executions(config)
+    before = {"retry_failed": True, "retry_before": first.started_at}
+    assert project.run(config, bad, **before).executed == 0
+    after = {"retry_failed": True, "retry_before": first.started_at + 1}
+    assert project.run(config, bad, **after).executed == 1
+    assert [each.attempt for each in project.executions(config)] == [1, 2]
+
+
 def test_failed_builds_are_recorded_and_their_slots_counted(project):
     config = make_config(WALL, systems=("a", "b"))
     failure = BuildFailure("a", "prog", 2, "the linker crashed", None)

@@ -130,25 +130,36 @@ def test_ends_that_are_none(project):
     assert "could not be built" in unbuilt and "passed over" not in unbuilt
 
 
-def test_a_commit_of_which_no_execution_succeeds_ends_the_search_at_once(tmp_path):
-    """At an end, and between the ends, which need 8 more and 24: further rounds would fail alike, and are no advice."""
+def test_commits_of_which_no_execution_succeeds(tmp_path):
+    """At an end it ends the search at once, as further rounds would fail alike; between the ends it is passed over."""
     root = tmp_path / "p"
     gitkit.make(root)
-    fails = "int main(void) { return 3; }\n"
-    sources = [MAIN.format(more=0), fails, MAIN.format(more=100)]
+    needed = tmp_path / "needed"
+    opened = f'main(void) {{ if (fopen("{needed}", "r") == 0) return 3;'
+    fails = MAIN.format(more=100).replace("main(void) {", opened)
+    assert "fopen" in fails
+    sources = [MAIN.format(more=0), fails, MAIN.format(more=90)]
     commits = [gitkit.commit(root, {"main.c": text, "part.c": PART}) for text in sources]
     (root / "layoutrand.toml").write_text(CONFIG.format(source="."))
     called = calls_in(root, tmp_path / "cache")
-    for ends, executed in (((commits[0], commits[1]), 16), ((commits[0], commits[2]), 32)):
-        done = called("bisect", *ends, "--json", status=4)
-        document = json.loads(done.stdout)
-        assert (document["ending"], document["executed"]) == ("cannot tell", executed)
-        assert document["warnings"] == [f"no execution of {commits[1][:9]} gave a number"]
-    assert [each["commit"] for each in document["commits"]] == commits[1:]
-    screen = " ".join(called("bisect", commits[0], commits[1], "--quiet", status=4).stdout.split())
+    document = json.loads(called("bisect", *commits[:2], "--json", status=4).stdout)
+    assert (document["ending"], document["executed"]) == ("cannot tell", 16)
+    assert document["warnings"] == [f"no execution of {commits[1][:9]} gave a number"]
+    screen = " ".join(called("bisect", *commits[:2], "--quiet", status=4).stdout.split())
     assert f"cannot tell: no execution of {commits[1][:9]} gave a number; 1 commit is left" in screen
-    assert "Next: mend what fails, or name other ends" in screen
+    assert "Next: mend what fails and give --retry-failed" in screen
     assert "--most-seeds" not in screen
+    over = json.loads(called("bisect", commits[0], commits[2], "--json").stdout)
+    assert (over["ending"], [each["commit"] for each in over["commits"]]) == ("one of several", commits[1:])
+    assert over["skipped"] == [{"commit": commits[1], "error": "no execution gave a number"}]
+    said = called("bisect", commits[0], commits[2])
+    assert f"{commits[1][:9]} is passed over" in said.stderr
+    assert "those between gave no number in any execution" in " ".join(said.stdout.split())
+    needed.touch()
+    found = json.loads(called("bisect", commits[0], commits[2], "--retry-failed", "--json").stdout)
+    assert (found["ending"], [each["commit"] for each in found["commits"]]) == ("found", [commits[1]])
+    assert found["executed"] > 0
+    assert json.loads(called("bisect", commits[0], commits[2], "--retry-failed", "--json").stdout)["executed"] == 0
 
 
 CASED = """\

@@ -74,8 +74,8 @@ def test_latest_attempt_of_each_slot(path):
         latest = store.latest(EXPERIMENT)
     fields = {name: getattr(EXECUTION, name) for name in SlotKey.__dataclass_fields__}
     assert latest == {
-        SlotKey(**fields): (2, "exit", 2),
-        SlotKey(**fields | {"layout": "identity"}): (1, "ok", 1),
+        SlotKey(**fields): (2, "exit", 2, 1.25),
+        SlotKey(**fields | {"layout": "identity"}): (1, "ok", 1, 1.25),
     }
 
 

@@ -29,6 +29,9 @@ QUIET: Final[frozenset[Ending]] = frozenset(("no step", "same program"))
 _MOST_NAMES: Final = 6
 
 
+_NUMBERLESS: Final = "no execution gave a number"
+
+
 def direction(answer: SearchAnswer, better: Better) -> str:
     """Whether the step is "slower" or "faster", of counts "more" or "less", as `compare` has it, or else "differs"."""
     ratio = answer.ratio or answer.whole
@@ -59,7 +62,10 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
             return f"cannot tell on which side {last.commit.short} lies{rounds}{why}; {left}"
         return f"cannot tell whether the ends differ{rounds}{why}"
     if answer.ending == "one of several":
-        return f"one of {n} commits: those between could not be built"
+        between = range(answer.state.good + 1, answer.state.bad)
+        failed = ["could not be built"] * any(place in answer.state.skipped for place in between)
+        failed += ["gave no number in any execution"] * any(place in answer.state.numberless for place in between)
+        return f"one of {n} commits: those between {' or '.join(failed)}"
     return "found"
 
 
@@ -93,7 +99,8 @@ def rest_words(answer: SearchAnswer) -> str:
 
 def cost_words(answer: SearchAnswer) -> str:
     """What it took."""
-    looked = sum(decision.commit is not None for decision in answer.state.decisions)
+    decided = sum(decision.commit is not None for decision in answer.state.decisions)
+    looked = decided - len(answer.state.numberless)
     parts = [
         f"{looked} of {max(0, len(answer.state.line) - 2)} commits between {'was' if looked == 1 else 'were'} measured"
     ]
@@ -102,6 +109,8 @@ def cost_words(answer: SearchAnswer) -> str:
         parts.append(f"{n} {'was' if n == 1 else 'were'} the same program as an end")
     if answer.state.skipped:
         parts.append(f"{len(answer.state.skipped)} could not be built")
+    if answer.state.numberless:
+        parts.append(f"of {len(answer.state.numberless)} no execution gave a number")
     return f"{', '.join(parts)}; {plural(answer.executed, 'execution')} now, {answer.known:,} were there already"
 
 
@@ -125,7 +134,10 @@ def bisect_document(
         "threshold": threshold,
         "decisions": [_decision_json(each) for each in state.decisions],
         "same_program": [state.line[place].commit for place in state.same],
-        "skipped": [{"commit": state.line[place].commit, "error": why} for place, why in state.skipped.items()],
+        "skipped": [
+            *({"commit": state.line[place].commit, "error": why} for place, why in state.skipped.items()),
+            *({"commit": state.line[place].commit, "error": _NUMBERLESS} for place in state.numberless),
+        ],
         "more_steps": bool(rest_words(answer)),
         "n_commits": len(state.line),
         "executed": answer.executed,
@@ -203,9 +215,9 @@ def _decision_json(decision: Decision) -> dict[str, Any]:
 
 def decision_words(decision: Decision) -> str:
     """One decision in a line."""
-    of = "the ends" if decision.commit is None else decision.commit.short
     if decision.numberless:
-        return f"{of}: open after {decision.n_rounds} rounds, {numberless_words(decision.numberless)}"
+        return numberless_words(decision.numberless)
+    of = "the ends" if decision.commit is None else decision.commit.short
     found = "" if decision.interval is None else f", {100 * math.expm1(decision.interval.centre):+.2f} %"
     from_what = "" if decision.interval is None or decision.commit is None else " from the good end"
     return f"{of}: {decision.outcome} after {decision.n_rounds} rounds{found}{from_what}"

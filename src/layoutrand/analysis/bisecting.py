@@ -62,7 +62,8 @@ class SearchState:
     """How far a search is: everything up to ``good`` is on the good side, everything from ``bad`` on on the other.
 
     ``line`` are all commits in order, the ends first and last, ``captures`` place -> capture where it is known,
-    ``skipped`` place -> why it could not be built, ``same`` the places that are the program of an end.
+    ``skipped`` place -> why it could not be built, ``numberless`` the places no execution of which gave a number,
+    ``same`` those that are the program of an end.
     """
 
     line: tuple[LoggedCommit, ...]
@@ -70,6 +71,7 @@ class SearchState:
     bad: int
     captures: Mapping[int, str] = field(default_factory=dict)
     skipped: Mapping[int, str] = field(default_factory=dict)
+    numberless: tuple[int, ...] = ()
     same: tuple[int, ...] = ()
     decisions: tuple[Decision, ...] = ()
     confidence: float = 0.95
@@ -93,8 +95,9 @@ class SearchState:
         return 1 - error * _RESERVED / (further * (further + 1))
 
     def next_place(self) -> int | None:
-        """The place to look at next: the middle, or the nearest to it that may be built; None where none is left."""
-        left = [place for place in range(self.good + 1, self.bad) if place not in self.skipped]
+        """The place to look at next: the middle, or the nearest to it that may tell; None where none is left."""
+        over = {*self.skipped, *self.numberless}
+        left = [place for place in range(self.good + 1, self.bad) if place not in over]
         middle = (self.good + self.bad) / 2
         return min(left, key=lambda place: (abs(place - middle), place)) if left else None
 
@@ -149,8 +152,11 @@ class SearchAnswer:
 
     @property
     def numberless(self) -> tuple[LoggedCommit, ...]:
-        """The commits without a number in any round, where that ended the search."""
-        return self.state.decisions[-1].numberless if self.state.decisions and self.ending == "cannot tell" else ()
+        """The ends of what is left that have no number in any round, where that ended the search."""
+        if not self.state.decisions or self.ending != "cannot tell":
+            return ()
+        ends = [self.state.line[place] for place in (self.state.good, self.state.bad)]
+        return tuple(each for each in self.state.decisions[-1].numberless if each in ends)
 
     @property
     def reasons(self) -> tuple[Reason, ...]:

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, Verdict
 from layoutrand.analysis.next_steps import Step
 from layoutrand.analysis.reasons import Reason
+from layoutrand.config.metric import Better
+from layoutrand.text.quantities import SECONDS
 
 _OF_AMOUNTS: Final[dict[Verdict, str]] = {"faster": "less", "slower": "more"}
 """Of a count of which less is better: fewer instructions need not be faster."""
+
+
+class Measured(Protocol):
+    """What has a unit, and values that are better than others."""
+
+    @property
+    def unit(self) -> str:
+        """As it was recorded."""
+
+    @property
+    def better(self) -> Better:
+        """Which values are."""
+
+
+def is_speed(of: Measured) -> bool:
+    """Whether it measures how fast something is: in time, or in what more is better of."""
+    return of.unit in SECONDS or of.better == "more"
 
 
 def verdict_words(verdict: Verdict, threshold: float, *, of_speed: bool) -> str:

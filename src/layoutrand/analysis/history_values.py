@@ -10,7 +10,6 @@ from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.metric import Better
 from layoutrand.stats import Interval
 from layoutrand.stats.change_points import Steps
-from layoutrand.text.quantities import SECONDS
 from layoutrand.warning import AnyWarning
 
 StepVerdict = Literal["faster", "slower", "small", "about the threshold", "layout only", "cannot tell"]
@@ -78,11 +77,6 @@ class CommitSeries:
     warnings: tuple[AnyWarning, ...]
     resolution: float | None = None
     clock: CoarseClock | None = None
-
-    @property
-    def of_speed(self) -> bool:
-        """Whether it says how fast something is, as `layoutrand.analysis.sentences.is_speed` has it of a comparison."""
-        return self.better == "more" or self.unit in SECONDS
 
 
 @dataclass(frozen=True)

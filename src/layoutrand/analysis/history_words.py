@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from layoutrand.analysis.comparison_document import interval_json
-from layoutrand.analysis.conclusion_words import reason_json, verdict_words
+from layoutrand.analysis.conclusion_words import is_speed, reason_json, verdict_words
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
 from layoutrand.analysis.history_warnings import FEWEST_ROUNDS
 from layoutrand.analysis.reasons import Reason, reasons
@@ -68,7 +68,7 @@ def step_verdict(series: CommitSeries, step: HistoryStep) -> str:
     """The verdict of a step; of counts "more" or "less", since fewer need not be faster."""
     match step.verdict:
         case "slower" | "faster" as verdict:
-            return verdict_words(verdict, 0, of_speed=series.of_speed)
+            return verdict_words(verdict, 0, of_speed=is_speed(series))
         case other:
             return other
 

@@ -23,7 +23,6 @@ from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.instruments.known import reads_output, simulated
 from layoutrand.model import Execution
 from layoutrand.results.experiments import ResultsStore
-from layoutrand.text.quantities import SECONDS
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,9 @@ class SearchedRounds:
     samples: Mapping[str, Sample]
 
     @property
-    def of_speed(self) -> bool:
-        """Whether it says how fast something is, as `layoutrand.analysis.sentences.is_speed` has it of a comparison."""
-        return self.better == "more" or all(sample.unit in SECONDS for sample in self.samples.values())
+    def unit(self) -> str:
+        """Of the metric; "" where no execution gave a number."""
+        return next((sample.unit for sample in self.samples.values()), "")
 
     def clock(self, names: Sequence[str], seeds: Container[int]) -> ClockSteps:
         """The steps of the clock in these rounds of the systems of these names."""

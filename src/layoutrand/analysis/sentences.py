@@ -12,7 +12,7 @@ from layoutrand.analysis.analyse import Analysis, Control
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, counted, of_layouts, of_pair
 from layoutrand.analysis.conclusion import of_suite as suite_conclusion
-from layoutrand.analysis.conclusion_words import verdict_words
+from layoutrand.analysis.conclusion_words import is_speed, verdict_words
 from layoutrand.analysis.next_steps import steps_of_import
 from layoutrand.analysis.place_among import place_among
 from layoutrand.analysis.short_run import short_run_words
@@ -264,11 +264,6 @@ def _doubts(concluded: Conclusion | LayoutConclusion) -> list[str]:
 
 def _sentence(concluded: Conclusion, cause: str) -> str:
     return next((str(each) for each in concluded.reasons if each.cause == cause), "")
-
-
-def is_speed(pair: BenchmarkRatio) -> bool:
-    """Whether it measures how fast something is: in time, or in what more is better of."""
-    return pair.unit in SECONDS or pair.better == "more"
 
 
 class _Words:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from layoutrand.analysis.conclusion_words import verdict_words
-from layoutrand.analysis.sentences import is_speed, percent_digits
+from layoutrand.analysis.conclusion_words import is_speed, verdict_words
+from layoutrand.analysis.sentences import percent_digits
 from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges
 from layoutrand.check.question import CheckAnswer, CheckedBenchmark, CheckQuestion, SystemCheck
 from layoutrand.config.two_commits import BASE, HEAD
@@ -139,8 +139,9 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
             return "stopped, as times lie on steps of their clock, which no number of layouts makes finer"
         case "failures":
             what = "builds fail" if system.build_failures else "executions fail"
+            again = "" if system.build_failures else "; where that is mended, --retry-failed executes them again"
             why = failure_reasons(system)
-            return f"stopped, as {what}: {_telling(why[0])}" if why else f"stopped, as {what}"
+            return f"stopped, as {what}{f': {_telling(why[0])}' if why else ''}{again}"
         case _:
             return ""
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from layoutrand.analysis.conclusion import counted
-from layoutrand.analysis.conclusion_words import verdict_words
+from layoutrand.analysis.conclusion_words import is_speed, verdict_words
 from layoutrand.analysis.evidence import sentences
-from layoutrand.analysis.sentences import is_speed
 from layoutrand.analysis.verdict_marks import SYMBOLS, change_words
 from layoutrand.capture.function_changes import ChangedFunction
 from layoutrand.check.check_words import (

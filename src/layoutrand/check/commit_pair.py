@@ -107,9 +107,12 @@ class CommitPair:
     def request(self) -> RunRequest:
         """To execute what is linked."""
         seeds = sorted(layout for layout in self.linked if isinstance(layout, int))
+        before = self.question.retry_before
         choices = RunChoices(
             benchmarks=self.question.entries,
             seeds=seeds,
+            retry_failed=before is not None,
+            retry_before=before or 0.0,
             wait_s=self.question.wait_s,
             share_machine=self.question.share_machine,
         )

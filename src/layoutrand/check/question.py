@@ -58,7 +58,8 @@ class CheckQuestion:
     ``systems`` and ``benchmarks`` are names, the latter empty for all, and of entries with a harness or of their cases;
     ``metric`` is judged where it is given, else each benchmark's main one, and simulated counts that are measured
     beside it.  ``budget_s`` is for linking and executing rounds, not for builds; ``most_layouts`` limits each quantity.
-    ``as_built``: stock is executed, too.
+    ``as_built``: stock is executed, too.  What failed and began before ``retry_before`` (seconds since 1970) is
+    executed again.
     """
 
     config: Config
@@ -73,6 +74,7 @@ class CheckQuestion:
     budget_s: float = 600.0
     most_layouts: int = MOST_LAYOUTS
     as_built: bool = True
+    retry_before: float | None = None
     wait_s: float = 3600.0
     share_machine: bool = False
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rich.cells import cell_len
 
 from layoutrand.analysis.conclusion import Conclusion, Verdict, all_of, counted, of_pair, of_statistics, of_suite
-from layoutrand.analysis.conclusion_words import verdict_words
-from layoutrand.analysis.sentences import is_speed
+from layoutrand.analysis.conclusion_words import is_speed, verdict_words
 from layoutrand.analysis.verdict_marks import SYMBOLS, change_words, in_a_word, size_in_brief
 from layoutrand.cli.answer_parts import (
     GAP,

@@ -51,6 +51,7 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
         str | None, typer.Option(help="Time after which no further rounds begin, such as 10m or 1h; default: none.")
     ] = None,
     confidence: options.Confidence = 0.95,
+    retry_failed: options.RetryFailed = False,
     jobs: options.Jobs = 0,
     directory: options.Directory = Path(),
     json: options.Json = False,
@@ -70,7 +71,7 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     chosen = systems_with_commits(config, options.match_systems(config, [system] if system else None), terminal)[0]
     part = options.ProjectPart(config, directory, [chosen], [entry.name], options.count_jobs(jobs))
     deadline = None if budget is None else time.monotonic() + options.budget_s(budget)
-    search = _Search(ProjectCommits(part, terminal), name, limit, most_seeds, Failures(), deadline)
+    search = _Search(ProjectCommits(part, terminal), name, limit, most_seeds, Failures(), retry_failed, deadline)
     first, last = both_ends(good, bad)
     state = search.begun(first or good, last or "HEAD", confidence)
     if entry.metric.by_case and name == entry.name:
@@ -121,7 +122,9 @@ class _Search:
     threshold: float
     most: int
     told: Failures
+    retry_failed: bool = False
     deadline: float | None = None
+    began_at: float = field(default_factory=time.time)
     executed: int = 0
     known: int = 0
     wanted: set[tuple[str, int]] = field(default_factory=set)
@@ -197,10 +200,13 @@ class _Search:
             if place in state.skipped or place in state.same:
                 continue
             state, decision = self._decide(state, place, rises=rises)
-            if decision.outcome == "open":
+            if decision.numberless == (state.line[place],):
+                self.project.terminal.say(f"{state.line[place].short} is passed over")
+                state = replace(state, numberless=(*state.numberless, place))
+            elif decision.outcome == "open":
                 return self._answer(state, "cannot tell")
         # The pair that is left must differ by itself, in the rounds that it was found in and in more.
-        if any(each.commit is not None for each in state.decisions):
+        if any(each.outcome in {"good", "bad"} for each in state.decisions):
             state, decision = self._decide(state, None)
             if decision.outcome != "differ":
                 return self._answer(state, "cannot tell")
@@ -238,7 +244,8 @@ class _Search:
         confidence = state.confidence_of(number)
         n = FEWEST_ROUNDS
         if place is None and number:  # the pair is chosen by its rounds from two, so each has half of the error
-            confidence, n, number = 1 - (1 - confidence) / 2, state.decisions[-1].n_rounds, number - 1
+            number = max(k for k, each in enumerate(state.decisions) if each.outcome != "open")
+            confidence, n = 1 - (1 - confidence) / 2, state.decisions[number].n_rounds
         while True:
             rounds, exact, clock = self._rounds(state, places, number, n)
             if place is None:
@@ -284,7 +291,13 @@ class _Search:
         from layoutrand.execute.run_plan import RunChoices
 
         part = self.project.part
-        choices = RunChoices(part.benchmarks, list(seeds), controls=False)
+        choices = RunChoices(
+            part.benchmarks,
+            list(seeds),
+            controls=False,
+            retry_failed=self.retry_failed,
+            retry_before=self.began_at,
+        )
         summary, _ = self.project.execute([state.line[place].commit for place in places], choices, self.told)
         self.executed += summary.executed
         wanted = {(state.captures[place], seed) for place in places for seed in seeds}
@@ -327,6 +340,7 @@ class _Search:
 
     def _answer(self, state: SearchState, ending: Ending) -> SearchAnswer:
         from layoutrand.analysis.bisecting import SearchAnswer, as_ratio
+        from layoutrand.analysis.conclusion_words import is_speed
 
         ends = [decision for decision in state.decisions if decision.commit is None]
         suspects = state.line[state.good + 1 : state.bad + 1]
@@ -339,5 +353,5 @@ class _Search:
             executed=self.executed,
             known=self.known,
             out_of_time=ending == "cannot tell" and self._is_late(),
-            of_speed=self.found is None or self.found.of_speed,
+            of_speed=self.found is None or is_speed(self.found),
         )

@@ -58,7 +58,9 @@ def bisect_screen(
     lines.append([])
     if answer.whole is not None:
         rest = rest_words(answer)
-        whole = f"the ends differ by {' '.join(change_words(answer.whole))}{', so ' if rest else ''}{rest}"
+        is_sure = not answer.whole.low <= 1 <= answer.whole.high
+        what = "the ends differ by" if is_sure else "the later end against the earlier one:"
+        whole = f"{what} {' '.join(change_words(answer.whole))}{', so ' if rest else ''}{rest}"
         lines += wrapped("ⓘ", "cyan", whole, width)
     lines += wrapped("ⓘ", "cyan", cost_words(answer), width)
     if answer.ending in {"found", "one of several"}:
@@ -68,7 +70,7 @@ def bisect_screen(
     if answer.reasons:
         lines.append([("  Next: ", "bold"), (" · ".join(step.briefly for step in _helping(answer)), "")])
     elif answer.numberless:
-        lines.append([("  Next: ", "bold"), ("mend what fails, or name other ends", "")])
+        lines.append([("  Next: ", "bold"), ("mend what fails and give --retry-failed, or name other ends", "")])
     elif answer.ending == "cannot tell":
         larger = "--budget" if answer.out_of_time else "--most-seeds"
         lines.append([("  Next: ", "bold"), (f"the same command with a larger {larger} goes on from here", "")])

@@ -67,6 +67,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
         list[str] | None,
         typer.Option("-o", "--output", metavar="FORMAT=FILE", help="Write a format into a file; may be repeated."),
     ] = None,
+    retry_failed: options.RetryFailed = False,
     wait: options.Wait = 3600,
     share_machine: options.ShareMachine = False,
     jobs: options.Jobs = 0,
@@ -114,6 +115,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
         budget_s=options.budget_s(budget),
         most_layouts=most_layouts,
         as_built=as_built,
+        retry_before=time.time() if retry_failed else None,
         wait_s=wait,
         share_machine=share_machine,
     )

@@ -61,8 +61,8 @@ def show_halves(halves: Halves, page: Display) -> None:
 
 def _show_ratios(result: Comparison, page: Display) -> None:
     from layoutrand.analysis.conclusion import of_pair, of_suite
-    from layoutrand.analysis.conclusion_words import verdict_words
-    from layoutrand.analysis.sentences import is_speed, suite_name
+    from layoutrand.analysis.conclusion_words import is_speed, verdict_words
+    from layoutrand.analysis.sentences import suite_name
 
     suite, over_all = result.suite, of_suite(result)
     rows = [

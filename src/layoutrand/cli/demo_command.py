@@ -121,8 +121,7 @@ def _of_layouts(report: AnalysisReport, pair: BenchmarkRatio) -> str:
 
 def _of_own_builds(comparison: Comparison, pair: BenchmarkRatio) -> str:
     from layoutrand.analysis.conclusion import of_statistics
-    from layoutrand.analysis.conclusion_words import verdict_words
-    from layoutrand.analysis.sentences import is_speed
+    from layoutrand.analysis.conclusion_words import is_speed, verdict_words
     from layoutrand.analysis.verdict_marks import size_in_brief
 
     own = pair.as_built
@@ -139,8 +138,7 @@ def _of_own_builds(comparison: Comparison, pair: BenchmarkRatio) -> str:
 
 def _of_the_systems(comparison: Comparison, pair: BenchmarkRatio) -> str:
     from layoutrand.analysis.conclusion import of_pair
-    from layoutrand.analysis.conclusion_words import verdict_words
-    from layoutrand.analysis.sentences import is_speed
+    from layoutrand.analysis.conclusion_words import is_speed, verdict_words
     from layoutrand.analysis.verdict_marks import change_words
 
     words = verdict_words(of_pair(comparison, pair).verdict, comparison.threshold, of_speed=is_speed(pair))

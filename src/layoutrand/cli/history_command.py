@@ -32,6 +32,9 @@ def history(  # noqa: PLR0913 - one parameter for each option
     ] = None,
     every: Annotated[int, typer.Option(min=1, help="With --run: only every so many commits, and the last.")] = 1,
     seeds: options.Seeds = "30",
+    retry_failed: Annotated[
+        bool, typer.Option(help="With --run: execute again what failed; the failures stay recorded.")
+    ] = False,
     system: options.Systems = None,
     benchmark: Benchmarks = None,
     metric: Annotated[
@@ -61,7 +64,9 @@ def history(  # noqa: PLR0913 - one parameter for each option
         systems = systems_with_commits(config, systems, terminal)
     part = options.ProjectPart(config, directory, systems, list(benchmark or []), options.count_jobs(jobs))
     project = ProjectCommits(part, terminal)
-    failed = run is not None and _execute(project, run, every, seeds)
+    if retry_failed and run is None:
+        raise UsageError("--retry-failed is for what --run OLD..NEW executes")
+    failed = run is not None and _execute(project, run, every, seeds, retry_failed=retry_failed)
     if run is not None and since is None:
         since, until = range_ends(run, "--run ")
     found = load_history(project, (since, until), host, list(metric or []), (confidence, limit))
@@ -76,7 +81,7 @@ def history(  # noqa: PLR0913 - one parameter for each option
     return 1 if failed else 0
 
 
-def _execute(project: ProjectCommits, run: str, every: int, seeds: str) -> bool:
+def _execute(project: ProjectCommits, run: str, every: int, seeds: str, *, retry_failed: bool) -> bool:
     """Build and execute a range, all in the same rounds; whether something failed."""
     from layoutrand.cli.commit_runs import unbuilt
     from layoutrand.cli.failing import Failures
@@ -90,11 +95,11 @@ def _execute(project: ProjectCommits, run: str, every: int, seeds: str) -> bool:
     line = log.first_parents(old, new)
     chosen = list(dict.fromkeys([*line[::every], line[-1]]))
     terminal.say(f"{len(chosen)} commits, {chosen[0][:9]} to {chosen[-1][:9]}")
-    choices = RunChoices(project.part.benchmarks, parse_seeds(seeds))
+    choices = RunChoices(project.part.benchmarks, parse_seeds(seeds), retry_failed=retry_failed)
     summary, results = project.execute(chosen, choices, told)
     for commit, why in unbuilt(results).items():
         terminal.fail(f"{commit[:9]} is left out: {why}")
-    show_run(summary, _RemarksAlone(terminal.json, terminal.quiet), told)
+    show_run(summary, _RemarksAlone(terminal.json, terminal.quiet), told, again="the same command with --retry-failed")
     captures = {(name, result.capture.id) for (name, _), result in results.items() if result.capture}
     n_built = sum(result.capture is not None for result in results.values())
     if len(captures) < n_built:

@@ -114,6 +114,7 @@ Confidence = Annotated[float, typer.Option(min=0.5, max=0.9999, callback=a_numbe
 Wait = Annotated[
     float, typer.Option(min=0, callback=a_number, help="Seconds to wait for another layoutrand that measures.")
 ]
+RetryFailed = Annotated[bool, typer.Option(help="Execute again what failed; the failures stay recorded.")]
 ShareMachine = Annotated[
     bool, typer.Option("--share-machine", help="Measure even while another layoutrand measures on this machine.")
 ]

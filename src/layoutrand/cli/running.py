@@ -38,7 +38,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
     system: options.Systems = None,
     benchmark: Benchmarks = None,
     controls: options.Controls = True,
-    retry_failed: Annotated[bool, typer.Option(help="Execute again what failed; the failures stay recorded.")] = False,
+    retry_failed: options.RetryFailed = False,
     keep_going: Annotated[
         bool,
         typer.Option("--keep-going", help="Execute all layouts where the first ones all fail alike, too."),
@@ -375,8 +375,10 @@ def warn_disturbed(disturbed: Sequence[Disturbed], page: Display) -> None:
         page.warn(line)
 
 
-def show_run(summary: Summary, page: Display, told: Failures | None = None) -> None:
-    """What was executed; ``told`` knows which failures were shown before."""
+def show_run(
+    summary: Summary, page: Display, told: Failures | None = None, *, again: str = "`layoutrand run --retry-failed`"
+) -> None:
+    """What was executed; ``told`` knows which failures were shown before, ``again`` is what executes those again."""
     told = Failures() if told is None else told
     page.line(run_message(summary))
     if summary.repeated:
@@ -392,4 +394,4 @@ def show_run(summary: Summary, page: Display, told: Failures | None = None) -> N
     warn_folded(told.names.given_each(summary.not_executed), page)
     told.of_cases(summary.failed_cases, page)
     if summary.failures:
-        page.line("`layoutrand run --retry-failed` executes failed ones again")
+        page.line(f"{again} executes failed ones again")

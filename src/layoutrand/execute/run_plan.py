@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -48,13 +49,15 @@ class RunChoices:
     or, unless ``share_machine``, that measures on this machine. ``controls``: stock and identity are built, too;
     ``tune``: the machine is set for measuring; ``twice``: each system is executed a second time, as another one;
     ``give_up``: what fails from the first execution on is not executed to the end; ``by_capture``: systems are at
-    commits, of which those of one program are executed as one.
+    commits, of which those of one program are executed as one. ``retry_failed``: what failed is executed again, if it
+    began before ``retry_before`` (seconds since 1970): a call that executes several times tries each once.
     """
 
     benchmarks: Sequence[str] = ()
     seeds: Sequence[int] = ()
     controls: bool = True
     retry_failed: bool = False
+    retry_before: float = math.inf
     wait_s: float = 3600
     share_machine: bool = False
     tune: bool = False

@@ -110,8 +110,9 @@ class Known:
 
     def is_due(self, key: SlotKey, request: RunRequest) -> bool:
         """Whether the slot is to be executed now."""
-        repeat = request.config.run.disturbance.repeat
-        return is_due(self.attempts.get(key, Attempts()), repeat=repeat, retry_failed=request.choices.retry_failed)
+        choices, attempts = request.choices, self.attempts.get(key, Attempts())
+        retry = choices.retry_failed and attempts.began_at < choices.retry_before
+        return is_due(attempts, repeat=request.config.run.disturbance.repeat, retry_failed=retry)
 
 
 def known(store: Records, experiment: Experiment, plan: RunPlan) -> Known:

@@ -19,11 +19,15 @@ DAMAGED: Final = "damaged"
 
 
 class Attempts(NamedTuple):
-    """What is recorded of one slot: how many attempts, how the last went, and how many at the end were disturbed."""
+    """What is recorded of one slot: how many attempts, how the last went, and how many at the end were disturbed.
+
+    ``began_at`` is when the last one began, in seconds since 1970.
+    """
 
     made: int = 0
     status: str = ""
     disturbed: int = 0
+    began_at: float = 0.0
 
     def begun(self, *, repeat: int) -> Attempts:
         """The same as a call begins with it: a failed attempt that is retried has its repetitions anew."""
@@ -31,11 +35,12 @@ class Attempts(NamedTuple):
 
     def after(self, execution: Execution) -> Attempts:
         """The same with one more attempt."""
-        return self.with_one(execution.attempt, execution.status, disturbed=bool(execution.disturbances))
+        disturbed = bool(execution.disturbances)
+        return self.with_one(execution.attempt, execution.status, disturbed=disturbed, began_at=execution.started_at)
 
-    def with_one(self, attempt: int, status: str, *, disturbed: bool) -> Attempts:
+    def with_one(self, attempt: int, status: str, *, disturbed: bool, began_at: float) -> Attempts:
         """The same with the attempt of this number."""
-        return Attempts(attempt, status, self.disturbed + 1 if disturbed else 0)
+        return Attempts(attempt, status, self.disturbed + 1 if disturbed else 0, began_at)
 
 
 def is_due(attempts: Attempts, *, repeat: int, retry_failed: bool) -> bool:

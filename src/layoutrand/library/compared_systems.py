@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from layoutrand.analysis.conclusion import Conclusion, Trust, Verdict, of_pair, of_suite
-from layoutrand.analysis.conclusion_words import verdict_words
-from layoutrand.analysis.sentences import is_speed, of_ratio
+from layoutrand.analysis.conclusion_words import is_speed, verdict_words
+from layoutrand.analysis.sentences import of_ratio
 from layoutrand.config.config import choose
 from layoutrand.config.metric import Better
 from layoutrand.errors import UsageError

@@ -18,7 +18,7 @@ from layoutrand.analysis.conclusion import (
     of_statistics,
     of_suite,
 )
-from layoutrand.analysis.conclusion_words import verdict_words
+from layoutrand.analysis.conclusion_words import is_speed, verdict_words
 from layoutrand.analysis.place_among import briefly_among
 from layoutrand.analysis.verdict_marks import SYMBOLS, change_words, in_a_word, size_in_brief
 from layoutrand.report import ratios, tracks
@@ -35,14 +35,14 @@ def key_of(verdict: str) -> str:
 def chip_of(result: Comparison, pair: BenchmarkRatio) -> VerdictChip:
     """The verdict on one benchmark, with its symbol."""
     verdict = of_pair(result, pair).verdict
-    words = verdict_words(verdict, result.threshold, of_speed=sentences.is_speed(pair))
+    words = verdict_words(verdict, result.threshold, of_speed=is_speed(pair))
     return VerdictChip(key_of(verdict), f"{SYMBOLS[verdict]} {words}")
 
 
 def banner(result: Comparison) -> Banner:
     """How many benchmarks of a comparison have which verdict."""
     numbers = counted([of_pair(result, pair) for pair in result.benchmarks])
-    of_speed = any(sentences.is_speed(pair) for pair in result.benchmarks)
+    of_speed = any(is_speed(pair) for pair in result.benchmarks)
     chips = []
     for verdict, number in numbers.items():
         words = verdict_words(verdict, result.threshold, of_speed=of_speed)
@@ -113,7 +113,7 @@ def _row(result: Comparison, pair: BenchmarkRatio, scale: tracks.TrackScale, lin
 
 
 def _suite_row(result: Comparison, ratio: Interval, concluded: Conclusion, scale: tracks.TrackScale) -> ForestRow:
-    of_speed = sentences.is_speed(result.benchmarks[0])
+    of_speed = is_speed(result.benchmarks[0])
     words = verdict_words(concluded.verdict, result.threshold, of_speed=of_speed)
     chip = VerdictChip(key_of(concluded.verdict), f"{SYMBOLS[concluded.verdict]} {words}")
     centre, ends = change_words(ratio)
@@ -138,14 +138,14 @@ def _as_built(result: Comparison, pair: BenchmarkRatio, concluded: Conclusion) -
     would = of_statistics(own.verdict)
     if would in {concluded.verdict, "cannot tell"}:
         return ""
-    words = verdict_words(would, result.threshold, of_speed=sentences.is_speed(pair))
+    words = verdict_words(would, result.threshold, of_speed=is_speed(pair))
     return f"your own builds alone: {size_in_brief(own.ratio)}, {words}"
 
 
 def _ends(result: Comparison) -> tuple[str, str]:
     """What lies to the left and to the right."""
     pairs = result.benchmarks
-    if all(sentences.is_speed(pair) and pair.better == "less" for pair in pairs):
+    if all(is_speed(pair) and pair.better == "less" for pair in pairs):
         words = ("faster", "slower")
     elif all(pair.better == "more" for pair in pairs):
         words = ("slower", "faster")

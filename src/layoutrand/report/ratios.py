@@ -10,7 +10,7 @@ from typing import Final
 from layoutrand.analysis import sentences
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison, adjusted, compare
 from layoutrand.analysis.conclusion import Conclusion, Verdict, of_pair, of_suite
-from layoutrand.analysis.conclusion_words import verdict_words
+from layoutrand.analysis.conclusion_words import is_speed, verdict_words
 from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.report import row_figures
@@ -134,7 +134,7 @@ def _of_suite(result: Comparison) -> str:
 
 
 def _words(verdict: Verdict, result: Comparison, pair: BenchmarkRatio) -> str:
-    return verdict_words(verdict, result.threshold, of_speed=sentences.is_speed(pair))
+    return verdict_words(verdict, result.threshold, of_speed=is_speed(pair))
 
 
 def _short(ratio: Interval, verdict: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from layoutrand.errors import ResultsError
 from layoutrand.host.attempts import DAMAGED, Attempts
@@ -92,15 +92,17 @@ class RecordedResults:
 
         An attempt whose row is damaged was made, and has the status `DAMAGED`.
         """
-        attempts: dict[SlotKey, list[tuple[int, bool, str, bool]]] = {}
+        attempts: dict[SlotKey, list[_Attempt]] = {}
         rows = list(self._recorded(experiment))
         made_again = _made_again(rows)
         for row in rows:
             value = dict(zip(EXECUTION_COLUMNS, row.values, strict=False))
             try:
                 key = row_values.slot_of([value[name] for name in SLOT_COLUMNS])
-                attempt, status, disturbed = row_values.attempt_of(
-                    value["attempt"], value["status"], "[]" if row.damage else value["disturbances"]
+                if row.damage:
+                    value |= {"disturbances": "[]", "started_at": 0.0}
+                attempt, status, disturbed, began_at = row_values.attempt_of(
+                    *(value[column] for column in ("attempt", "status", "disturbances", "started_at"))
                 )
             except (StrangeValue, KeyError) as error:
                 self._leave_out(row.damaged(row.damage or str(error)))
@@ -108,7 +110,8 @@ class RecordedResults:
             if row.damage and row.id not in made_again:
                 self._leave_out(row.damaged(row.damage))
             intact = not row.damage
-            attempts.setdefault(key, []).append((attempt, intact, status if intact else DAMAGED, disturbed))
+            last = _Attempt(attempt, intact, status if intact else DAMAGED, disturbed, began_at)
+            attempts.setdefault(key, []).append(last)
         return {key: _attempts(known) for key, known in attempts.items()}
 
     def executions(self, experiment: Experiment) -> list[Execution]:
@@ -274,11 +277,19 @@ def _next(attempt: Any) -> int | None:
     return attempt + 1 if type(attempt) is int else None
 
 
-def _attempts(known: Sequence[tuple[int, bool, str, bool]]) -> Attempts:
-    """What is known of a slot from (number, whether it is intact, status, whether it was disturbed) of its attempts."""
+class _Attempt(NamedTuple):
+    number: int
+    intact: bool
+    status: str
+    disturbed: bool
+    began_at: float
+
+
+def _attempts(known: Sequence[_Attempt]) -> Attempts:
+    """What is known of a slot from its attempts."""
     found = Attempts()
-    for attempt, _, status, disturbed in sorted(known, key=lambda each: each[:2]):
-        found = found.with_one(attempt, status, disturbed=disturbed)
+    for each in sorted(known, key=lambda each: (each.number, each.intact)):
+        found = found.with_one(each.number, each.status, disturbed=each.disturbed, began_at=each.began_at)
     return found
 
 

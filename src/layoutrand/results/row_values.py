@@ -243,10 +243,10 @@ def slot_of(row: Sequence[Any]) -> SlotKey:
     return SlotKey(**_read(SLOT_COLUMNS, row, _EXECUTION))
 
 
-def attempt_of(attempt: Any, status: Any, disturbances: Any) -> tuple[int, str, bool]:
-    """Number, status, and whether it was disturbed; raises `StrangeValue`."""
+def attempt_of(attempt: Any, status: Any, disturbances: Any, started_at: Any) -> tuple[int, str, bool, float]:
+    """Number, status, whether it was disturbed, and when it began; raises `StrangeValue`."""
     disturbed = bool(_EXECUTION["disturbances"]("disturbances", disturbances))
-    return _whole("attempt", attempt), _text("status", status), disturbed
+    return _whole("attempt", attempt), _text("status", status), disturbed, _real("started_at", started_at)
 
 
 def _measurements_of(rows: Sequence[Sequence[Any]]) -> Iterable[Measurement]:
