@@ -6,7 +6,7 @@ import pytest
 
 from layoutrand.config.config import Benchmark
 from layoutrand.config.metric import Metric
-from layoutrand.execute.judge import judge
+from layoutrand.execute.judge import judge, of_the_program
 from layoutrand.execute.measure import Outcome
 
 
@@ -59,3 +59,14 @@ def test_a_count_of_more_than_64_bits_is_one_failure(digits):
     bad = judged("", Metric(counters=["cycles"]), written=perf, instrument="perf")
     assert bad.status == "no-measurement"
     assert "as the count of 'cycles'" in bad.reason
+
+
+@pytest.mark.parametrize(
+    ("instrument", "number", "told"), [("cachegrind", 4, True), ("native", 4, False), ("cachegrind", 11, False)]
+)
+def test_of_an_instruction_that_a_simulated_processor_does_not_know_the_usual_cause_is_told(instrument, number, told):
+    """Makefiles have -march=native, and valgrind knows no AVX-512."""
+    ended = Outcome(1, 0.0, 1.0, "signal", f"killed by signal {number}", None, number, {})
+    said = of_the_program(ended, SimpleNamespace(argv=()), instrument, SimpleNamespace(stderr=lambda: b""))
+    assert ("-march=native" in said.reason) is told
+    assert said.reason.startswith(ended.reason)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from signal import SIGILL
+from typing import Final
 
 from layoutrand.config.conditions import Ending, limit_verdict
 from layoutrand.config.config import Benchmark
@@ -17,7 +19,7 @@ from layoutrand.execute.workplace import Workplace
 from layoutrand.harnesses.harness import Case, Harness, LeftByHarness
 from layoutrand.harnesses.known import harness_named
 from layoutrand.instruments.instrument import EndedExecution
-from layoutrand.instruments.known import instrument, reads_output
+from layoutrand.instruments.known import instrument, reads_output, simulated
 from layoutrand.instruments.program_output import first_difference, with_last_words
 from layoutrand.model import Measurement
 from layoutrand.suites.known import by_reading
@@ -38,8 +40,16 @@ class Judgement:
     failed_cases: Mapping[str, str] = field(default_factory=dict)
 
 
+_UNKNOWN_TO_IT: Final = (
+    ", as where a simulated processor does not know an instruction that this one has: "
+    "without -march=native it may be counted"
+)
+
+
 def of_the_program(outcome: Outcome, command: Command, name: str, workplace: Workplace) -> Outcome:
     """How the program ended that was executed under the instrument of that name, which may end well where it failed."""
+    if outcome.status == "signal" and outcome.signal == SIGILL and name in simulated():
+        return replace(outcome, reason=f"{outcome.reason}{_UNKNOWN_TO_IT}")
     if outcome.status != "ok":
         return outcome
     number = instrument(name).fatal_signal(workplace.stderr, command.argv)
