@@ -4,6 +4,7 @@ import pytest
 
 from experiments import execution, measured, selected, write
 from fakes import make_config
+from layoutrand.analysis.reasons import concerns
 from layoutrand.errors import AnalysisError, ConfigError, ResultsError, UsageError
 from layoutrand.execute.experiment import current_context, current_experiment
 from layoutrand.instruments.asked_for import primary_metric
@@ -70,6 +71,29 @@ def test_primary_metric(metric, expected):
     assert primary_metric(make_config(BENCHMARK + f"metric = {metric}").benchmarks[0]) == expected
 
 
+def test_benchmarks_that_were_all_defined_otherwise_are_told_together(tmp_path):
+    """As the cases of a harness are: a filter that was changed would be told once for each of them."""
+    names = [f"BM_{k}" for k in range(5)]
+    config = make_config("".join(BENCHMARK.replace('"b"', f'"{name}"') for name in [*names, "other"]))
+    rows = [
+        execution(config, tmp_path, "a", name, 1, measurements=wall(k), repetition=k, **changes)
+        for name in [*names, "other"]
+        for k, changes in enumerate([{"definition": "old"}] * (1 if name == "other" else 2) + [{}])
+    ]
+    write(config, tmp_path, rows)
+    selection = selected(config, tmp_path)
+    about = "of an earlier definition (command, inputs or metric)"
+
+    assert list(said(selection.left_out)) == [
+        f"each of BM_0, BM_1 and 3 more: left out 2 executions {about}",
+        f"other: left out 1 execution {about}",
+    ]
+    assert selection.left_out[0].brief() == f"each of BM_0, BM_1 and 3 more: 2 executions {about}"
+    of_all = selection.left_out[0]
+    assert concerns(of_all, "BM_4", "native", ["a"])
+    assert not concerns(of_all, "other", "native", ["a"])
+
+
 def test_other_captures_definitions_and_binaries_are_left_out_and_said(tmp_path):
     rows = [
         one(tmp_path, value=1, started_at=1.0, capture="old"),
@@ -82,7 +106,7 @@ def test_other_captures_definitions_and_binaries_are_left_out_and_said(tmp_path)
     assert [executions for _, executions in selection.samples[0].binaries] == [((10,),), ((20,),), ((30,),)]
     text = "\n".join(said(selection.warnings))
     assert "1 execution of 1 other capture" in text
-    assert "earlier definition" in text
+    assert "b: left out 1 execution of an earlier definition" in text
     assert "built anew" in text
 
 

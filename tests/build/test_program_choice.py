@@ -93,8 +93,22 @@ def test_a_path_is_not_a_program_of_the_same_name_elsewhere(tmp_path):
 def test_benchmarks_of_cargo_are_chosen_without_their_hash(tmp_path):
     path = "target/release/deps/parse-e9f51753b3da3195"
     linked = [LinkedFile(path, True, LD, 10, kind="bench")]
-    for chooser in (Likeliest(("parse",)), NamedByWords((path,)), NamedByWords(("parse",))):
+    ways = [(path,), ("parse",), ("target/release/deps/parse",), ("env", "./target/release/deps/parse")]
+    for chooser in (Likeliest(("parse",)), *map(NamedByWords, ways)):
         assert first(chooser, tmp_path, linked).artefacts == ("target/release/deps/parse",)
 
     other = LinkedFile("target/release/deps/parse-0123456789abcdef", True, LD, 10, kind="test")
     assert first(NamedByWords((path,)), tmp_path, [*linked, other]).artefacts == (path,)
+    with pytest.raises(CaptureFailed, match=f"several programs called target/release/deps/parse: {path}, {other.path}"):
+        first(NamedByWords(("target/release/deps/parse",)), tmp_path, [*linked, other])
+
+
+def test_scripts_of_a_cargo_build_are_not_offered_as_programs(tmp_path):
+    """Each crate that has one would stand before what was meant."""
+    scripts = [program(f"target/release/build/c{k}-00/build_script_build-00") for k in range(20)]
+    meant = program("target/release/parse")
+
+    with pytest.raises(CaptureFailed, match=r"linked no ./pars; it linked: target/release/parse\. Name"):
+        first(NamedByWords(("./pars",)), tmp_path, [*scripts, meant])
+    with pytest.raises(CaptureFailed, match=r"it linked: target/release/build/c0-00/.* and 8 more"):
+        first(NamedByWords(("./pars",)), tmp_path, scripts)

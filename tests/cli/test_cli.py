@@ -512,6 +512,7 @@ def test_try_stops_at_a_program_that_fails(project, env):
     assert done.returncode == 1
     assert "the first round failed" in done.stderr
     assert "status 3" in done.stderr
+    assert "benchmarks.files" in done.stderr
     assert not done.stdout.startswith("How much")
 
 

@@ -16,6 +16,7 @@ import typer
 from layoutrand.capture.own_files import own_files
 from layoutrand.cli import appearance, completing, make_app, options
 from layoutrand.cli.help_text import dressed
+from layoutrand.cli.trying import _after_first_round
 from layoutrand.errors import UsageError
 from startkit import layoutrand
 
@@ -221,3 +222,21 @@ def test_a_group_by_its_name_alone_shows_its_commands_as_its_help_does(group, en
     assert alone.returncode == 2
     assert alone.stderr.split() == helped.stdout.split()
     assert "x1b" not in alone.stderr
+
+
+@pytest.mark.parametrize(
+    ("failed", "logs", "files"),
+    [
+        ({"exit"}, True, True),
+        ({"signal", "build"}, True, True),
+        ({"no-measurement"}, True, False),
+        ({"timeout"}, True, False),
+        ({"build"}, False, False),
+    ],
+)
+def test_a_first_round_that_failed_blames_a_missing_file_only_where_one_may_be_missing(failed, logs, files):
+    """A filter that matches nothing, as a harness of benchmarks says itself, is mended by no file."""
+    said = _after_first_round(failed)
+
+    assert said.startswith("the first round failed, so no other was made")
+    assert ("the logs named above" in said, "benchmarks.files" in said) == (logs, files)

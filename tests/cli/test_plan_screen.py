@@ -93,8 +93,8 @@ def test_numbers_times_and_the_next_command(columns: int | None) -> None:
     assert "mean ± 1 %" in text
     row = next(number for number, line in enumerate(lines) if "1,238 to 1,597" in line)
     assert lines[row].split()[0] == "lua"
-    assert lines[row + 1].split("  ")[2].startswith("O3")
-    assert "43 to 56 min" in lines[row + 1]
+    assert lines[row + 1].startswith("    O3 against O2")  # with its times behind it or, where it is narrow, below
+    assert any("43 to 56 min" in line for line in lines[row + 1 : row + 3])
     assert "3,000 to >100,000" in lines[row]
     assert "100 to 200" in text
     assert text.count("the noise of executions") == 1  # of both, so it is told once, and of none by name
@@ -187,6 +187,23 @@ def test_many_are_told_by_those_that_take_longest() -> None:
     assert "  b12  " in text
     assert "  b1  " not in text
     assert "layoutrand run --seeds 960" in text
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_names_that_differ_in_their_ends_alone_stand_whole(columns: int) -> None:
+    """As cases of a harness do: cut ones could not be told apart."""
+    names = [f"snappy_benchmark/BM_{way}Flat/{k}/{level}" for way in "UZ" for k in (0, 1) for level in (1, 2)]
+    many = count(130, 980, 30.0)
+    plans = [planned(name, "a_system_of_a_long_name", deciding("", many, many), warnings=()) for name in names]
+    lines = shown(plans, columns)
+    told = [line.split()[0] for line in lines if line.startswith("  snappy_benchmark")]
+
+    assert len(told) > 1
+    assert set(told) <= set(names)
+    assert sum(line.split()[:1] == ["a_system_of_a_long_name"] for line in lines) == len(told)
+    assert f"    and {len(names) - len(told)} more, which take less: --full" in lines
+    assert len(lines) <= SCREEN_LINES
+    assert not any(line.split()[0].endswith("…") for line in lines if line)
 
 
 def test_a_plan_of_three_systems_fits_into_a_screen() -> None:

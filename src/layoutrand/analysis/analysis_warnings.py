@@ -15,7 +15,6 @@ APART: Final = (
     "nodes, and there is no ratio; execute both on the same nodes (`layoutrand run` without --system does)"
 )
 
-
 # What a selection leaves out, and what the executions in it are like.
 
 
@@ -67,13 +66,15 @@ class OtherCaptures(LeftOutExecutions):
 
 @dataclass(frozen=True)
 class EarlierDefinition(LeftOutExecutions):
-    """Of a benchmark that was defined otherwise then."""
+    """Of benchmarks that were defined otherwise then, so many of each: cases of a harness are all defined at once."""
 
-    benchmark: str
+    benchmarks: tuple[str, ...]
 
     @property
     def _parts(self) -> tuple[str, str]:
-        return f"{self.benchmark}: ", "an earlier definition (command, inputs or metric)"
+        more = f" and {len(self.benchmarks) - 2:,} more" if len(self.benchmarks) > 3 else ""
+        listed = "each of " * (len(self.benchmarks) > 1) + ", ".join(self.benchmarks[: 2 if more else 3])
+        return f"{listed}{more}: ", "an earlier definition (command, inputs or metric)"
 
 
 @dataclass(frozen=True)

@@ -205,6 +205,8 @@ def concerns(warning: AnyWarning, benchmark: str, instrument: str, systems: Coll
         instrument != warning.instrument or not set(warning.of) <= set(systems)
     ):
         return False
+    if isinstance(warning, own.EarlierDefinition):
+        return benchmark in warning.benchmarks
     return getattr(warning if row is None else row, "benchmark", benchmark) == benchmark
 
 

@@ -329,7 +329,10 @@ def current_definitions(
             kept.append(execution)
         elif current is not None:
             left_out[execution.benchmark] = left_out.get(execution.benchmark, 0) + 1
-    warnings += [EarlierDefinition(count, benchmark) for benchmark, count in left_out.items()]
+    alike: dict[int, list[str]] = {}
+    for benchmark, count in left_out.items():
+        alike.setdefault(count, []).append(benchmark)
+    warnings += [EarlierDefinition(count, tuple(benchmarks)) for count, benchmarks in alike.items()]
     return kept
 
 

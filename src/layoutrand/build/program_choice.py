@@ -113,9 +113,11 @@ class NamedByWords:
             place += 1
             file = self._at(place, tree, linked)
         if file is None:
+            there = [*programs, *(each for each in linked if not each.is_program)]
+            there = [each for each in there if not _is_of_the_build(each.path)] or there
             raise CaptureFailed(
                 f"the build linked no {self.words[0]}{self._script(tree)}; it linked: "
-                f"{several([file.path for file in [*programs, *(each for each in linked if not each.is_program)]])}. "
+                f"{several([each.path for each in there])}. "
                 "Name one of these, by its path from here, as the program or among its words"
             )
         yield _chosen(file, programs, place)
@@ -131,11 +133,27 @@ class NamedByWords:
             found = next((file for file in linked if file.path == wanted), None)
             if found is not None:
                 return found
+        if (hashed := self._with_hash(path, linked)) is not None:
+            return hashed
         real = os.path.relpath(os.path.realpath(tree / path), os.path.realpath(tree))
         if not is_elf_file(tree / path) or real.startswith("../"):
             return None
         origin = next((file for file in linked if file.path == real), None) or self._copied(path, linked)
         return None if origin is None else LinkedFile(path, origin.is_program, origin.linker, origin.size, origin.needs)
+
+    def _with_hash(self, path: str, linked: Sequence[LinkedFile]) -> LinkedFile | None:
+        """The only file that cargo has put its hash behind the path of."""
+        found = [file for file in linked if _plain_path(file) == path]
+        return self._only(path, found)
+
+    def _only(self, name: str, found: Sequence[LinkedFile]) -> LinkedFile | None:
+        """The one that was found, if any; raises `CaptureFailed` where it is not to be told which."""
+        if len(found) > 1:
+            raise CaptureFailed(
+                f"the build linked several programs called {name}: {several([file.path for file in found])}. Name one "
+                "of them by its path from here"
+            )
+        return found[0] if found else None
 
     def _copied(self, path: str, linked: Sequence[LinkedFile]) -> LinkedFile | None:
         """The linked file that a file may be a copy of: of its name, else any; which it is, the capture proves."""
@@ -152,12 +170,7 @@ class NamedByWords:
         """The only program of the first word's name, wherever it lies."""
         name = posixpath.basename(self.words[0])
         found = [file for file in programs if name in (posixpath.basename(file.path), _plain_name(file))]
-        if len(found) > 1:
-            raise CaptureFailed(
-                f"the build linked several programs called {name}: {several([file.path for file in found])}. Name one "
-                "of them by its path from here"
-            )
-        return found[0] if found else None
+        return self._only(name, found)
 
     def _script(self, tree: Path) -> str:
         """That it is a script, where it is one."""
@@ -170,10 +183,14 @@ class NamedByWords:
 
 def _chosen(file: LinkedFile, programs: Sequence[LinkedFile], place: int) -> ChosenProgram:
     others = tuple(each.path for each in programs if each.path != file.path and not _is_of_the_build(each.path))
-    plain = posixpath.join(posixpath.dirname(file.path), _plain_name(file))
+    plain = _plain_path(file)
     alike = [each for each in programs if without_hash(each.path) == plain]
     path = file.path if len(alike) > 1 else plain
     return ChosenProgram((path, *file.needs), file.linker, place, others, file.is_program)
+
+
+def _plain_path(file: LinkedFile) -> str:
+    return posixpath.join(posixpath.dirname(file.path), _plain_name(file))
 
 
 def _plain_name(file: LinkedFile) -> str:

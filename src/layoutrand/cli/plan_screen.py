@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -69,14 +70,21 @@ def plan_screen(
         whose = "" if len(names) == len(plans) else f"{', '.join(names[:3])}{' and more' * (len(names) > 3)}: "
         lines += wrapped("⚠", "yellow", f"{whose}{text}", width)
     lines += [[], *steps_and_details(_steps(plans, counted, writes=writes), "Details: --full", width)]
-    # Two lines each, beside the names of the columns; what is not told takes a line.
-    room = SCREEN_LINES - len(head) - len(lines) - 1
-    most = min(MOST_ROWS, room // 2 if 2 * len(rows) <= room else (room - 1) // 2)
-    told = sorted(rows, key=lambda row: -row.seconds)[: max(1, most)]
-    table = _table([row for row in rows if row in told], _heads(plans, half_width), width)
-    if len(rows) > len(told):
-        table.append([(f"    and {len(rows) - len(told)} more, which take less: --full", "dim")])
-    return [*head, *table, *lines]
+    return [*head, *_longest(rows, _heads(plans, half_width), width, SCREEN_LINES - len(head) - len(lines)), *lines]
+
+
+def _longest(rows: Sequence[_Row], heads: Sequence[str], width: int, room: int) -> list[Line]:
+    """A table of those that take longest, as many as there is room for, and how many are not in it."""
+    by_time = sorted(rows, key=lambda row: -row.seconds)
+    table: list[Line] = []
+    for most in range(min(MOST_ROWS, len(rows)), 0, -1):
+        told = by_time[:most]
+        table = _table([row for row in rows if row in told], heads, width)
+        if len(rows) > most:
+            table.append([(f"    and {len(rows) - most} more, which take less: --full", "dim")])
+        if len(table) <= room:
+            break
+    return table
 
 
 def _rows(plan: BenchmarkPlan, half_width: float) -> list[_Row]:
@@ -110,18 +118,19 @@ def _table(rows: Sequence[_Row], heads: Sequence[str], width: int) -> list[Line]
     sizes = {place: max(cell_len(each[place]) for each in [*cells, *times, heads]) for place in used}
     sizes[0] = min(sizes[0], max(_NARROW_NAME, width - 4 - sum(sizes[place] + GAP for place in used[1:])))
 
-    def line(row: Sequence[str], style: str) -> Line:
-        parts = [(f"  {filled(_cut(row[0], sizes[0]), sizes[0])}", style)]
-        return [*parts, *((" " * GAP + _right(row[place], sizes[place]), style) for place in used[1:])]
+    def drawn(row: Sequence[str], style: str) -> list[Line]:
+        numbers = [(" " * GAP + _right(row[place], sizes[place]), style) for place in used[1:]]
+        if cell_len(row[0]) <= sizes[0]:
+            return [[(f"  {filled(row[0], sizes[0])}", style), *numbers]]
+        # The name stands whole, on lines of its own: cases of a harness often differ in their ends alone.
+        parts = textwrap.wrap(row[0].strip(), width - 4, break_on_hyphens=False)
+        blank = " " * (2 + len(row[0]) - len(row[0].lstrip()))
+        return [*([(blank + part, style)] for part in parts), [(" " * (2 + sizes[0]), style), *numbers]]
 
-    lines = [line(heads, "dim")]
+    lines = drawn(heads, "dim")
     for own, time in zip(cells, times, strict=True):
-        lines += [line(own, ""), line(time, "dim")]
+        lines += [*drawn(own, ""), *drawn(time, "dim")]
     return lines
-
-
-def _cut(text: str, columns: int) -> str:
-    return text if cell_len(text) <= columns else f"{text[: columns - 1]}…"
 
 
 def _right(text: str, columns: int) -> str:

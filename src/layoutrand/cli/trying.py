@@ -131,6 +131,20 @@ def _last(directory: Path) -> str:
         ) from error
 
 
+def _after_first_round(failed: set[str]) -> str:
+    """What to say where the first round failed in these ways."""
+    said = "the first round failed, so no other was made"
+    if failed == {"build"}:
+        return said
+    said += "; the logs named above have what was printed"
+    if not failed & {"exit", "signal"}:  # the program found its files: a filter matched nothing, or it took too long
+        return said
+    return (
+        f"{said}. Each execution has a fresh working directory: a file that the program opens by a name of its own is "
+        "to be listed in benchmarks.files, after `layoutrand try --write`"
+    )
+
+
 def _warn_of_redirection(stdin: str | None, terminal: Terminal) -> None:
     """A file that is redirected to layoutrand itself would be read by nobody."""
     if stdin is not None:
@@ -151,12 +165,8 @@ class _Try:
     def answer(self, stdin: str | None) -> int:
         """Learn, execute one round, decide what that allows, execute the rest, and say what it means."""
         project = self._project(stdin)
-        if not self._execute(self._configured(project), self.seeds[:1]):
-            self.question.terminal.fail(
-                "the first round failed, so no other was made; the logs named above have what was printed. Each "
-                "execution has a fresh working directory: a file that the program opens by a name of its own is to be "
-                "listed in benchmarks.files, after `layoutrand try --write`"
-            )
+        if failed := self._execute(self._configured(project), self.seeds[:1]):
+            self.question.terminal.fail(_after_first_round(failed))
             raise typer.Exit(1)
         return self._concluded(self._configured(project.simulated(self._may_simulate(project))))
 
@@ -176,7 +186,7 @@ class _Try:
         from layoutrand.instruments.known import instruments
 
         terminal = self.question.terminal
-        is_well = self._execute(config, self.seeds)
+        is_well = not self._execute(config, self.seeds)
         report = analyse(self._selection(config), confidence=0.95, metrics=[])
         sums = {each.summing_up for each in instruments() if each.summing_up}
         shown = [each for each in report.analyses if each.is_primary or each.metric in sums]
@@ -242,8 +252,8 @@ class _Try:
             write_atomically(path, text.encode())
         return with_harness_words(parse(text, path=str(path)), str(path))
 
-    def _execute(self, config: Config, seeds: Sequence[int]) -> bool:
-        """Build and execute these; whether all went well."""
+    def _execute(self, config: Config, seeds: Sequence[int]) -> set[str]:
+        """Build and execute these; how executions failed, and "build" where a layout could not be built."""
         from layoutrand.cli import building, failing, running
         from layoutrand.execute.run_plan import RunChoices
 
@@ -259,7 +269,7 @@ class _Try:
         if seeds == self.seeds:
             for note in [note for result in results for note in result.notes]:
                 terminal.warn(str(note))
-        return not (summary.failures or summary.build_failures)
+        return {each.status for each in summary.failures} | ({"build"} if summary.build_failures else set())
 
     def _selection(self, config: Config) -> Selection:
         from layoutrand.cli.selecting import Which, load_selection
