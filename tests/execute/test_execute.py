@@ -293,7 +293,8 @@ def test_real_failures_do_not_stop_the_schedule(project, script, status, words):
             f"exit status 2; its standard error says: {'y' * 200}...",
         ),
         ("printf '\\377' >&2; exit 2", "exit status 2; its standard error says: \\xff"),
-        ("echo out; exit 2", "exit status 2"),
+        ("echo out; exit 2", "exit status 2; its output says: out"),  # some harnesses complain there
+        ("exit 2", "exit status 2"),
     ],
 )
 def test_a_failure_is_told_with_what_the_program_wrote_about_it(project, capsys, script, said):

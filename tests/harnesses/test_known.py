@@ -108,6 +108,8 @@ def test_a_harness_that_executes_nothing_here_says_what_to_do():
         (b"\x7fELF\0libbenchmark.so.1\0", "google-benchmark"),
         (b"\x7fELF\0_ZN5Catch9Benchmark9Benchmark3runINSt6chrono3_V212steady_clockEEEvv\0", "catch2"),
         (b"\x7fELF\0_ZN5Catch7Session3runEv\0--benchmark-samples\0", ""),  # tests alone
+        (b"\x7fELF\0_ZN6ankerl9nanobench5Bench3endEv\0", "nanobench"),
+        (b"\x7fELF\0_ZN6ankerl15unordered_dense3mapE\0", ""),
         (b"\x7fELF\0benchmark\0", ""),
     ],
 )

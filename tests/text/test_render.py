@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutrand.build.first_build import Learned
-from layoutrand.build.new_project import FirstBenchmark, NewProject, benchmark_of, of_linked_cases
+from layoutrand.build.new_project import FirstBenchmark, NewProject, benchmark_of, of_linked_cases, unreported_cases
 from layoutrand.build.program_choice import ChosenProgram
 from layoutrand.capture.recognise import Way
 from layoutrand.capture.source import left_out
@@ -126,3 +126,11 @@ def test_cases_that_are_linked_in_are_executed_by_their_harness(words, harness, 
     found = of_linked_cases(FirstBenchmark("b", words), "google-benchmark")
     assert (found.harness, found.cases) == (harness, cases)
     assert of_linked_cases(FirstBenchmark("b", words), "") == FirstBenchmark("b", words)
+
+
+def test_cases_that_the_program_does_not_report_as_it_is_are_not_its_benchmarks_and_that_is_said():
+    """It repeats by the clock what it measures, so that a count of the whole process is none of its code."""
+    own, other = FirstBenchmark("b", ("{artefact}",)), FirstBenchmark("b", ("python3", "{artefact}"))
+    assert of_linked_cases(own, "nanobench") == own
+    assert 'harness = "nanobench"' in unreported_cases(own, "nanobench")
+    assert [unreported_cases(*each) for each in ((own, ""), (own, "catch2"), (other, "nanobench"))] == ["", "", ""]

@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from layoutrand.text import render
 from wrapkit import SHELLS, cargo_script, rustc_script, write_script
 
 ECHO = "#!/bin/sh\nfor word do printf '[%s]' \"$word\"; done\n"
@@ -87,3 +88,23 @@ def test_a_compiler_without_a_directory_is_looked_up(tmp_path, real, monkeypatch
     monkeypatch.setenv("PATH", f"{real.parent}:/usr/bin:/bin")
 
     assert said(rustc_script(tmp_path, flags=["-O"]), "program", "-vV") == "[-vV][-O]"
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        (["-vV"], []),
+        (["--crate-name", "___", "-O"], []),
+        (["--crate-name", "a"], ["compiled"]),
+        (["--crate-name", "a", "-C", "opt-level=0"], ["compiled"]),
+        (["--crate-name", "a", "-C", "opt-level=3"], ["compiled", "optimised"]),
+        (["--crate-name", "a", "-Copt-level=s"], ["compiled", "optimised"]),
+        (["--crate-name", "a", "-O", "src/lib.rs"], ["compiled", "optimised"]),
+    ],
+)
+def test_what_rustc_compiles_and_whether_it_is_optimised_is_noted(tmp_path, real, words, left):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    script = rustc_script(tmp_path, levels=render.Levels(str(marks / "compiled"), str(marks / "optimised")))
+    assert said(script, real, *words) == "".join(f"[{word}]" for word in words)
+    assert sorted(each.name for each in marks.iterdir()) == left

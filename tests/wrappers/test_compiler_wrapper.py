@@ -51,7 +51,8 @@ CASES = [(mode, line) for mode, lines in MODES.items() for line in lines]
 @pytest.fixture(scope="module")
 def script(tmp_path_factory):
     """A wrapper whose flags and paths hold blanks and quotes."""
-    return compiler_script(tmp_path_factory.mktemp("wrap 'it'"))
+    folder = tmp_path_factory.mktemp("wrap 'it'")
+    return compiler_script(folder, levels=render.Levels(str(folder / "compiled"), str(folder / "optimised")))
 
 
 @pytest.mark.parametrize(("mode", "line"), CASES, ids=[f"{mode}: {line}" for mode, line in CASES])
@@ -370,3 +371,39 @@ def test_flags_for_one_file_of_several_in_a_command_are_refused(for_files, shell
     assert done.stderr == (
         b"layoutrand: gcc wrapper: b.c is compiled with others by one command, so file_flags cannot be for it alone\n"
     )
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("--version", []),
+        ("-E -O2 a.c", []),
+        ("-c -O2 a.s", []),
+        ("-O2 a.o -o prog", []),
+        ("-c a.c", ["compiled"]),
+        ("-g -O0 -c a.c", ["compiled"]),
+        ("-O2 -O0 -c a.c", ["compiled"]),
+        ("-c a.c -o -O2", ["compiled"]),
+        ("-c -O0 -O2 a.c", ["compiled", "optimised"]),
+        ("-Og -c a.c", ["compiled", "optimised"]),
+        ("-O a.c -o prog", ["compiled", "optimised"]),
+        ("-Ofast a.f90 b.f90 -o prog", ["compiled", "optimised"]),
+        ("-c @args", ["compiled", "optimised"]),
+    ],
+)
+def test_what_is_compiled_and_whether_it_is_optimised_is_noted(tmp_path, line, left, shell):
+    """The last level counts; what a file of words says is taken to be one, as nobody looks."""
+    script = compiler_script(
+        tmp_path / "w", levels=render.Levels(str(tmp_path / "compiled"), str(tmp_path / "optimised"))
+    )
+    for _ in range(2):
+        dumped(script, *line.split(), shell=shell)
+        assert sorted(each.name for each in tmp_path.iterdir() if each.name != "w") == left
+
+
+def test_where_it_cannot_be_noted_the_compilation_fails_and_says_so(tmp_path):
+    script = compiler_script(tmp_path, levels=render.Levels("/no such/compiled", "/no such/optimised"))
+    done = start(script, "-c", "a.c")
+    assert done.returncode != 0
+    assert b"cannot write beside the records" in done.stderr

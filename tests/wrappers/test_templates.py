@@ -90,7 +90,9 @@ def hostile_scripts(folder):
     text = render.tool_wrapper(name="ar", real=hostile, system="sys", toolchain="gcc")
     yield write_script(folder / "4" / "ar", text)
     yield cargo_script(folder / "11", real=hostile, messages=hostile, features=hostile, heard=hostile)
-    yield rustc_script(folder / "12", real=hostile, flags=[hostile, ""], heard=hostile)
+    levels = render.Levels(hostile, hostile)
+    yield rustc_script(folder / "12", real=hostile, flags=[hostile, ""], heard=hostile, levels=levels)
+    yield compiler_script(folder / "19", real=hostile, levels=levels)
 
 
 def usual_scripts(folder):
@@ -99,6 +101,8 @@ def usual_scripts(folder):
     yield compiler_script(folder / "9", linker="/usr/bin/ld.bfd", ccache_path="/usr/bin:/bin")
     yield compiler_script(folder / "10", linker="/usr/bin/ld.bfd", leave_foreign=True, calls_driver=True)
     yield compiler_script(folder / "13", heard="/tmp/heard")
+    yield compiler_script(folder / "20", levels=render.Levels("/tmp/compiled", "/tmp/optimised"))
+    yield rustc_script(folder / "21", levels=render.Levels("/tmp/compiled", "/tmp/optimised"))
     yield compiler_script(folder / "18", file_flags=[render.FileFlags("a.c", "/src/a.c", ["-O3"], "/tmp/heard-a")])
     yield cargo_script(folder / "14")
     yield cargo_script(folder / "15", features="a,b", heard="/tmp/heard")

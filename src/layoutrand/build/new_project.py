@@ -171,10 +171,23 @@ def in_its_harness(benchmark: FirstBenchmark, artefact: str, project: Path, runn
 
 
 def of_linked_cases(benchmark: FirstBenchmark, harness: str) -> FirstBenchmark:
-    """The benchmark by the harness that its program is linked with ("" for none), unless its command wants no times."""
-    if not harness or benchmark.harness or benchmark.command[0] != "{artefact}":  # another program has words of its own
+    """The benchmark by the harness that its program is linked with ("" for none), unless its command wants no times.
+
+    Nor where the program has to be changed first (`unreported_cases`).
+    """
+    if not harness or benchmark.harness or not _is_artefact(benchmark) or harness_named(harness).needs:
         return benchmark
     return of_harness(benchmark, harness)
+
+
+def unreported_cases(benchmark: FirstBenchmark, harness: str) -> str:
+    """What has to be done before the program reports the cases of its harness; "" for nothing, or without one."""
+    return harness_named(harness).needs if harness and not benchmark.harness and _is_artefact(benchmark) else ""
+
+
+def _is_artefact(benchmark: FirstBenchmark) -> bool:
+    """Whether it executes the artefact itself: another program has words of its own."""
+    return benchmark.command[0] == "{artefact}"
 
 
 def of_harness(benchmark: FirstBenchmark, harness: str) -> FirstBenchmark:

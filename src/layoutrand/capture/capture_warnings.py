@@ -119,3 +119,15 @@ class UnlistedLibrary(AnyWarning):
 
 def _files(count: int) -> str:
     return "1 file" if count == 1 else f"{count} files"
+
+
+@dataclass(frozen=True)
+class Unoptimised(AnyWarning):
+    """A build in which no compilation was to optimise."""
+
+    def __str__(self) -> str:
+        return (
+            "no compilation of this build was given -O1 or more, so what is measured is code that is not optimised; "
+            "have the build optimise (cmake -DCMAKE_BUILD_TYPE=Release, make CFLAGS=-O2, cargo build --release), or "
+            'give the system cflags = "-O2"'
+        )

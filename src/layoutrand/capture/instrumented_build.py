@@ -16,6 +16,7 @@ from layoutrand.capture import source
 from layoutrand.capture.build_environment import as_at_home, build_environment
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
 from layoutrand.capture.build_put_back import doubt_kept, find_kept, keep_build, put_back
+from layoutrand.capture.capture_warnings import Unoptimised
 from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.failed_build import LINES, failed_build
@@ -147,6 +148,8 @@ def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runne
             link = captured_link(records, setup, f"system {order.recipe.system!r}: ", log)
             absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)
             links.append(replace(link, warnings=(*link.warnings, *sentences_of(absent))))
+        if space.is_unoptimised():
+            links[0] = replace(links[0], warnings=(*links[0].warnings, *sentences_of([Unoptimised()])))
         _refuse_nothing_kept(order, links, log)
         learned = suite_facts(order, tree, say)
         result = _finish(order, links, made.build_s, len(records), learned)

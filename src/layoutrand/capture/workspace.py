@@ -65,6 +65,20 @@ class Workspace:
         """What the wrappers of a kind (`Recipe.given_flags`) leave once they have passed flags on."""
         return self.base / "rec" / f"heard-{kind}"
 
+    def is_unoptimised(self) -> bool:
+        """Whether wrappers saw compilations, and none that optimises; where the system's flags say it, none looks."""
+        return self.compiled.exists() and not self.optimised.exists()
+
+    @property
+    def compiled(self) -> Path:
+        """What a wrapper leaves once something was compiled."""
+        return self.heard("any-level")
+
+    @property
+    def optimised(self) -> Path:
+        """What a wrapper leaves once something was compiled with -O1 or more."""
+        return self.heard("optimised")
+
     def heard_of(self, path: str) -> Path:
         """The same of flags that are for this file of the source alone."""
         return self.heard(f"file-{sha256_bytes(os.fsencode(path))[:32]}")

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from layoutrand.capture.workspace import Workspace
@@ -97,12 +98,20 @@ def _compiler_wrappers(
                 calls_driver=name in POSIX,
                 leave_foreign=leave_foreign,
                 heard=str(space.heard("compiler")) if "compiler" in recipe.given_flags() else "",
+                levels=_levels(space, recipe, recipe.compile_flags(str(tree), role)),
                 file_flags=[
                     FileFlags(path, str(tree / path), flags, str(space.heard_of(path)))
                     for path, flags in recipe.file_flags()
                 ],
             )
     return scripts
+
+
+def _levels(space: Workspace, recipe: Recipe, flags: Sequence[str]) -> render.Levels | None:
+    """Where wrappers note whether anything is optimised; None where the system says how much is."""
+    if recipe.variant != "capture" or any(flag.startswith("-O") or "opt-level" in flag for flag in flags):
+        return None
+    return render.Levels(str(space.compiled), str(space.optimised))
 
 
 def _linker_wrappers(
@@ -178,6 +187,7 @@ def _rust_wrappers(space: Workspace, recipe: Recipe, build_root: str) -> dict[st
             real=environment.get("RUSTC_WRAPPER", ""),
             flags=recipe.rust_flags(build_root),
             heard=str(space.heard("rustc")) if "rustc" in given else "",
+            levels=_levels(space, recipe, recipe.rust_flags(build_root)),
             **common,
         )
     }

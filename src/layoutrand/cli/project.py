@@ -103,6 +103,7 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
         of_go_test,
         of_linked_cases,
         systems_to_compare,
+        unreported_cases,
     )
     from layoutrand.capture.recognise import safe_name
     from layoutrand.errors import FlagsUnheard
@@ -125,6 +126,8 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
         if found.is_rust:
             benchmark = in_its_harness(benchmark, artefact, question.directory, SubprocessRunner())
         benchmark = of_linked_cases(of_go_test(benchmark, learned.way.commands), learned.harness)
+        if needed := unreported_cases(benchmark, learned.harness):
+            terminal.warn(needed)
     return NewProject(safe_name(question.directory), found.what, learned, systems, benchmark)
 
 

@@ -65,7 +65,7 @@ def try_(  # noqa: PLR0913 - one parameter for each option
 
     Example: layoutrand try -- make -- ./prog input.txt
 
-    Example: layoutrand try --seeds 50 -- 'cmake -B build && cmake --build build' -- build/prog
+    Example: layoutrand try --seeds 50 -- 'cmake -B b -DCMAKE_BUILD_TYPE=Release && cmake --build b' -- b/prog
 
     The command builds in a copy of the source; the program is found among what it links, linked in many layouts and
     executed in each. A second try goes on from the first; without a command it is that of the last.
@@ -218,6 +218,7 @@ class _Try:
             in_its_harness,
             of_go_test,
             of_linked_cases,
+            unreported_cases,
         )
         from layoutrand.capture.recognise import safe_name
         from layoutrand.config.config import System
@@ -231,6 +232,8 @@ class _Try:
         if found.is_rust:
             benchmark = in_its_harness(benchmark, learned.chosen.artefacts[0], question.directory, SubprocessRunner())
         benchmark = of_linked_cases(of_go_test(benchmark, learned.way.commands), learned.harness)
+        if needed := unreported_cases(benchmark, learned.harness):
+            question.terminal.warn(needed)
         question.terminal.say(
             f"{', '.join(learned.chosen.artefacts)}: linked by {os.path.basename(learned.chosen.linker)}, toolchain "
             f"{learned.toolchain}"

@@ -131,6 +131,8 @@ def in_its_words(judgement: Judgement, benchmark: Benchmark, name: str, workplac
         return judgement
     merged = benchmark.merge_output and reads_output(name)
     messages = workplace.end_of_output() if merged else workplace.end_of_messages()
+    if not merged and judgement.status == "exit" and not messages.strip():  # some say there why they end
+        merged, messages = True, workplace.end_of_output()
     return replace(judgement, reason=with_last_words(judgement.reason, messages, merged=merged))
 
 

@@ -85,6 +85,9 @@ class Harness(ABC):
     traces: ClassVar[tuple[bytes, ...]] = ()
     """What is found in a program that has such cases linked into it: a name of a symbol, an option, a library."""
 
+    needs: ClassVar[str] = ""
+    """What its author must do before a program with these traces reports cases, as a sentence; "" where nothing."""
+
     def chosen_by(self, words: Sequence[str]) -> tuple[list[str], str] | None:
         """A command for people as one for `words`: what is left of it, and the cases that it chooses, "" for all.
 

@@ -31,6 +31,14 @@ class FileFlags:
     heard: str
 
 
+@dataclass(frozen=True)
+class Levels:
+    """Files that a wrapper leaves: ``compiled`` where something was, ``optimised`` where any of it was."""
+
+    compiled: str
+    optimised: str
+
+
 @cache
 def _environment() -> jinja2.Environment:
     import jinja2
@@ -84,6 +92,7 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
     calls_driver: bool = False,
     leave_foreign: bool = False,
     heard: str = "",
+    levels: Levels | None = None,
     file_flags: Sequence[FileFlags] = (),
 ) -> str:
     """The script that stands for a compiler driver; ``directory`` holds the linker wrappers.
@@ -94,7 +103,8 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
     and links, the other flags behind. What
     ``calls_driver`` is a script that calls another of these names, and its flags reach that one. With
     ``leave_foreign`` a link for which the build names another linker is left as it is; without, it is an error.
-    Where ``heard`` is given, a compilation leaves an empty file there. Flags of a file stand last.
+    Where ``heard`` is given, a compilation leaves an empty file there, and where ``levels`` are, those. Flags of a file
+    stand last.
     """
     return render(
         "cc.sh.j2",
@@ -114,6 +124,7 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
         calls_driver=calls_driver,
         leave_foreign=leave_foreign,
         heard=heard,
+        levels=levels,
         file_flags=file_flags,
     )
 
@@ -212,10 +223,20 @@ def lto_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the s
     )
 
 
-def rustc_wrapper(*, name: str, real: str, system: str, toolchain: str, flags: Sequence[str], heard: str = "") -> str:
+def rustc_wrapper(
+    *,
+    name: str,
+    real: str,
+    system: str,
+    toolchain: str,
+    flags: Sequence[str],
+    heard: str = "",
+    levels: Levels | None = None,
+) -> str:
     """The script that Cargo calls with rustc and its words, to which it appends ``flags``.
 
-    ``real`` is another such wrapper, which is given all of it, or ""; ``heard`` is as for `compiler_wrapper`.
+    ``real`` is another such wrapper, which is given all of it, or ""; ``heard`` and ``levels`` are as for
+    `compiler_wrapper`.
     """
     return render(
         "rustc.sh.j2",
@@ -226,6 +247,7 @@ def rustc_wrapper(*, name: str, real: str, system: str, toolchain: str, flags: S
         toolchain=toolchain,
         flags=flags,
         heard=heard,
+        levels=levels,
     )
 
 

@@ -23,6 +23,12 @@ class _Nanobench(Harness):
     name = "nanobench"
     described = "nanobench, C++: what the program renders with `templates::json()`, printed or into a `*.json`"
     files = ("*.json",)
+    traces = (b"6ankerl9nanobench",)
+    needs = (
+        "the program has benchmarks of nanobench, which repeats them by the clock, so numbers of the whole process, "
+        "counts too, say little of its code: have it render templates::json(), and give the benchmark "
+        'harness = "nanobench"'
+    )
 
     def words(self, reading: HarnessReading) -> list[str]:
         """See `Harness`: the program has no options of nanobench's."""

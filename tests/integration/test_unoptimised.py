@@ -1,0 +1,29 @@
+"""A build in which nothing is optimised is told: its layouts would be those of a program that nobody executes."""
+
+import pytest
+
+from workshop import main_calling, many_functions
+
+SAID = "no compilation of this build was given -O1 or more"
+
+
+@pytest.mark.builds
+@pytest.mark.parametrize(
+    ("compile_words", "cflags", "told"),
+    [
+        ("$CC -c", "", True),
+        ("$CC -g -O0 -c", "", True),
+        ("$CC -O1 -c", "", False),
+        ("$CC -c", "-O2", False),
+        ("$CC -c", "-O0", False),  # which is what was asked for
+    ],
+)
+def test_it_is_told_where_neither_the_build_nor_the_system_optimises(gnu, compile_words, cflags, told):
+    gnu.write(main__c=main_calling("u3"), u__c=many_functions(9, prefix="u"))
+    build = f"{compile_words} *.c && $CC -o prog main.o u.o"
+    made = gnu.built(build, systems={"a": {"cflags": cflags}}, seeds=[1]).result
+    assert any(SAID in warning for warning in made.capture.links[0].warnings) is told
+    assert any(SAID in str(note) for note in made.notes) is told
+    again = gnu.built(build, systems={"a": {"cflags": cflags}}, seeds=[1, 2]).result
+    assert again.cached
+    assert any(SAID in str(note) for note in again.notes) is told
