@@ -105,6 +105,12 @@ def test_a_second_call_finds_all_executed(project):
     assert (summary.executed, summary.already) == (0, 3)
 
 
+def test_a_case_is_not_executed_by_itself_and_that_is_said(project):
+    give(project, *BOTH)
+    with pytest.raises(UsageError, match=r"^bench/B/1 is a case of bench, whose cases are executed by one process: "):
+        executed(project, config_of(), benchmarks=["bench/B/1"])
+
+
 def test_an_entry_stands_for_all_its_cases_and_a_case_for_itself(project):
     give(project, *BOTH)
     config = config_of()

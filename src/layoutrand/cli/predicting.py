@@ -18,11 +18,12 @@ from layoutrand.cli.suspecting import (
     refuse_another_machine,
     under_names,
 )
+from layoutrand.cli.suspects_screen import show_unexplained
 from layoutrand.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection
-    from layoutrand.explain.explain import ExplainSetup, Unexplained
+    from layoutrand.explain.explain import ExplainSetup
     from layoutrand.explain.predicted_layouts import MeasuredBest, Predicted
 
 
@@ -92,8 +93,10 @@ def predict(  # noqa: PLR0913 - one parameter for each option
     if json:
         terminal.document(document(found, made, confidence))
     for number, each in enumerate(found):
-        step = "" if isinstance(each, Unexplained) else next_step(each, LAYOUTS)  # commands take names, and no labels
-        _show(under_names(each, selection.names), made.get(number), step, terminal)
+        if not isinstance(each, Unexplained):
+            step = next_step(each, LAYOUTS)  # commands take names, and no labels
+            _show(under_names(each, selection.names), made.get(number), step, terminal)
+    show_unexplained([under_names(each, selection.names) for each in found if isinstance(each, Unexplained)], terminal)
     return 1 if failed else 0
 
 
@@ -110,13 +113,9 @@ def _measured(
     return made
 
 
-def _show(found: Predicted | Unexplained, made: MeasuredBest | None, step: str, page: Terminal) -> None:
+def _show(found: Predicted, made: MeasuredBest | None, step: str, page: Terminal) -> None:
     from layoutrand.explain import prediction_words as words
-    from layoutrand.explain.explain import Unexplained
 
-    if isinstance(found, Unexplained):
-        page.fail(f"{found.benchmark}, {found.system}, {found.metric}: {found.reason}")
-        return
     if made is None:
         lines = [words.answer(found), words.best(found), words.means(found)]
         if step:

@@ -14,7 +14,7 @@ from layoutrand.cli.measuring_apart import measuring_apart, tell_executed
 from layoutrand.cli.remedying import Remedying, show_treatment
 from layoutrand.cli.remedying import remedy as remedy_of
 from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
-from layoutrand.cli.suspects_screen import show_confirmations, show_explanation
+from layoutrand.cli.suspects_screen import show_confirmations, show_explanation, show_unexplained
 from layoutrand.cli.terminal import Terminal
 from layoutrand.cli.terminal_tables import show_selection_problems
 
@@ -77,7 +77,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.evidence import evidence, sentences
     from layoutrand.errors import UsageError
     from layoutrand.execute.run_plan import RunChoices
-    from layoutrand.explain.explain import explain_selection
+    from layoutrand.explain.explain import Unexplained, explain_selection
     from layoutrand.explain.suspects import Explanation
     from layoutrand.explain.suspects_document import explain_document
     from layoutrand.explain.treated import FEWEST, RemedyOrder
@@ -119,10 +119,10 @@ def explain(  # noqa: PLR0913 - one parameter for each option
         found.append(each)
         if isinstance(each, Explanation):
             steps.take(len(found) - 1, each)
-        else:
-            show_explanation(under_names(each, selection.names), terminal, hint=False)
-            steps.failed = True
-        terminal.line()
+            terminal.line()
+    unexplained = [each for each in found if isinstance(each, Unexplained)]
+    steps.failed = steps.failed or bool(unexplained)
+    show_unexplained([under_names(each, selection.names) for each in unexplained], terminal)
     if json:
         terminal.document(explain_document(found, steps.confirmed, steps.treated, confidence, selection.experiment))
     shown = displayed(selection)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from layoutrand.cli.terminal import Terminal
@@ -16,18 +17,28 @@ _SHOWN: Final = 10
 """Hot functions in the table."""
 
 
-def show_explanation(found: Explanation | Unexplained, page: Terminal, *, hint: bool, is_tried: bool = False) -> None:
+_NAMED: Final = 3
+"""Benchmarks for which one reason stands."""
+
+
+def show_unexplained(found: Sequence[Unexplained], page: Terminal) -> None:
+    """Why these could not be looked at, each reason once."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for each in found:
+        alike.setdefault((each.system, each.metric, each.reason), []).append(each.benchmark)
+    for (system, metric, reason), names in alike.items():
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        page.fail(f"{', '.join(names[:_NAMED])}{more}, {system}, {metric}: {reason}")
+
+
+def show_explanation(found: Explanation, page: Terminal, *, hint: bool, is_tried: bool = False) -> None:
     """The answer; the suspects, if any, the hottest functions, and what was looked at.
 
     ``hint`` at --confirm; ``is_tried`` where new layouts have said already what to think of the suspects.
     """
     from layoutrand.explain import words
-    from layoutrand.explain.explain import Unexplained
     from layoutrand.explain.explain_warnings import NothingDiffers
 
-    if isinstance(found, Unexplained):
-        page.fail(f"{found.benchmark}, {found.system}, {found.metric}: {found.reason}")
-        return
     page.sentence(words.answer(found, is_tried=is_tried))
     page.line()
     if found.suspects:

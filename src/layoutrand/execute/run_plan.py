@@ -28,6 +28,7 @@ from layoutrand.execute.memory_placement import check_memory
 from layoutrand.execute.text_pages import check_text_pages
 from layoutrand.execute.working_conditions import check_stacks, checked_placement
 from layoutrand.execute.workplace import Workplace, read_input
+from layoutrand.harnesses.case_names import entry_of
 from layoutrand.instruments.known import instruments, simulated
 from layoutrand.model import STOCK, Binary, BuildFailure, BuiltFrom, Execution, Experiment, LayoutName, SlotKey
 
@@ -305,4 +306,11 @@ def _chosen(config: Config, names: Sequence[str]) -> dict[str, Benchmark]:
     known = {benchmark.name: benchmark for benchmark in config.benchmarks}
     if not known:
         raise UsageError("there is nothing to execute: layoutrand.toml has no [[benchmarks]]")
+    cased = [each.name for each in config.benchmarks if each.metric.by_case]
+    for name in names:
+        if name not in known and (entry := entry_of(name, cased)) is not None:
+            raise UsageError(
+                f"{name} is a case of {entry}, whose cases are executed by one process: name that, or choose cases by "
+                "its `cases`"
+            )
     return {name: known[name] for name in choose("benchmark", list(names), list(known))}

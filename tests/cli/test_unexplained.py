@@ -1,0 +1,20 @@
+"""What could not be looked at is told once for all it is true of."""
+
+from layoutrand.cli.suspects_screen import show_unexplained
+from layoutrand.cli.terminal import Terminal
+from layoutrand.explain.explain import Unexplained
+
+
+def test_a_reason_of_several_benchmarks_is_told_once(capsys):
+    """As too few layouts are of every case of a harness."""
+    few = [Unexplained("O2", f"case/{k}", "time_s", "5 measured binaries") for k in range(5)]
+    others = [
+        Unexplained("O3", "case/0", "time_s", "5 measured binaries"),
+        Unexplained("O2", "x", "time_s", "no symbols"),
+    ]
+    show_unexplained([*few[:3], *others, *few[3:]], Terminal(json=False, quiet=False))
+    assert capsys.readouterr().err.splitlines() == [
+        "failed: case/0, case/1, case/2 and 2 more, O2, time_s: 5 measured binaries",
+        "failed: case/0, O3, time_s: 5 measured binaries",
+        "failed: x, O2, time_s: no symbols",
+    ]
