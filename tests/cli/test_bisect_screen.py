@@ -77,6 +77,12 @@ def test_of_counts_it_is_more_or_less_as_check_has_it():
     assert "✓ 000000013  less" in screen(fewer)
 
 
+def test_of_a_merge_it_is_told_how_its_branch_is_searched():
+    merge = dataclasses.replace(answered(), merged=("a" * 40, "b" * 40))
+    assert "it is a merge: `bisect aaaaaaaaa bbbbbbbbb` searches the branch" in " ".join(screen(merge).split())
+    assert "merge" not in screen(answered())
+
+
 def test_other_steps_between_the_ends_are_told():
     text = screen(dataclasses.replace(answered(), whole=between(1.08, 1.09)))
     assert "there are more steps" in " ".join(text.split())

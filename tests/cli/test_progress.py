@@ -219,14 +219,15 @@ def test_no_time_left_is_never_about_0_s(seconds, text):
 
 
 def test_a_verdict_is_shown_once_it_is_settled_and_else_how_it_stands():
-    def standing(benchmark, low, high, better="less"):
+    def standing(benchmark, low, high, better="less", unit="s"):
         middle = (low + high) / 2
         ratio = Interval(centre=middle, low=low, high=high, confidence=0.95, method="anytime", warnings=())
-        return RatioStanding(benchmark, "O2", "O3", ratio, better, 9)
+        return RatioStanding(benchmark, "O2", "O3", ratio, better, unit, 9)
 
     ratios = [
         standing("parse", 0.86, 0.90),
-        standing("rate", 0.86, 0.90, "more"),
+        standing("rate", 0.86, 0.90, "more", "1/s"),
+        standing("count", 1.02, 1.04, unit="1"),
         standing("emit", 0.998, 1.004),
         standing("sort", 0.97, 1.04),
         standing("new", 0.0, math.inf),
@@ -234,16 +235,17 @@ def test_a_verdict_is_shown_once_it_is_settled_and_else_how_it_stands():
     assert ratio_lines(ratios, FirstVerdicts()) == [
         "parse: O3 against O2 faster after 9 rounds: −12.0 % (−14.0 … −10.0)",
         "rate: O3 against O2 slower after 9 rounds: −12.0 % (−14.0 … −10.0)",
+        "count: O3 against O2 more after 9 rounds: +3.0 % (+2.0 … +4.0)",
         "emit: O3 against O2 same after 9 rounds: +0.10 % (−0.20 … +0.40)",
         "sort: O3 against O2 open after 9 rounds: +0.5 % (−3.0 … +4.0)",
     ]
-    assert progress_module._settled(ratios, FirstVerdicts()) == "; settled: 3 of 5 (1 faster, 1 slower, 1 same)"
+    assert progress_module._settled(ratios, FirstVerdicts()) == "; settled: 4 of 6 (1 faster, 1 slower, 1 more, 1 same)"
 
 
 def test_a_verdict_that_is_settled_stays_so_though_a_later_interval_reaches_farther():
     def standing(low, high, n_rounds):
         ratio = Interval(centre=0.995, low=low, high=high, confidence=0.95, method="anytime", warnings=())
-        return RatioStanding("parse", "O2", "O3", ratio, "less", n_rounds)
+        return RatioStanding("parse", "O2", "O3", ratio, "less", "s", n_rounds)
 
     verdicts = FirstVerdicts()
     looks = [standing(0.98, 1.01, 8), standing(0.992, 0.998, 20), standing(0.989, 0.999, 21)]

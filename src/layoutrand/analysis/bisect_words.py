@@ -27,6 +27,8 @@ QUIET: Final[frozenset[Ending]] = frozenset(("no step", "same program"))
 """Endings of which one line tells all that there is."""
 
 _MOST_NAMES: Final = 6
+_SHORT: Final = 9
+"""Digits of a hash as people write it."""
 
 
 _NUMBERLESS: Final = "no execution gave a number"
@@ -97,6 +99,14 @@ def rest_words(answer: SearchAnswer) -> str:
     return f"there are more steps: {', '.join(sides)}"
 
 
+def merge_words(answer: SearchAnswer) -> str:
+    """That the commit is a merge, and how its branch is looked into; else nothing."""
+    if answer.merged is None:
+        return ""
+    begin, last = (each[:_SHORT] for each in answer.merged)
+    return f"it is a merge: `bisect {begin} {last}` searches the branch that it merged"
+
+
 def cost_words(answer: SearchAnswer) -> str:
     """What it took."""
     decided = sum(decision.commit is not None for decision in answer.state.decisions)
@@ -139,6 +149,7 @@ def bisect_document(
             *({"commit": state.line[place].commit, "error": _NUMBERLESS} for place in state.numberless),
         ],
         "more_steps": bool(rest_words(answer)),
+        "merged": None if answer.merged is None else dict(zip(("good", "bad"), answer.merged, strict=True)),
         "n_commits": len(state.line),
         "executed": answer.executed,
         "already": answer.known,

@@ -130,6 +130,7 @@ class SearchAnswer:
 
     ``ratio`` is bad / good of the pair that is left, at the search's own level of the last decision; None where nothing
     was executed.  ``whole`` is the same of both ends.  ``suspects`` are the commits, one of which it is.
+    ``merged`` is where the branch began that the commit merged, if it is a merge, and the branch's last commit.
     ``out_of_time``: nobody can tell because the time that was given is used.  ``of_speed`` is False of counts, of which
     fewer need not be faster.
     """
@@ -143,6 +144,7 @@ class SearchAnswer:
     known: int
     out_of_time: bool = False
     of_speed: bool = True
+    merged: tuple[str, str] | None = None
 
     @property
     def clock(self) -> CoarseClock | None:

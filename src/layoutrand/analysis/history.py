@@ -193,7 +193,8 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
     of_chosen = clock.of_groups(*([number] for number in chosen))
     seen = seen_steps(PointValues(layouts, tuple(range(len(chosen))), of_chosen), stocks, asked_of)
     if not seen.layouts.can_tell:
-        warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), len(common)))
+        ends = rows[0][0][0].short, rows[-1][0][-1].short
+        warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), len(common), ends))
     if seen.clock is not None:
         warnings.append(ClockOfSeries(first.benchmark, first.system, seen.clock))
     return CommitSeries(

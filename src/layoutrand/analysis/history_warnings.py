@@ -97,13 +97,15 @@ class FewRounds(AnyWarning):
 class TooShortHistory(AnyWarning):
     """A series in which no step could be found, whatever its size.
 
-    ``n_common`` rounds are of all points, 0 where they were measured at different times.
+    ``n_common`` rounds are of all points, 0 where they were measured at different times; ``ends`` are its first and
+    last commit.
     """
 
     benchmark: str
     system: str
     n_points: int
     n_common: int
+    ends: tuple[str, str]
 
     def __str__(self) -> str:
         what = plural(self.n_points, "program")
@@ -112,7 +114,8 @@ class TooShortHistory(AnyWarning):
             why = " measured at different times"
         elif self.n_points > 1 and self.n_common < FEWEST_ROUNDS:
             why = f" with {plural(self.n_common, 'layout')} in common"
-            rest = f"; with {FEWEST_ROUNDS} they may: `layoutrand history --run OLD..NEW --seeds {FEWEST_ROUNDS}`"
+            command = f"layoutrand history --run {'..'.join(self.ends)} --seeds {FEWEST_ROUNDS}"
+            rest = f"; with {FEWEST_ROUNDS} they may: `{command}`"
         return f"{self.benchmark}, {self.system}: {what}{why} cannot show a step, whatever its size{rest}"
 
 

@@ -92,6 +92,16 @@ class CommitLog:
         """The commits that it was made from."""
         return self._git("rev-list", "--parents", "-n", "1", commit).split()[1:]
 
+    def merged(self, commit: str) -> tuple[str, str] | None:
+        """Where the branch that the commit merged began, and its last commit; None of a commit that merged none."""
+        first, *others = self.parents(commit) or [commit]
+        if len(others) != 1:  # of an octopus there are several
+            return None
+        try:
+            return one_commit(self._git("merge-base", first, others[0]).encode()), others[0]
+        except BuildFailed:  # histories with nothing in common
+            return None
+
     def described(self, commits: Sequence[str]) -> dict[str, LoggedCommit]:
         """What is told of each of these; those that are not there are left out."""
         found: dict[str, LoggedCommit] = {}

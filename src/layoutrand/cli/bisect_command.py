@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from layoutrand.cli.failing import Failures
     from layoutrand.config.config import Benchmark, Config
     from layoutrand.config.metric import Better
+    from layoutrand.execute.run_plan import RunChoices
 
 CANNOT_TELL: Final = 4
 """Exit status where there is no answer."""
@@ -52,6 +53,8 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     ] = None,
     confidence: options.Confidence = 0.95,
     retry_failed: options.RetryFailed = False,
+    wait: options.Wait = 3600,
+    share_machine: options.ShareMachine = False,
     jobs: options.Jobs = 0,
     directory: options.Directory = Path(),
     json: options.Json = False,
@@ -63,6 +66,7 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.cli.commit_runs import ProjectCommits, systems_with_commits
     from layoutrand.cli.failing import Failures
     from layoutrand.cli.terminal import terminal_width
+    from layoutrand.execute.run_plan import RunChoices
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.load_config(directory)
@@ -71,7 +75,15 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     chosen = systems_with_commits(config, options.match_systems(config, [system] if system else None), terminal)[0]
     part = options.ProjectPart(config, directory, [chosen], [entry.name], options.count_jobs(jobs))
     deadline = None if budget is None else time.monotonic() + options.budget_s(budget)
-    search = _Search(ProjectCommits(part, terminal), name, limit, most_seeds, Failures(), retry_failed, deadline)
+    choices = RunChoices(
+        part.benchmarks,
+        controls=False,
+        retry_failed=retry_failed,
+        retry_before=time.time(),
+        wait_s=wait,
+        share_machine=share_machine,
+    )
+    search = _Search(ProjectCommits(part, terminal), name, limit, most_seeds, Failures(), choices, deadline)
     first, last = both_ends(good, bad)
     state = search.begun(first or good, last or "HEAD", confidence)
     if entry.metric.by_case and name == entry.name:
@@ -114,7 +126,7 @@ def _benchmark(config: Config, wanted: str | None) -> tuple[str, Benchmark]:
 class _Search:
     """One search: it builds and executes, and leaves every decision to `layoutrand.analysis.bisecting`.
 
-    ``judged`` is a benchmark, or a case of one with a harness.
+    ``judged`` is a benchmark, or a case of one with a harness; ``choices`` are those of every round, but for its seeds.
     """
 
     project: ProjectCommits
@@ -122,9 +134,8 @@ class _Search:
     threshold: float
     most: int
     told: Failures
-    retry_failed: bool = False
+    choices: RunChoices
     deadline: float | None = None
-    began_at: float = field(default_factory=time.time)
     executed: int = 0
     known: int = 0
     wanted: set[tuple[str, int]] = field(default_factory=set)
@@ -288,16 +299,9 @@ class _Search:
     def _executed(self, state: SearchState, places: Sequence[int], seeds: range) -> list[str]:
         """Execute what is not yet executed of these rounds; under which names they are recorded."""
         from layoutrand.config.at_commits import name_at
-        from layoutrand.execute.run_plan import RunChoices
 
         part = self.project.part
-        choices = RunChoices(
-            part.benchmarks,
-            list(seeds),
-            controls=False,
-            retry_failed=self.retry_failed,
-            retry_before=self.began_at,
-        )
+        choices = replace(self.choices, seeds=list(seeds))
         summary, _ = self.project.execute([state.line[place].commit for place in places], choices, self.told)
         self.executed += summary.executed
         wanted = {(state.captures[place], seed) for place in places for seed in seeds}
@@ -354,4 +358,5 @@ class _Search:
             known=self.known,
             out_of_time=ending == "cannot tell" and self._is_late(),
             of_speed=self.found is None or is_speed(self.found),
+            merged=self.project.log(fetch=False).merged(suspects[-1].commit) if ending == "found" else None,
         )

@@ -12,6 +12,7 @@ from layoutrand.analysis.bisect_words import (
     certainty_of_cases,
     cost_words,
     direction,
+    merge_words,
     rest_of_cases,
     rest_words,
     size_words,
@@ -62,6 +63,8 @@ def bisect_screen(
         what = "the ends differ by" if is_sure else "the later end against the earlier one:"
         whole = f"{what} {' '.join(change_words(answer.whole))}{', so ' if rest else ''}{rest}"
         lines += wrapped("ⓘ", "cyan", whole, width)
+    if merge := merge_words(answer):
+        lines += wrapped("ⓘ", "cyan", merge, width)
     lines += wrapped("ⓘ", "cyan", cost_words(answer), width)
     if answer.ending in {"found", "one of several"}:
         lines += wrapped("ⓘ", "cyan", certainty(answer), width)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from layoutrand.capture.commit_log import CommitLog
     from layoutrand.cli.commit_runs import ProjectCommits
     from layoutrand.cli.options import ProjectPart
+    from layoutrand.execute.run_plan import RunChoices
 
 
 def history(  # noqa: PLR0913 - one parameter for each option
@@ -43,6 +44,8 @@ def history(  # noqa: PLR0913 - one parameter for each option
     threshold: Annotated[str, typer.Option(help="Steps within this are small.")] = "1%",
     confidence: options.Confidence = 0.95,
     host: Host = None,
+    wait: options.Wait = 3600,
+    share_machine: options.ShareMachine = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to this file, too.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Every commit and every step, as tables.")] = False,
     jobs: options.Jobs = 0,
@@ -55,6 +58,8 @@ def history(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.cli.commit_runs import ProjectCommits, systems_with_commits
     from layoutrand.cli.history_screen import history_screen, show_history
     from layoutrand.cli.terminal import terminal_width
+    from layoutrand.config.seeds import parse_seeds
+    from layoutrand.execute.run_plan import RunChoices
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.load_config(directory)
@@ -66,7 +71,10 @@ def history(  # noqa: PLR0913 - one parameter for each option
     project = ProjectCommits(part, terminal)
     if retry_failed and run is None:
         raise UsageError("--retry-failed is for what --run OLD..NEW executes")
-    failed = run is not None and _execute(project, run, every, seeds, retry_failed=retry_failed)
+    choices = RunChoices(
+        part.benchmarks, parse_seeds(seeds), retry_failed=retry_failed, wait_s=wait, share_machine=share_machine
+    )
+    failed = run is not None and _execute(project, run, every, choices)
     if run is not None and since is None:
         since, until = range_ends(run, "--run ")
     found = load_history(project, (since, until), host, list(metric or []), (confidence, limit))
@@ -81,13 +89,11 @@ def history(  # noqa: PLR0913 - one parameter for each option
     return 1 if failed else 0
 
 
-def _execute(project: ProjectCommits, run: str, every: int, seeds: str, *, retry_failed: bool) -> bool:
+def _execute(project: ProjectCommits, run: str, every: int, choices: RunChoices) -> bool:
     """Build and execute a range, all in the same rounds; whether something failed."""
     from layoutrand.cli.commit_runs import unbuilt
     from layoutrand.cli.failing import Failures
     from layoutrand.cli.running import show_run
-    from layoutrand.config.seeds import parse_seeds
-    from layoutrand.execute.run_plan import RunChoices
 
     terminal, told = project.terminal, Failures()
     log = project.log(fetch=True)
@@ -95,7 +101,6 @@ def _execute(project: ProjectCommits, run: str, every: int, seeds: str, *, retry
     line = log.first_parents(old, new)
     chosen = list(dict.fromkeys([*line[::every], line[-1]]))
     terminal.say(f"{len(chosen)} commits, {chosen[0][:9]} to {chosen[-1][:9]}")
-    choices = RunChoices(project.part.benchmarks, parse_seeds(seeds), retry_failed=retry_failed)
     summary, results = project.execute(chosen, choices, told)
     for commit, why in unbuilt(results).items():
         terminal.fail(f"{commit[:9]} is left out: {why}")

@@ -139,10 +139,11 @@ def ratio_lines(ratios: Sequence[RatioStanding], verdicts: FirstVerdicts) -> lis
 def _verdict(standing: RatioStanding) -> str:
     """What no further look takes back but with the probability that the interval states; "" as long as it is open."""
     from layoutrand.analysis.conclusion import of_statistics
+    from layoutrand.analysis.conclusion_words import is_speed, verdict_words
     from layoutrand.stats import decide
 
     verdict = of_statistics(decide(standing.ratio, _THRESHOLD, better=standing.better))
-    return "" if verdict == "cannot tell" else verdict
+    return "" if verdict == "cannot tell" else verdict_words(verdict, 0, of_speed=is_speed(standing))
 
 
 def _settled(ratios: Sequence[RatioStanding], verdicts: FirstVerdicts) -> str:

@@ -59,6 +59,7 @@ class RatioStanding:
     candidate: str
     ratio: Interval
     better: Better
+    unit: str
     n_rounds: int
 
 
@@ -154,7 +155,8 @@ class Live:
                 logs = running_interval([math.log(other / one) for one, other in means], confidence=confidence)
                 low, high = (math.exp(end) if end < _BEYOND else math.inf for end in (logs.low, logs.high))
                 ratio = replace(logs, centre=math.exp(logs.centre), low=low, high=high)
-                found.append(RatioStanding(benchmark, self._systems[0], candidate, ratio, better, len(means)))
+                unit = self._units[benchmark]
+                found.append(RatioStanding(benchmark, self._systems[0], candidate, ratio, better, unit, len(means)))
         return found
 
     def _at_one_time(self, benchmark: str, baseline: str, candidate: str) -> Callable[[int], bool]:
