@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from layoutrand.cli.terminal import Display
 
 MOST_LINES: Final = 20
+_LINES_OF_NOTE: Final = 3
+"""Some end with a command, which has to be whole."""
+
 _MOST_SERIES: Final = 5
 _MOST_STEPS: Final = 4
 _MOST_WARNINGS: Final = 2
@@ -139,7 +142,7 @@ def _step(step: HistoryStep, series: CommitSeries, history: History, width: int)
 def _notes(history: History, width: int) -> list[Line]:
     warnings = [*history.warnings, *(each for series in history.series for each in series.warnings)]
     said = list(dict.fromkeys(str(each) for each in warnings))
-    lines = [line for text in said[:_MOST_WARNINGS] for line in wrapped("ⓘ", "cyan", text, width)]
+    lines = [line for text in said[:_MOST_WARNINGS] for line in wrapped("ⓘ", "cyan", text, width, _LINES_OF_NOTE)]
     if len(said) > _MOST_WARNINGS:
         lines.append([(f"    and {len(said) - _MOST_WARNINGS} more: --full", "dim")])
     return lines
