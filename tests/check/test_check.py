@@ -107,6 +107,16 @@ def test_a_budget_that_was_used_up_before_anything_was_executed_is_told_so(tmp_p
     assert ending_sentence(only(answer), answer.question).startswith("stopped at --budget 4 s; ")
 
 
+def test_what_a_budget_cut_off_before_there_were_bounds_is_not_called_noisy(tmp_path):
+    answer = Made(tmp_path, ratio=1.02).check(budget_s=4.0)
+    (line,) = [text for text in map(_text, check_screen(answer, 80)) if "cannot tell" in text]
+    assert line.endswith("(without bounds)  3 layouts, too few")
+
+
+def _text(line):
+    return "".join(text for text, _ in line).rstrip()
+
+
 def test_the_budget_is_not_for_builds(tmp_path):
     """Each commit as built is a build once more, which may take longer than all rounds."""
     made = Made(tmp_path, ratio=1.05)

@@ -76,6 +76,8 @@ def in_a_word(concluded: Conclusion, pair: BenchmarkRatio | None) -> str:
             return "" if first == "not to be tested" else first  # "no ratio" stands beside it, and below it why
         if pair is not None and (few := few_layouts(pair.warnings)) is not None:
             return f"has only {few.n_layouts:,} layout{'s' * (few.n_layouts != 1)}"
+        if pair is not None and pair.ratio is not None and not math.isfinite(pair.ratio.half_width):
+            return "too few"  # layouts: looks after every round make no bounds of them yet, however quiet they are
         needed = None if pair is None or pair.forecast is None else pair.forecast.n_binaries
         return f"{needed:,} layouts may tell" if needed and needed <= WITHIN_REACH else "too noisy"
     if concluded.beside == "cannot tell" and concluded.verdict in {"faster", "slower", "same"}:
