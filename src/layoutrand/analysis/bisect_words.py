@@ -224,11 +224,11 @@ def _decision_json(decision: Decision) -> dict[str, Any]:
     }
 
 
-def decision_words(decision: Decision) -> str:
-    """One decision in a line."""
+def decision_words(decision: Decision, *, is_first: bool) -> str:
+    """One decision in a line; what is no commit between is the two ends in the first, and the pair left in the last."""
     if decision.numberless:
         return numberless_words(decision.numberless)
-    of = "the ends" if decision.commit is None else decision.commit.short
+    of = ("the ends" if is_first else "the pair left") if decision.commit is None else decision.commit.short
     found = "" if decision.interval is None else f", {100 * math.expm1(decision.interval.centre):+.2f} %"
     from_what = "" if decision.interval is None or decision.commit is None else " from the good end"
     return f"{of}: {decision.outcome} after {decision.n_rounds} rounds{found}{from_what}"

@@ -276,7 +276,7 @@ class _Search:
             decision = replace(decision, numberless=tuple(without))
             is_last = decision.is_coarse or bool(decision.numberless) or n >= self.most or self._is_late()
             if decision.outcome != "open" or is_last:
-                self.project.terminal.say(decision_words(decision))
+                self.project.terminal.say(decision_words(decision, is_first=not state.decisions))
                 return state.decided(place, decision), decision
             n = min(self.most, round(n * _GROWTH) + 1)
 
