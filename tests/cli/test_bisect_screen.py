@@ -63,6 +63,10 @@ def test_a_budget_that_is_used_is_the_reason_and_what_helps_is_a_larger_one():
     text = " ".join(screen(late).split())
     assert "the budget is used; 4 commits are left" in text and "with a larger --budget goes on from here" in text
     assert bisect_document(late, system="a", benchmark="work", metric="wall_s", threshold=0.01)["out_of_time"] is True
+    line = late.state.line
+    over = Decision(line[17], "open", 0, None, numberless=(line[17],))
+    state = dataclasses.replace(late.state, decisions=(*late.state.decisions, over), numberless=(17,))
+    assert "the budget is used; 4 commits are left" in screen(dataclasses.replace(late, state=state)), "it is passed over"
 
 
 def test_of_what_more_is_better_a_rise_is_faster():
