@@ -66,7 +66,9 @@ def test_a_budget_that_is_used_is_the_reason_and_what_helps_is_a_larger_one():
     line = late.state.line
     over = Decision(line[17], "open", 0, None, numberless=(line[17],))
     state = dataclasses.replace(late.state, decisions=(*late.state.decisions, over), numberless=(17,))
-    assert "the budget is used; 4 commits are left" in screen(dataclasses.replace(late, state=state)), "it is passed over"
+    assert "the budget is used; 4 commits are left" in screen(dataclasses.replace(late, state=state)), (
+        "it is passed over"
+    )
 
 
 def test_of_what_more_is_better_a_rise_is_faster():

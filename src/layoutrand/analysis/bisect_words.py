@@ -56,7 +56,7 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
         return f"cannot tell: {numberless_words(answer.numberless)}; {left}"
     if answer.ending == "cannot tell":
         last = answer.state.decisions[-1] if answer.state.decisions else None
-        if answer.out_of_time and (last is None or last.outcome != "open" or last.numberless):  # that one is passed over
+        if answer.out_of_time and (last is None or last.outcome != "open" or last.numberless):  # a passed one
             return f"the budget is used; {left}"
         rounds = f" after {last.n_rounds} rounds" if last is not None else ""
         why = "".join(f" ({each.cause})" for each in answer.reasons)

@@ -358,5 +358,8 @@ class _Search:
             known=self.known,
             out_of_time=ending == "cannot tell" and self._is_late(),
             of_speed=self.found is None or is_speed(self.found),
-            merged=self.project.log(fetch=False).merged(suspects[-1].commit) if ending == "found" else None,
+            merged=self._merged(state) if ending == "found" else None,
         )
+
+    def _merged(self, state: SearchState) -> tuple[str, str] | None:
+        return self.project.log(fetch=False).merged(state.line[state.bad].commit, state.line[state.good].commit)
