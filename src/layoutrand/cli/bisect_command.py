@@ -252,7 +252,7 @@ class _Search:
 
         number = len(state.decisions)
         places = [state.good, *([] if place is None else [place]), state.bad]
-        confidence = state.confidence_of(number)
+        confidence = state.next_confidence
         n = FEWEST_ROUNDS
         if place is None and number:  # the pair is chosen by its rounds from two, so each has half of the error
             number = max(k for k, each in enumerate(state.decisions) if each.outcome != "open")
