@@ -224,6 +224,11 @@ def _decision_json(decision: Decision) -> dict[str, Any]:
     }
 
 
+def left_out_words(n_rounds: int) -> str:
+    """That so many rounds do not count in a decision."""
+    return f"{plural(n_rounds, 'round')} left out: the commits were executed at different times"
+
+
 def decision_words(decision: Decision) -> str:
     """One decision in a line."""
     if decision.numberless:
