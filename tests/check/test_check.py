@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
@@ -232,6 +233,25 @@ def test_what_failed_for_a_cause_outside_is_executed_again_when_that_is_asked_fo
     answer = made.check(retry_before=1e9 + 1)  # when the fake one says that it began is 1e9
     assert verdicts(answer) == {"work": "slower"}
     assert not answer.has_failed
+
+
+def test_what_failed_before_the_last_complete_round_is_executed_again_though_there_is_a_verdict(tmp_path):
+    made, works, calls = Made(tmp_path, ratio=1.03), FakeExecutor(), count(1)
+
+    def fails_at_times(command):
+        outcome = works(command)
+        return replace(outcome, status="exit", reason="no data", returncode=1) if next(calls) in (5, 6, 9) else outcome
+
+    made.executor = fails_at_times
+    first = made.check()
+    assert (verdicts(first), len(only(first).failures)) == ({"work": "slower"}, 3)
+    made.executor = again = FakeExecutor()
+    assert len(only(made.check()).failures) == 3
+    assert len(only(made.check(retry_before=1e9 + 1, budget_s=0.0)).failures) == 3, "no round begins without time"
+    assert again.commands == []
+    answer = made.check(retry_before=1e9 + 1)
+    assert (verdicts(answer), only(answer).failures, len(again.commands)) == ({"work": "slower"}, (), 3)
+    assert only(answer).executed == 3
 
 
 def test_a_budget_that_ends_before_anything_succeeded_is_a_failure(tmp_path):
