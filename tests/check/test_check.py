@@ -335,3 +335,7 @@ def test_the_coupling_is_chosen_where_it_can_be():
 def test_no_step_of_a_check_is_taken_by_run(kind):
     """It knows nothing of the commits of a check: what it executes is no part of one."""
     assert not step_of_check(STEPS[kind]).command.startswith("layoutrand run")
+
+
+def test_what_failed_is_executed_again_by_an_option_of_check():
+    assert step_of_check(STEPS["retry failed"]).briefly.startswith("--retry-failed")
