@@ -224,7 +224,7 @@ def _decision_json(decision: Decision) -> dict[str, Any]:
     }
 
 
-def left_out_words(n_rounds: int) -> str:
+def apart_words(n_rounds: int) -> str:
     """That so many rounds do not count in a decision."""
     return f"{plural(n_rounds, 'round')} left out: the commits were executed at different times"
 

@@ -246,7 +246,7 @@ class _Search:
 
     def _decide(self, state: SearchState, place: int | None, *, rises: bool = True) -> tuple[SearchState, Decision]:
         """Execute rounds until there is a decision about a commit, or about the two ends, or too many rounds."""
-        from layoutrand.analysis.bisect_words import decision_words, left_out_words
+        from layoutrand.analysis.bisect_words import decision_words, apart_words
         from layoutrand.analysis.bisecting import FEWEST_ROUNDS, decide_ends, decide_side
 
         number = len(state.decisions)
@@ -277,9 +277,9 @@ class _Search:
             decision = replace(decision, numberless=tuple(without))
             is_last = decision.is_coarse or bool(decision.numberless) or n >= self.most or self._is_late()
             if decision.outcome != "open" or is_last:
-                left_out = len(set.intersection(*map(set, everything))) - len(set.intersection(*map(set, rounds)))
-                if left_out:
-                    self.project.terminal.say(left_out_words(left_out))
+                apart = len(set.intersection(*map(set, everything))) - len(set.intersection(*map(set, rounds)))
+                if apart:
+                    self.project.terminal.say(apart_words(apart))
                 self.project.terminal.say(decision_words(decision))
                 return state.decided(place, decision), decision
             n = min(self.most, round(n * _GROWTH) + 1)
