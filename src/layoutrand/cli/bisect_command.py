@@ -246,7 +246,7 @@ class _Search:
 
     def _decide(self, state: SearchState, place: int | None, *, rises: bool = True) -> tuple[SearchState, Decision]:
         """Execute rounds until there is a decision about a commit, or about the two ends, or too many rounds."""
-        from layoutrand.analysis.bisect_words import decision_words, apart_words
+        from layoutrand.analysis.bisect_words import apart_words, decision_words
         from layoutrand.analysis.bisecting import FEWEST_ROUNDS, decide_ends, decide_side
 
         number = len(state.decisions)
