@@ -83,6 +83,15 @@ def test_of_counts_it_is_more_or_less_as_check_has_it():
     assert "✓ 000000013  less" in screen(fewer)
 
 
+def test_where_commits_between_gave_no_number_it_is_told_how_to_tell_them_apart():
+    several = answered("one of several")
+    assert "--retry-failed" not in screen(several)
+    state = dataclasses.replace(several.state, skipped={16: "no"}, numberless=(17, 18))
+    text = " ".join(screen(dataclasses.replace(several, state=state)).split())
+    assert "those between could not be built or gave no number in any execution" in text
+    assert "Next: mend what fails and give --retry-failed, to tell these apart" in text
+
+
 def test_of_a_merge_it_is_told_how_its_branch_is_searched():
     merge = dataclasses.replace(answered(), merged=("a" * 40, "b" * 40))
     assert "it is a merge: `bisect aaaaaaaaa bbbbbbbbb` searches the branch" in " ".join(screen(merge).split())

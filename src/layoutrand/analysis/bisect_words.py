@@ -76,6 +76,16 @@ def numberless_words(commits: Sequence[LoggedCommit]) -> str:
     return f"no execution of {' or '.join(each.short for each in commits)} gave a number"
 
 
+def numberless_step(answer: SearchAnswer) -> str:
+    """What to do where commits without numbers are why there is no answer, or none that is one commit; else nothing."""
+    if answer.numberless:
+        return "mend what fails and give --retry-failed, or name other ends"
+    left = range(answer.state.good + 1, answer.state.bad)
+    if answer.ending == "one of several" and any(place in answer.state.numberless for place in left):
+        return "mend what fails and give --retry-failed, to tell these apart"
+    return ""
+
+
 def certainty(answer: SearchAnswer) -> str:
     """The stated error of the whole search."""
     share = f"{100 * (1 - answer.state.confidence):g} %"
