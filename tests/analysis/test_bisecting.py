@@ -7,7 +7,7 @@ import random
 import pytest
 
 from layoutrand.analysis.bisect_words import rest_words
-from layoutrand.analysis.bisecting import SearchAnswer, SearchState, decide_ends, decide_side
+from layoutrand.analysis.bisecting import Decision, SearchAnswer, SearchState, decide_ends, decide_side
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.stats import Interval
 from layoutrand.stats.studies import rate
@@ -46,6 +46,20 @@ def test_the_errors_of_all_decisions_add_up_to_that_of_the_search():
         state = SearchState.begin(line_of(n), 0.95)
         total = sum(1 - state.confidence_of(number) for number in range(10_000))
         assert total == pytest.approx(0.05, rel=0.001)
+
+
+def test_a_commit_without_numbers_takes_nothing_of_the_error():
+    """Of a dozen that are passed over the decisions after them would need many times as many rounds."""
+    state = SearchState.begin(line_of(50), 0.95)
+    made, passed = (
+        Decision(None, "differ", 8, None),
+        Decision(state.line[7], "open", 0, None, numberless=state.line[7:8]),
+    )
+    assert state.next_confidence == state.confidence_of(0)
+    state = state.decided(None, made)
+    for _ in range(12):
+        state = state.decided(7, passed)
+    assert state.next_confidence == state.confidence_of(1)
 
 
 def decided(good, bad, **changes):

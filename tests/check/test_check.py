@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
@@ -244,6 +245,25 @@ def test_what_failed_for_a_cause_outside_is_executed_again_when_that_is_asked_fo
     assert not answer.has_failed
 
 
+def test_what_failed_before_the_last_complete_round_is_executed_again_though_there_is_a_verdict(tmp_path):
+    made, works, calls = Made(tmp_path, ratio=1.03), FakeExecutor(), count(1)
+
+    def fails_at_times(command):
+        outcome = works(command)
+        return replace(outcome, status="exit", reason="no data", returncode=1) if next(calls) in (5, 6, 9) else outcome
+
+    made.executor = fails_at_times
+    first = made.check()
+    assert (verdicts(first), len(only(first).failures)) == ({"work": "slower"}, 3)
+    made.executor = again = FakeExecutor()
+    assert len(only(made.check()).failures) == 3
+    assert len(only(made.check(retry_before=1e9 + 1, budget_s=0.0)).failures) == 3, "no round begins without time"
+    assert again.commands == []
+    answer = made.check(retry_before=1e9 + 1)
+    assert (verdicts(answer), only(answer).failures, len(again.commands)) == ({"work": "slower"}, (), 3)
+    assert only(answer).executed == 3
+
+
 def test_a_budget_that_ends_before_anything_succeeded_is_a_failure(tmp_path):
     """Nobody can tell, and not for want of time."""
     made = Made(tmp_path, script="exit 3")
@@ -325,3 +345,7 @@ def test_the_coupling_is_chosen_where_it_can_be():
 def test_no_step_of_a_check_is_taken_by_run(kind):
     """It knows nothing of the commits of a check: what it executes is no part of one."""
     assert not step_of_check(STEPS[kind]).command.startswith("layoutrand run")
+
+
+def test_what_failed_is_executed_again_by_an_option_of_check():
+    assert step_of_check(STEPS["retry failed"]).briefly.startswith("--retry-failed")

@@ -63,6 +63,12 @@ def test_a_budget_that_is_used_is_the_reason_and_what_helps_is_a_larger_one():
     text = " ".join(screen(late).split())
     assert "the budget is used; 4 commits are left" in text and "with a larger --budget goes on from here" in text
     assert bisect_document(late, system="a", benchmark="work", metric="wall_s", threshold=0.01)["out_of_time"] is True
+    line = late.state.line
+    over = Decision(line[17], "open", 0, None, numberless=(line[17],))
+    state = dataclasses.replace(late.state, decisions=(*late.state.decisions, over), numberless=(17,))
+    assert "the budget is used; 4 commits are left" in screen(dataclasses.replace(late, state=state)), (
+        "it is passed over"
+    )
 
 
 def test_of_what_more_is_better_a_rise_is_faster():
@@ -75,6 +81,15 @@ def test_of_counts_it_is_more_or_less_as_check_has_it():
     assert "✗ 000000013  more  +3.7" in screen(counted) and "slower" not in screen(counted)
     fewer = dataclasses.replace(counted, ratio=between(0.96, 0.97))
     assert "✓ 000000013  less" in screen(fewer)
+
+
+def test_where_commits_between_gave_no_number_it_is_told_how_to_tell_them_apart():
+    several = answered("one of several")
+    assert "--retry-failed" not in screen(several)
+    state = dataclasses.replace(several.state, skipped={16: "no"}, numberless=(17, 18))
+    text = " ".join(screen(dataclasses.replace(several, state=state)).split())
+    assert "those between could not be built or gave no number in any execution" in text
+    assert "Next: mend what fails and give --retry-failed, to tell these apart" in text
 
 
 def test_of_a_merge_it_is_told_how_its_branch_is_searched():

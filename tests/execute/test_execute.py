@@ -369,6 +369,16 @@ def test_a_call_that_executes_several_times_repeats_what_failed_before_it_alone(
     assert [each.attempt for each in project.executions(config)] == [1, 2]
 
 
+@pytest.mark.parametrize("by_capture", [False, True])
+def test_of_commits_no_seeds_for_run_are_advised_where_one_is_executed_alone(project, by_capture):
+    """Their programs are systems that `layoutrand run` does not know."""
+    config, executor = make_config(WALL, systems=("a", "b")), FakeExecutor()
+    both = project.binaries(systems=("a", "b"), layouts=(1, 2, 3))
+    project.run(config, [each for each in both if each.system == "a"], executor, captures=captures(["a"]))
+    project.run(config, both, executor, by_capture=by_capture)
+    assert any("b is executed alone" in text for text in project.said) is not by_capture
+
+
 def test_failed_builds_are_recorded_and_their_slots_counted(project):
     config = make_config(WALL, systems=("a", "b"))
     failure = BuildFailure("a", "prog", 2, "the linker crashed", None)

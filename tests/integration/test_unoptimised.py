@@ -27,3 +27,29 @@ def test_it_is_told_where_neither_the_build_nor_the_system_optimises(gnu, compil
     again = gnu.built(build, systems={"a": {"cflags": cflags}}, seeds=[1, 2]).result
     assert again.cached
     assert any(SAID in str(note) for note in again.notes) is told
+
+
+@pytest.mark.builds
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"cflags": "-O2", "cxxflags": ""}, False),
+        ({"cflags": "", "file_flags": {"u.c": "-O2"}}, False),
+        ({"cflags": "", "fflags": "-O2"}, True),
+    ],
+)
+def test_what_the_system_says_for_a_part_of_the_build_is_a_compilation_that_optimises(gnu, options, told):
+    gnu.write(main__cc='extern "C" int u3(int); int main() { return u3(0) == 1; }', u__c=many_functions(9, prefix="u"))
+    build = "$CC -c u.c && $CXX -c main.cc && $CXX -o prog main.o u.o"
+    made = gnu.built(build, systems={"a": options}, seeds=[1]).result
+    assert any(SAID in warning for warning in made.capture.links[0].warnings) is told
+
+
+@pytest.mark.builds
+@pytest.mark.parametrize(("level", "told"), [("", True), ("-O1", False)])
+def test_where_each_layout_is_a_build_it_is_told_too(gnu, level, told):
+    gnu.write(main__c=main_calling("u3"), u__c=many_functions(9, prefix="u"))
+    build = f"$CC {level} -c *.c && $CC -o prog main.o u.o"
+    config = gnu.config(build, systems={"a": {"cflags": ""}}, build={"mode": "rebuild"})
+    made = gnu.built(config, seeds=[1]).result
+    assert sum(SAID in str(note) for note in made.notes) == told

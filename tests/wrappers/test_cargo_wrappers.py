@@ -108,3 +108,12 @@ def test_what_rustc_compiles_and_whether_it_is_optimised_is_noted(tmp_path, real
     script = rustc_script(tmp_path, levels=render.Levels(str(marks / "compiled"), str(marks / "optimised")))
     assert said(script, real, *words) == "".join(f"[{word}]" for word in words)
     assert sorted(each.name for each in marks.iterdir()) == left
+
+
+def test_what_the_system_says_of_optimising_counts_as_asked_for(tmp_path, real):
+    levels = render.Levels(str(tmp_path / "compiled"), str(tmp_path / "optimised"), is_given=True)
+    script = rustc_script(tmp_path / "w", levels=levels)
+    said(script, real, "-vV")
+    assert not (tmp_path / "optimised").exists()
+    said(script, real, "--crate-name", "a")
+    assert (tmp_path / "compiled").exists() and (tmp_path / "optimised").exists()

@@ -402,6 +402,14 @@ def test_what_is_compiled_and_whether_it_is_optimised_is_noted(tmp_path, line, l
         assert sorted(each.name for each in tmp_path.iterdir() if each.name != "w") == left
 
 
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(("line", "left"), [("-E a.c", []), ("a.o", []), ("-O0 -c a.c", ["compiled", "optimised"])])
+def test_what_the_system_says_of_optimising_counts_as_asked_for(tmp_path, line, left, shell):
+    levels = render.Levels(str(tmp_path / "compiled"), str(tmp_path / "optimised"), is_given=True)
+    dumped(compiler_script(tmp_path / "w", levels=levels), *line.split(), shell=shell)
+    assert sorted(each.name for each in tmp_path.iterdir() if each.name != "w") == left
+
+
 def test_where_it_cannot_be_noted_the_compilation_fails_and_says_so(tmp_path):
     script = compiler_script(tmp_path, levels=render.Levels("/no such/compiled", "/no such/optimised"))
     done = start(script, "-c", "a.c")

@@ -56,7 +56,7 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
         return f"cannot tell: {numberless_words(answer.numberless)}; {left}"
     if answer.ending == "cannot tell":
         last = answer.state.decisions[-1] if answer.state.decisions else None
-        if answer.out_of_time and (last is None or last.outcome != "open"):
+        if answer.out_of_time and (last is None or last.outcome != "open" or last.numberless):  # a passed one
             return f"the budget is used; {left}"
         rounds = f" after {last.n_rounds} rounds" if last is not None else ""
         why = "".join(f" ({each.cause})" for each in answer.reasons)
@@ -74,6 +74,16 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
 def numberless_words(commits: Sequence[LoggedCommit]) -> str:
     """That executions of these commits fail, or do not report what is judged; each failure is told as it happens."""
     return f"no execution of {' or '.join(each.short for each in commits)} gave a number"
+
+
+def numberless_step(answer: SearchAnswer) -> str:
+    """What to do where commits without numbers are why there is no answer, or none that is one commit; else nothing."""
+    if answer.numberless:
+        return "mend what fails and give --retry-failed, or name other ends"
+    left = range(answer.state.good + 1, answer.state.bad)
+    if answer.ending == "one of several" and any(place in answer.state.numberless for place in left):
+        return "mend what fails and give --retry-failed, to tell these apart"
+    return ""
 
 
 def certainty(answer: SearchAnswer) -> str:
@@ -222,6 +232,11 @@ def _decision_json(decision: Decision) -> dict[str, Any]:
         "log_difference": None if decision.interval is None else decision.interval.centre,
         **({} if decision.interval is None else interval_json(decision.interval)),
     }
+
+
+def apart_words(n_rounds: int) -> str:
+    """That so many rounds do not count in a decision."""
+    return f"{plural(n_rounds, 'round')} left out: the commits were executed at different times"
 
 
 def decision_words(decision: Decision, *, is_first: bool) -> str:

@@ -94,6 +94,11 @@ class SearchState:
         further = number - self.planned + 1
         return 1 - error * _RESERVED / (further * (further + 1))
 
+    @property
+    def next_confidence(self) -> float:
+        """Of the next decision; those that had no numbers cannot be wrong, and take nothing of the error."""
+        return self.confidence_of(sum(not each.numberless for each in self.decisions))
+
     def next_place(self) -> int | None:
         """The place to look at next: the middle, or the nearest to it that may tell; None where none is left."""
         over = {*self.skipped, *self.numberless}

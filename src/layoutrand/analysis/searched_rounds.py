@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from layoutrand.analysis.bisecting import Rounds
 from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps, clock_steps
+from layoutrand.analysis.round_design import round_design
 from layoutrand.analysis.sample import Sample, binary_mean, samples_of
 from layoutrand.analysis.selection import Question, current_definitions, recorded_experiment
 from layoutrand.config.at_commits import declared
@@ -43,12 +44,32 @@ class SearchedRounds:
         """Of the metric; "" where no execution gave a number."""
         return next((sample.unit for sample in self.samples.values()), "")
 
+    def of(self, names: Sequence[str], seeds: Container[int]) -> list[Rounds]:
+        """These rounds of the systems of these names."""
+        return [{seed: value for seed, value in self.rounds[name].items() if seed in seeds} for name in names]
+
+    def beside(self, names: Sequence[str], seeds: Container[int]) -> list[Rounds]:
+        """Those of these rounds in which all of them were executed beside each other.
+
+        Where one was executed later, as after failures, what the machine did meanwhile would look like a difference.
+        """
+        own = self._samples(names, seeds)
+        if len(own) < len(names):
+            return self.of(names, seeds)
+        designs = [round_design(own[0], other) for other in own[1:]]
+        kept = set.intersection(*({pair.key for pair in design.pairs} for design in designs))
+        return self.of(names, [seed for seed in kept if isinstance(seed, int)])
+
     def clock(self, names: Sequence[str], seeds: Container[int]) -> ClockSteps:
         """The steps of the clock in these rounds of the systems of these names."""
+        own = self._samples(names, seeds)
+        return clock_steps(*own, beside=[self.samples[name] for name in names]) if len(own) == len(names) else NO_STEPS
+
+    def _samples(self, names: Sequence[str], seeds: Container[int]) -> list[Sample]:
+        """What these rounds are the means of, without systems that have none of them."""
         found = [self.samples[name] for name in names if name in self.samples]
         own = [sample.of(tuple(each for each in sample.binaries if each[0] in seeds)) for sample in found]
-        is_there = len(own) == len(names) and all(sample.binaries for sample in own)
-        return clock_steps(*own, beside=found) if is_there else NO_STEPS
+        return [sample for sample in own if sample.binaries]
 
 
 def searched_rounds(store: ResultsStore, question: Question, names: Sequence[str]) -> SearchedRounds:

@@ -23,12 +23,16 @@ from layoutrand.model import Section
 
 @dataclass(frozen=True)
 class FinishedBuild:
-    """A build that succeeded, while its tree is still there, and what became of each of its links."""
+    """A build that succeeded, while its tree is still there, and what became of each of its links.
+
+    ``is_unoptimised`` as `Workspace` has it.
+    """
 
     outcomes: list[LinkOutcome]
     tree: Path
     log: Path
     build_s: float
+    is_unoptimised: bool
 
 
 @dataclass(frozen=True)

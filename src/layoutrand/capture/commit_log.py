@@ -92,13 +92,17 @@ class CommitLog:
         """The commits that it was made from."""
         return self._git("rev-list", "--parents", "-n", "1", commit).split()[1:]
 
-    def merged(self, commit: str) -> tuple[str, str] | None:
-        """Where the branch that the commit merged began, and its last commit; None of a commit that merged none."""
-        first, *others = self.parents(commit) or [commit]
-        if len(others) != 1:  # of an octopus there are several
+    def merged(self, commit: str, before: str) -> tuple[str, str] | None:
+        """Where the branch that the commit merged began, and its last commit; None of a commit that merged none.
+
+        ``before`` is the commit before it on the line that is looked at, which need not be its first parent.
+        """
+        parents = self.parents(commit)
+        if len(parents) != 2 or before not in parents:  # of an octopus there are several
             return None
+        (last,) = (each for each in parents if each != before)
         try:
-            return one_commit(self._git("merge-base", first, others[0]).encode()), others[0]
+            return one_commit(self._git("merge-base", before, last).encode()), last
         except BuildFailed:  # histories with nothing in common
             return None
 

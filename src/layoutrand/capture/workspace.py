@@ -66,7 +66,7 @@ class Workspace:
         return self.base / "rec" / f"heard-{kind}"
 
     def is_unoptimised(self) -> bool:
-        """Whether wrappers saw compilations, and none that optimises; where the system's flags say it, none looks."""
+        """Whether wrappers saw compilations, and none that optimises, or of which the system says how much."""
         return self.compiled.exists() and not self.optimised.exists()
 
     @property
@@ -76,7 +76,7 @@ class Workspace:
 
     @property
     def optimised(self) -> Path:
-        """What a wrapper leaves once something was compiled with -O1 or more."""
+        """What a wrapper leaves once something was compiled with -O1 or more, or as the system's flags have it."""
         return self.heard("optimised")
 
     def heard_of(self, path: str) -> Path:

@@ -108,10 +108,15 @@ def _compiler_wrappers(
 
 
 def _levels(space: Workspace, recipe: Recipe, flags: Sequence[str]) -> render.Levels | None:
-    """Where wrappers note whether anything is optimised; None where the system says how much is."""
-    if recipe.variant != "capture" or any(flag.startswith("-O") or "opt-level" in flag for flag in flags):
+    """Where a wrapper that appends these flags notes whether anything is optimised; None where that is asked for."""
+    of_files = [flag for _, own in recipe.file_flags() for flag in own]
+    if recipe.variant != "capture" or _say_level(of_files) or "opt-level" in recipe.options.profile:
         return None
-    return render.Levels(str(space.compiled), str(space.optimised))
+    return render.Levels(str(space.compiled), str(space.optimised), is_given=_say_level(flags))
+
+
+def _say_level(flags: Sequence[str]) -> bool:
+    return any(flag.startswith("-O") or "opt-level" in flag for flag in flags)
 
 
 def _linker_wrappers(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from layoutrand.capture.checked_commits import SourceRepository
 from layoutrand.capture.function_changes import FunctionChanges
 from layoutrand.check.check_rounds import CheckRounds
@@ -36,6 +38,8 @@ def check(question: CheckQuestion, where: SourceRepository, tools: CheckTools) -
         each.build_stock()
     # Rounds, of all systems in turn, until everything is settled or the budget is used.
     deadline = tools.clock() + question.budget_s
+    for each in going:
+        each.retry(lambda: deadline - tools.clock())
     while going:
         going = [each for each in going if each.goes_on(deadline - tools.clock())]
     # What all of it means.
@@ -91,6 +95,11 @@ class _Begun:
         assert self.rounds is not None
         if self.pair.question.as_built and not self.rounds.is_over:
             self.pair.link([STOCK])
+
+    def retry(self, left_s: Callable[[], float]) -> None:
+        """Execute again what failed, where that is asked for."""
+        assert self.rounds is not None
+        self.rounds.retry(left_s)
 
     def goes_on(self, left_s: float) -> bool:
         """Execute one more round; whether there may be another."""

@@ -8,7 +8,7 @@ executes all cases of its entry as long as one of them is open, and each verdict
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -125,6 +125,34 @@ class CheckRounds:
                 last = max((seed for each in alike for seed in self._seeds(each)), default=0)
                 self._seed[_executed(quantity)] = max(0, last - 1)
                 state.ended = last >= self.pair.question.most_layouts
+
+    def retry(self, left_s: Callable[[], float]) -> None:
+        """Execute again what failed in earlier calls, where that is asked for, as long as there are seconds left.
+
+        Rounds go on behind the last complete one, so failures before it would stay, and so would those of a benchmark
+        that has its verdict.
+        """
+        for seed, executed in self._failed():
+            if left_s() <= 0:
+                break
+            self._link([seed])
+            self._execute({executed: seed})
+            self._look()
+
+    def _failed(self) -> list[tuple[int, _Executed]]:
+        """The rounds of which an earlier call has failures that are to be executed again."""
+        before = self.pair.question.retry_before
+        if before is None or self.selection is None:
+            return []
+        failures = [each for each in self.selection.failures if each.started_at < before]
+        found = {
+            (failure.round, _executed(quantity))
+            for quantity in self._progress
+            for failure in failures
+            if failure.instrument == quantity.instrument
+            and failure.benchmark in (quantity.benchmark, quantity.executed)
+        }
+        return sorted(found)
 
     def ending(self) -> Ending:
         """Why there are no more rounds, or would be none but for the budget."""

@@ -211,6 +211,8 @@ def step_of_check(step: Step) -> Step:
         return replace(step, command="", short="a larger --budget")
     if step.kind == "other threshold" and not step.short:
         return replace(step, short="less noise, or a larger --threshold")
+    if step.kind == "retry failed":
+        return replace(step, command="", short="--retry-failed, after a look at the log")
     return replace(step, command="") if step.kind in _BY_RUN else step
 
 

@@ -16,7 +16,6 @@ from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
     from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, SearchAnswer, SearchState, Side
-    from layoutrand.analysis.coarse_clock import ClockSteps
     from layoutrand.analysis.searched_rounds import SearchedRounds
     from layoutrand.analysis.selection import Question
     from layoutrand.cli.commit_runs import ProjectCommits
@@ -247,18 +246,19 @@ class _Search:
 
     def _decide(self, state: SearchState, place: int | None, *, rises: bool = True) -> tuple[SearchState, Decision]:
         """Execute rounds until there is a decision about a commit, or about the two ends, or too many rounds."""
-        from layoutrand.analysis.bisect_words import decision_words
+        from layoutrand.analysis.bisect_words import apart_words, decision_words
         from layoutrand.analysis.bisecting import FEWEST_ROUNDS, decide_ends, decide_side
 
         number = len(state.decisions)
         places = [state.good, *([] if place is None else [place]), state.bad]
-        confidence = state.confidence_of(number)
+        confidence = state.next_confidence
         n = FEWEST_ROUNDS
         if place is None and number:  # the pair is chosen by its rounds from two, so each has half of the error
             number = max(k for k, each in enumerate(state.decisions) if each.outcome != "open")
             confidence, n = 1 - (1 - confidence) / 2, state.decisions[number].n_rounds
         while True:
-            rounds, exact, clock = self._rounds(state, places, number, n)
+            found, names, seeds = self._rounds(state, places, number, n)
+            rounds, exact, clock = found.beside(names, seeds), found.exact, found.clock(names, seeds)
             if place is None:
                 decision = decide_ends(
                     rounds[0], rounds[-1], confidence=confidence, threshold=self.threshold, exact=exact, clock=clock
@@ -272,19 +272,22 @@ class _Search:
                     exact=exact,
                     clock=clock,
                 )
-            without = (state.line[each] for each, own in zip(places, rounds, strict=True) if not own)
+            everything = found.of(names, seeds)
+            without = (state.line[each] for each, own in zip(places, everything, strict=True) if not own)
             decision = replace(decision, numberless=tuple(without))
             is_last = decision.is_coarse or bool(decision.numberless) or n >= self.most or self._is_late()
             if decision.outcome != "open" or is_last:
+                apart = len(set.intersection(*map(set, everything))) - len(set.intersection(*map(set, rounds)))
+                if apart:
+                    self.project.terminal.say(apart_words(apart))
                 self.project.terminal.say(decision_words(decision, is_first=not state.decisions))
                 return state.decided(place, decision), decision
             n = min(self.most, round(n * _GROWTH) + 1)
 
     def _rounds(
         self, state: SearchState, places: Sequence[int], number: int, n: int
-    ) -> tuple[list[dict[int, float]], bool, ClockSteps]:
-        """The rounds of these commits, after there are ``n`` of them; whether they are of a simulated processor, and
-        the steps of the clock that measured them.
+    ) -> tuple[SearchedRounds, list[str], range]:
+        """What is recorded of these commits, their names there, and the rounds to decide by, after there are ``n``.
 
         Simulated, it does not matter when a round is executed, so every decision has the same ones.  Else each has its
         own, in which all of its commits are executed side by side.
@@ -293,8 +296,7 @@ class _Search:
         seeds = range(first, first + n)
         names = self._executed(state, places, seeds)
         self.found = found = self._recorded(names)
-        rounds = [{seed: value for seed, value in found.rounds[name].items() if seed in seeds} for name in names]
-        return rounds, found.exact, found.clock(names, seeds)
+        return found, names, seeds
 
     def _executed(self, state: SearchState, places: Sequence[int], seeds: range) -> list[str]:
         """Execute what is not yet executed of these rounds; under which names they are recorded."""
@@ -358,5 +360,8 @@ class _Search:
             known=self.known,
             out_of_time=ending == "cannot tell" and self._is_late(),
             of_speed=self.found is None or is_speed(self.found),
-            merged=self.project.log(fetch=False).merged(suspects[-1].commit) if ending == "found" else None,
+            merged=self._merged(state) if ending == "found" else None,
         )
+
+    def _merged(self, state: SearchState) -> tuple[str, str] | None:
+        return self.project.log(fetch=False).merged(state.line[state.bad].commit, state.line[state.good].commit)

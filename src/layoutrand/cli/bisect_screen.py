@@ -13,6 +13,7 @@ from layoutrand.analysis.bisect_words import (
     cost_words,
     direction,
     merge_words,
+    numberless_step,
     rest_of_cases,
     rest_words,
     size_words,
@@ -72,8 +73,8 @@ def bisect_screen(
         lines += wrapped("ⓘ", "cyan", str(answer.clock), width, _LINES_OF_CLOCK)
     if answer.reasons:
         lines.append([("  Next: ", "bold"), (" · ".join(step.briefly for step in _helping(answer)), "")])
-    elif answer.numberless:
-        lines.append([("  Next: ", "bold"), ("mend what fails and give --retry-failed, or name other ends", "")])
+    elif step := numberless_step(answer):
+        lines.append([("  Next: ", "bold"), (step, "")])
     elif answer.ending == "cannot tell":
         larger = "--budget" if answer.out_of_time else "--most-seeds"
         lines.append([("  Next: ", "bold"), (f"the same command with a larger {larger} goes on from here", "")])

@@ -99,7 +99,8 @@ def execute(
         live = Live(plan.benchmarks, that_count(recorded, experiments.slot_values), pending, plan.systems)
         if pending:
             say(cost(live, len(pending), len(plan.slots) - len(pending)))
-        if alone := executed_alone(plan.slots, pending):
+        # Of commits `history` and `bisect` tell what that means for them, and they have no seeds to give to `run`.
+        if not request.choices.by_capture and (alone := executed_alone(plan.slots, pending)):
             say(alone)
         kept = KeptOutputs(request.project, recorded)
         fruitless = Fruitless(give_up=request.choices.give_up and request.slots is None)

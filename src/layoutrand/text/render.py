@@ -33,10 +33,14 @@ class FileFlags:
 
 @dataclass(frozen=True)
 class Levels:
-    """Files that a wrapper leaves: ``compiled`` where something was, ``optimised`` where any of it was."""
+    """Files that a wrapper leaves: ``compiled`` where something was, ``optimised`` where any of it was.
+
+    ``is_given``: the flags that it appends say how much is optimised, and what was asked for counts as optimised.
+    """
 
     compiled: str
     optimised: str
+    is_given: bool = False
 
 
 @cache
