@@ -18,7 +18,8 @@ from layoutrand.check.check_words import ending_sentence, layout_share
 from layoutrand.check.ci_formats import details
 from layoutrand.check.earlier_counts import take_earlier_counts
 from layoutrand.check.question import step_of_check
-from layoutrand.cli.check_output import check_screen
+from layoutrand.cli.check_output import check_screen, show_full
+from layoutrand.cli.terminal import Terminal
 from layoutrand.config.two_commits import coupled_by
 from layoutrand.errors import UsageError
 from layoutrand.execute import experiment as experiments
@@ -262,6 +263,23 @@ def test_what_failed_before_the_last_complete_round_is_executed_again_though_the
     answer = made.check(retry_before=1e9 + 1)
     assert (verdicts(answer), only(answer).failures, len(again.commands)) == ({"work": "slower"}, (), 3)
     assert only(answer).executed == 3
+
+
+def test_all_that_a_check_tells_of_a_failure_names_no_other_command(tmp_path, capsys):
+    """`layoutrand run` executes nothing of a check."""
+    made, works = Made(tmp_path, ratio=1.03), FakeExecutor()
+
+    def once(command):
+        outcome = works(command)
+        return replace(outcome, status="exit", reason="no data", returncode=1) if len(works.commands) == 3 else outcome
+
+    made.executor = once
+    answer = made.check()
+    assert verdicts(answer) == {"work": "slower"}
+    show_full(answer, Terminal(json=False, quiet=False))
+    told = capsys.readouterr().out
+    assert "next: execute again what failed (--retry-failed, after a look at the log)" in told
+    assert "layoutrand run" not in told
 
 
 def test_a_budget_that_ends_before_anything_succeeded_is_a_failure(tmp_path):

@@ -322,7 +322,7 @@ def missing(sample: Sample, selection: Selection) -> list[AnyWarning]:
     seeds = sorted({e.layout for e in lost if isinstance(e.layout, int)} - {seed for seed, _ in sample.binaries})
     warnings: list[AnyWarning] = []
     if lost:
-        warnings.append(FailedExecutions(len(lost), tuple(seeds), is_ours=not selection.sources))
+        warnings.append(FailedExecutions(len(lost), tuple(seeds), is_ours=selection.by_run and not selection.sources))
     unbuilt = sorted({f.layout for f in selection.build_failures if f.system == sample.system}, key=str)
     if unbuilt:
         warnings.append(FailedBuilds(tuple(unbuilt)))

@@ -279,7 +279,7 @@ class CheckRounds:
         asked = Question(pair.config, question.project, [], question.entries, {}, None)
         try:
             with file.open_for_reading(pair.results_path()) as store:
-                self.selection = select(asked, store)
+                self.selection = replace(select(asked, store), by_run=False)
         except AnalysisError:  # nothing is recorded of what is asked for
             return
         self._find_cases(self.selection)

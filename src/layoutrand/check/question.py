@@ -193,14 +193,14 @@ def concluded_benchmarks(
         pair = found.get(quantity)
         concluded = Conclusion(CANNOT_TELL, CANNOT_TELL, (), ())
         if comparison is not None and pair is not None:
-            concluded = _of_check(of_pair(comparison, pair))
+            concluded = of_check(of_pair(comparison, pair))
         rows.append(
             CheckedBenchmark(quantity, concluded, pair, counts.get(quantity, 0), concluded.verdict != CANNOT_TELL)
         )
     return tuple(rows)
 
 
-def _of_check(concluded: Conclusion) -> Conclusion:
+def of_check(concluded: Conclusion) -> Conclusion:
     """The same with steps that are taken by another `check`, and by no `run`."""
     return replace(concluded, next=tuple(map(step_of_check, concluded.next)))
 
@@ -212,7 +212,8 @@ def step_of_check(step: Step) -> Step:
     if step.kind == "other threshold" and not step.short:
         return replace(step, short="less noise, or a larger --threshold")
     if step.kind == "retry failed":
-        return replace(step, command="", short="--retry-failed, after a look at the log")
+        again = "--retry-failed, after a look at the log"
+        return replace(step, command="", sentence=f"{step.sentence} ({again})", short=again)
     return replace(step, command="") if step.kind in _BY_RUN else step
 
 

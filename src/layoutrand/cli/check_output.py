@@ -278,6 +278,7 @@ def show_full(answer: CheckAnswer, page: Display) -> None:
         one_sided_sentences,
     )
     from layoutrand.check.comment import reproduce
+    from layoutrand.check.question import of_check
     from layoutrand.cli.comparing import show_comparisons
 
     for system in answer.systems:
@@ -288,7 +289,7 @@ def show_full(answer: CheckAnswer, page: Display) -> None:
         _show_verdicts(answer, system, page)
         if system.comparison is not None:
             page.line("base is the first commit, head the second:")
-            show_comparisons([system.comparison], page)
+            show_comparisons([system.comparison], page, taken=of_check)
         for text in (ending_sentence(system, answer.question), *one_sided_sentences(system, answer.question)):
             if text:
                 page.item(text)

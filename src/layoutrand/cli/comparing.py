@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from layoutrand.cli import import_options
@@ -23,13 +23,15 @@ def show_comparison(result: Comparison, page: Display) -> None:
     show_comparisons([result], page)
 
 
-def show_comparisons(results: Sequence[Comparison], page: Display) -> None:
-    """One comparison after the other, then what all of them rest on."""
+def show_comparisons(
+    results: Sequence[Comparison], page: Display, *, taken: Callable[[Conclusion], Conclusion] = lambda each: each
+) -> None:
+    """One comparison after the other, then what all of them rest on; ``taken`` has steps as they can be taken."""
     from layoutrand.analysis.evidence import sentences
 
     import_options.show_sources(results[0].sources, page)
     for result in results:
-        _show_conclusions(result, page)
+        _show_conclusions(result, page, taken)
         _show_ratios(result, page)
         _show_sureness(result, page)
         _show_pairing(result, page)
@@ -190,7 +192,7 @@ def _show_suite(result: Comparison, page: Display) -> None:
     )
 
 
-def _show_conclusions(result: Comparison, page: Display) -> None:
+def _show_conclusions(result: Comparison, page: Display, taken: Callable[[Conclusion], Conclusion]) -> None:
     """The verdicts, counted; then a sentence on each, or where they are many on those that differ; what to do next."""
     from layoutrand.analysis.conclusion import all_of, of_pair
     from layoutrand.analysis.sentences import next_steps, of_comparison, of_ratio, of_suite
@@ -209,7 +211,7 @@ def _show_conclusions(result: Comparison, page: Display) -> None:
     if not few:
         page.item(f"of {len(concluded)} benchmarks those that differ are told; the table has all")
     of_others = result.evidence is not None and result.evidence.of_others
-    for step in next_steps(all_of(result), of_others=of_others)[:MOST_STEPS]:
+    for step in next_steps(list(map(taken, all_of(result))), of_others=of_others)[:MOST_STEPS]:
         page.item(f"next: {step}")
     page.line()
 
