@@ -115,7 +115,7 @@ class TooShortHistory(AnyWarning):
         elif self.n_points > 1 and self.n_common < FEWEST_ROUNDS:
             why = f" with {plural(self.n_common, 'layout')} in common"
             command = f"layoutrand history --run {'..'.join(self.ends)} --seeds {FEWEST_ROUNDS}"
-            rest = f"; with {FEWEST_ROUNDS} they may: `{command}`"
+            rest = f"; with {FEWEST_ROUNDS} they may: `{command}` (--every as before)"
         return f"{self.benchmark}, {self.system}: {what}{why} cannot show a step, whatever its size{rest}"
 
 

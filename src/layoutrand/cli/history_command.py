@@ -44,8 +44,16 @@ def history(  # noqa: PLR0913 - one parameter for each option
     threshold: Annotated[str, typer.Option(help="Steps within this are small.")] = "1%",
     confidence: options.Confidence = 0.95,
     host: Host = None,
-    wait: options.Wait = 3600,
-    share_machine: options.ShareMachine = False,
+    wait: Annotated[
+        float,
+        typer.Option(
+            min=0, callback=options.a_number, help="With --run: seconds to wait for another layoutrand that measures."
+        ),
+    ] = 3600,
+    share_machine: Annotated[
+        bool,
+        typer.Option("--share-machine", help="With --run: measure even while another layoutrand measures here."),
+    ] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to this file, too.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Every commit and every step, as tables.")] = False,
     jobs: options.Jobs = 0,
