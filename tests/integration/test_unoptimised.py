@@ -4,7 +4,7 @@ import pytest
 
 from workshop import main_calling, many_functions
 
-SAID = "no compilation of this build was given -O1 or more"
+SAID = "none of the compilations that layoutrand saw was given -O1 or more"
 
 
 @pytest.mark.builds

@@ -127,7 +127,7 @@ class Unoptimised(AnyWarning):
 
     def __str__(self) -> str:
         return (
-            "no compilation of this build was given -O1 or more, so what is measured is code that is not optimised; "
-            "have the build optimise (cmake -DCMAKE_BUILD_TYPE=Release, make CFLAGS=-O2, cargo build --release), or "
-            'give the system cflags = "-O2"'
+            "none of the compilations that layoutrand saw was given -O1 or more: what is measured is code that is not "
+            "optimised; have the build optimise (cmake -DCMAKE_BUILD_TYPE=Release, make CFLAGS=-O2, cargo build "
+            '--release), or give the system cflags = "-O2"'
         )
