@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from layoutrand.analysis.bisect_words import bisect_cases_document, bisect_document
 from layoutrand.analysis.bisecting import CaseSearch, CaseSearches, Decision, SearchAnswer, SearchState
 from layoutrand.capture.commit_log import LoggedCommit
+from layoutrand.cli import bisect_command
 from layoutrand.cli.bisect_screen import bisect_cases_screen, bisect_screen
 from layoutrand.stats import Interval
 
@@ -88,7 +89,7 @@ def test_where_commits_between_gave_no_number_it_is_told_how_to_tell_them_apart(
     assert "--retry-failed" not in screen(several)
     state = dataclasses.replace(several.state, skipped={16: "no"}, numberless=(17, 18))
     text = " ".join(screen(dataclasses.replace(several, state=state)).split())
-    assert "those between could not be built or gave no number in any execution" in text
+    assert "those between could not be built or gave too few numbers" in text
     assert "Next: mend what fails and give --retry-failed, to tell these apart" in text
 
 
@@ -129,3 +130,29 @@ def test_without_any_case_that_is_what_is_told():
     nothing = cases()
     assert not nothing.is_told
     assert "no process of bench reported a case" in text_of(bisect_cases_screen(nothing, "a", 0.01, 80))
+
+
+def test_a_commit_that_gives_numbers_of_few_rounds_only_is_told_with_how_many():
+    """A program of two functions has two layouts, however many rounds are asked for."""
+    begun = answered("cannot tell")
+    last = Decision(None, "open", 2, between(-0.1, 0.1), numberless=(begun.state.line[18],), n_given=2)
+    few = dataclasses.replace(begun, state=dataclasses.replace(begun.state, decisions=(last,)))
+    text = " ".join(screen(few).split())
+    assert "cannot tell: only 2 rounds of 000000012 gave a number, and no further one does" in text
+    assert "--most-seeds" not in text
+
+
+@pytest.mark.parametrize(
+    ("counts", "idle"),
+    [
+        ([0], True),
+        ([8], False),
+        ([2, 2], False),
+        ([2, 2, 2], True),
+        ([2, 2, 3], False),
+        ([2, 3, 3], False),
+        ([0, 0], True),
+    ],
+)
+def test_no_further_round_helps_where_two_looks_brought_nothing(counts, idle):
+    assert bisect_command._gives_no_more(counts) is idle

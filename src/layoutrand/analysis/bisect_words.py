@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, SearchAnswer
+from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, SearchAnswer, SearchState
 from layoutrand.analysis.comparison_document import interval_json
 from layoutrand.analysis.conclusion_words import reason_json, verdict_words
 from layoutrand.analysis.verdict_marks import change_words
@@ -31,9 +31,6 @@ _SHORT: Final = 9
 """Digits of a hash as people write it."""
 
 
-_NUMBERLESS: Final = "no execution gave a number"
-
-
 def direction(answer: SearchAnswer, better: Better) -> str:
     """Whether the step is "slower" or "faster", of counts "more" or "less", as `compare` has it, or else "differs"."""
     ratio = answer.ratio or answer.whole
@@ -53,7 +50,7 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
     if answer.ending == "same program":
         return "both ends are the same program, so nothing was executed"
     if answer.numberless:
-        return f"cannot tell: {numberless_words(answer.numberless)}; {left}"
+        return f"cannot tell: {numberless_words(answer.numberless, answer.state.decisions[-1].n_given)}; {left}"
     if answer.ending == "cannot tell":
         last = answer.state.decisions[-1] if answer.state.decisions else None
         if answer.out_of_time and (last is None or last.outcome != "open" or last.numberless):  # a passed one
@@ -66,14 +63,24 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
     if answer.ending == "one of several":
         between = range(answer.state.good + 1, answer.state.bad)
         failed = ["could not be built"] * any(place in answer.state.skipped for place in between)
-        failed += ["gave no number in any execution"] * any(place in answer.state.numberless for place in between)
+        failed += ["gave too few numbers"] * any(place in answer.state.numberless for place in between)
         return f"one of {n} commits: those between {' or '.join(failed)}"
     return "found"
 
 
-def numberless_words(commits: Sequence[LoggedCommit]) -> str:
-    """That executions of these commits fail, or do not report what is judged; each failure is told as it happens."""
-    return f"no execution of {' or '.join(each.short for each in commits)} gave a number"
+def numberless_words(commits: Sequence[LoggedCommit], n_given: int) -> str:
+    """That rounds of these commits have no number, but so many; each failure to link or execute was told before."""
+    of = " or ".join(each.short for each in commits)
+    if n_given:
+        return f"only {plural(n_given, 'round')} of {of} gave a number, and no further one does"
+    return f"no execution of {of} gave a number"
+
+
+def _passed(state: SearchState, place: int) -> str:
+    """Why a commit was passed over that could be built."""
+    commit = state.line[place]
+    given = next((each.n_given for each in state.decisions if each.commit == commit and each.numberless), 0)
+    return numberless_words([commit], given)
 
 
 def numberless_step(answer: SearchAnswer) -> str:
@@ -156,7 +163,7 @@ def bisect_document(
         "same_program": [state.line[place].commit for place in state.same],
         "skipped": [
             *({"commit": state.line[place].commit, "error": why} for place, why in state.skipped.items()),
-            *({"commit": state.line[place].commit, "error": _NUMBERLESS} for place in state.numberless),
+            *({"commit": state.line[place].commit, "error": _passed(state, place)} for place in state.numberless),
         ],
         "more_steps": bool(rest_words(answer)),
         "merged": None if answer.merged is None else dict(zip(("good", "bad"), answer.merged, strict=True)),
@@ -167,7 +174,7 @@ def bisect_document(
         "reasons": [reason_json(each) for each in answer.reasons],
         "warnings": [
             *([] if answer.clock is None else [str(answer.clock)]),
-            *([numberless_words(answer.numberless)] if answer.numberless else []),
+            *([numberless_words(answer.numberless, state.decisions[-1].n_given)] if answer.numberless else []),
         ],
     }
 
@@ -242,7 +249,7 @@ def apart_words(n_rounds: int) -> str:
 def decision_words(decision: Decision, *, is_first: bool) -> str:
     """One decision in a line; what is no commit between is the two ends in the first, and the pair left in the last."""
     if decision.numberless:
-        return numberless_words(decision.numberless)
+        return numberless_words(decision.numberless, decision.n_given)
     of = ("the ends" if is_first else "the pair left") if decision.commit is None else decision.commit.short
     found = "" if decision.interval is None else f", {100 * math.expm1(decision.interval.centre):+.2f} %"
     from_what = "" if decision.interval is None or decision.commit is None else " from the good end"

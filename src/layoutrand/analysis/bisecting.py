@@ -45,7 +45,8 @@ class Decision:
     ``interval`` is of the logarithm: bad end minus good end, or the commit minus the good end; with room for the steps
     of the clock, of which ``clock`` tells where times lie on one or two of them.  ``is_coarse`` where nothing but these
     leaves it open, so that no further round is executed.  ``numberless`` are the commits that were executed and gave no
-    number in any round, after which no further round is executed either: what always fails goes on failing.
+    number in any round, or in none of the last two looks, but in ``n_given`` before: what always fails goes on failing,
+    and a program has no more layouts than its functions allow, so that no further round is executed either.
     """
 
     commit: LoggedCommit | None
@@ -55,6 +56,7 @@ class Decision:
     clock: CoarseClock | None = None
     is_coarse: bool = False
     numberless: tuple[LoggedCommit, ...] = ()
+    n_given: int = 0
 
 
 @dataclass(frozen=True)

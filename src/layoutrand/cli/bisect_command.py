@@ -256,6 +256,7 @@ class _Search:
         if place is None and number:  # the pair is chosen by its rounds from two, so each has half of the error
             number = max(k for k, each in enumerate(state.decisions) if each.outcome != "open")
             confidence, n = 1 - (1 - confidence) / 2, state.decisions[number].n_rounds
+        looks: list[list[int]] = []
         while True:
             found, names, seeds = self._rounds(state, places, number, n)
             rounds, exact, clock = found.beside(names, seeds), found.exact, found.clock(names, seeds)
@@ -273,8 +274,14 @@ class _Search:
                     clock=clock,
                 )
             everything = found.of(names, seeds)
-            without = (state.line[each] for each, own in zip(places, everything, strict=True) if not own)
-            decision = replace(decision, numberless=tuple(without))
+            looks.append([len(own) for own in everything])
+            given = dict(zip(places, looks[-1], strict=True))
+            idle = {place for place, *counts in zip(places, *looks[-3:], strict=True) if _gives_no_more(counts)}
+            decision = replace(
+                decision,
+                numberless=tuple(state.line[each] for each in places if each in idle),
+                n_given=max((given[each] for each in idle), default=0),
+            )
             is_last = decision.is_coarse or bool(decision.numberless) or n >= self.most or self._is_late()
             if decision.outcome != "open" or is_last:
                 apart = len(set.intersection(*map(set, everything))) - len(set.intersection(*map(set, rounds)))
@@ -365,3 +372,8 @@ class _Search:
 
     def _merged(self, state: SearchState) -> tuple[str, str] | None:
         return self.project.log(fetch=False).merged(state.line[state.bad].commit, state.line[state.good].commit)
+
+
+def _gives_no_more(counts: Sequence[int]) -> bool:
+    """Whether a commit has numbers of no round, or at three looks, between which rounds were added, of as many."""
+    return not counts[-1] or (len(counts) == 3 and counts[0] == counts[-1])
