@@ -221,7 +221,7 @@ def test_by_default_many_layouts_are_written_and_few_are_linked(gnu: Workshop) -
 def test_by_default_what_cannot_be_written_is_linked_with_its_reason(gnu: Workshop) -> None:
     """It is told, once, and is no warning; nothing is told of layouts that are few."""
     sources(gnu)
-    system = {"ldflags": "-Wl,--compress-debug-sections=zlib", "cflags": "-g"}
+    system = {"ldflags": "-Wl,--compress-debug-sections=zlib", "cflags": "-g -O2"}
     few = gnu.built(COMMANDS, seeds=range(1, 16), controls=False, system=system).result
     assert (few.notes, few.unwritten) == ((), ())
     many = gnu.built(COMMANDS, seeds=range(1, 32), controls=False, system=system).result

@@ -71,7 +71,9 @@ def test_a_work_tree_is_recorded_with_its_commit_and_whether_it_is_dirty(source,
     (source / "a.c").write_text(PART.format(n="a", k=9))
     project = tmp_path / "project"
     project.mkdir()
-    (project / "layoutrand.toml").write_text(CONFIG.format(source=f'source = "{source}"', clean="") + "[systems.A]\n")
+    (project / "layoutrand.toml").write_text(
+        CONFIG.format(source=f'source = "{source}"', clean="") + '[systems.A]\ncflags = "-O2"\n'
+    )
 
     done = layoutrand("build", "--seeds", "2", "--json", cwd=project, cache=tmp_path / "cache")
 
