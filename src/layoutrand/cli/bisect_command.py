@@ -276,12 +276,13 @@ class _Search:
             everything = found.of(names, seeds)
             looks.append([len(own) for own in everything])
             given = dict(zip(places, looks[-1], strict=True))
-            idle = {place for place, *counts in zip(places, *looks[-3:], strict=True) if _gives_no_more(counts)}
-            decision = replace(
-                decision,
-                numberless=tuple(state.line[each] for each in places if each in idle),
-                n_given=max((given[each] for each in idle), default=0),
-            )
+            if decision.outcome == "open":
+                idle = {each for each, *counts in zip(places, *looks[-3:], strict=True) if _gives_no_more(counts)}
+                decision = replace(
+                    decision,
+                    numberless=tuple(state.line[each] for each in places if each in idle),
+                    n_given=max((given[each] for each in idle), default=0),
+                )
             is_last = decision.is_coarse or bool(decision.numberless) or n >= self.most or self._is_late()
             if decision.outcome != "open" or is_last:
                 apart = len(set.intersection(*map(set, everything))) - len(set.intersection(*map(set, rounds)))
