@@ -2,7 +2,7 @@
 
 import pytest
 
-from workshop import main_calling, many_functions
+from workshop import main_calling, many_functions, require
 
 SAID = "none of the compilations that layoutrand saw was given -O1 or more"
 
@@ -39,6 +39,7 @@ def test_it_is_told_where_neither_the_build_nor_the_system_optimises(gnu, compil
     ],
 )
 def test_what_the_system_says_for_a_part_of_the_build_is_a_compilation_that_optimises(gnu, options, told):
+    require("g++", "g++")
     gnu.write(main__cc='extern "C" int u3(int); int main() { return u3(0) == 1; }', u__c=many_functions(9, prefix="u"))
     build = "$CC -c u.c && $CXX -c main.cc && $CXX -o prog main.o u.o"
     made = gnu.built(build, systems={"a": options}, seeds=[1]).result
