@@ -27,8 +27,6 @@ QUIET: Final[frozenset[Ending]] = frozenset(("no step", "same program"))
 """Endings of which one line tells all that there is."""
 
 _MOST_NAMES: Final = 6
-_SHORT: Final = 9
-"""Digits of a hash as people write it."""
 
 
 def direction(answer: SearchAnswer, better: Better) -> str:
@@ -120,7 +118,7 @@ def merge_words(answer: SearchAnswer) -> str:
     """That the commit is a merge, and how its branch is looked into; else nothing."""
     if answer.merged is None:
         return ""
-    begin, last = (each[:_SHORT] for each in answer.merged)
+    begin, last = (LoggedCommit(each).short for each in answer.merged)
     return f"it is a merge: `bisect {begin} {last}` searches the branch that it merged"
 
 
@@ -137,7 +135,7 @@ def cost_words(answer: SearchAnswer) -> str:
     if answer.state.skipped:
         parts.append(f"{len(answer.state.skipped)} could not be built")
     if answer.state.numberless:
-        parts.append(f"of {len(answer.state.numberless)} no execution gave a number")
+        parts.append(f"{len(answer.state.numberless)} gave too few numbers")
     return f"{', '.join(parts)}; {plural(answer.executed, 'execution')} now, {answer.known:,} were there already"
 
 

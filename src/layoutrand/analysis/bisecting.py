@@ -64,8 +64,8 @@ class SearchState:
     """How far a search is: everything up to ``good`` is on the good side, everything from ``bad`` on on the other.
 
     ``line`` are all commits in order, the ends first and last, ``captures`` place -> capture where it is known,
-    ``skipped`` place -> why it could not be built, ``numberless`` the places no execution of which gave a number,
-    ``same`` those that are the program of an end.
+    ``skipped`` place -> why it could not be built, ``numberless`` the places that gave too few numbers, ``same``
+    those that are the program of an end.
     """
 
     line: tuple[LoggedCommit, ...]
