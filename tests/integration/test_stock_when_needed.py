@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
 from layoutrand.build.build import all_layouts, build
 from layoutrand.build.build_setup import BuildProgress, BuildSetup
+from layoutrand.build.two_builds import captured_system
 from layoutrand.cache.store import Cache
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.platform.process import SubprocessRunner
@@ -115,6 +117,34 @@ def test_builds_and_linkers_together_are_as_many_as_jobs(shop, jobs):
     whole(result)
     assert runner.most <= jobs
     assert runner.most >= min(jobs, 2)
+
+
+class Meets(SubprocessRunner):
+    """Holds the link that proves a capture until the one with marks has begun, for as long as it is patient."""
+
+    def __init__(self, patience_s):
+        super().__init__()
+        self.marked, self.met, self.patience_s = threading.Event(), None, patience_s
+
+    def run(self, argv, *, cwd, env):
+        trees = [word.rpartition("/")[2] for word in argv if word.startswith("--sysroot=")]
+        if "probe" in trees:
+            self.marked.set()
+        if "root" in trees:
+            self.met = self.marked.wait(self.patience_s)
+        return super().run(argv, cwd=cwd, env=env)
+
+
+@pytest.mark.parametrize("free", [True, False], ids=["a turn is free", "none is"])
+def test_a_capture_takes_a_turn_that_other_builds_leave_free(shop, free):
+    """Its share is one job, of two in all: two of its links happen at once where no other build has the second."""
+    runner = Meets(patience_s=120 if free else 1)
+    setup = setup_of(shop, shop.config(BUILD), runner, jobs=2)
+    with nullcontext() if free else setup.turns.taken():
+        made = captured_system(replace(setup, jobs=1), "sys")
+    assert made.error is None
+    assert runner.met is free
+    assert runner.marked.is_set()
 
 
 def test_controls_that_are_not_executed_are_not_built():

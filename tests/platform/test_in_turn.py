@@ -64,6 +64,16 @@ def test_what_is_waited_for_a_turn_is_not_the_programs_time(tmp_path):
     assert 0 < seconds <= time.perf_counter() - free
 
 
+def test_one_more_turn_is_one_that_is_free_or_none():
+    turns = Turns(2)
+    with turns.taken(), turns.one_more() as first, turns.one_more() as second:
+        assert (first, second) == (True, False)
+    with turns.taken(2), turns.one_more() as none:
+        assert not none
+    with turns.taken(2):  # all are free again, or this would wait
+        pass
+
+
 def test_everything_else_is_handed_through(tmp_path):
     runner = InTurn(SubprocessRunner(), Turns(1))
     log = tmp_path / "log"

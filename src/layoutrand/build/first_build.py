@@ -23,6 +23,7 @@ from layoutrand.cache.keys import learned_name
 from layoutrand.cache.store import Cache
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild, make_order
 from layoutrand.capture.cargo_messages import cargo_executables
+from layoutrand.capture.collect import nothing_beside, something_beside
 from layoutrand.capture.go_records import NOTHING_LINKED, build_records
 from layoutrand.capture.instrumented_build import keep, obtained
 from layoutrand.capture.linked_files import (
@@ -267,9 +268,10 @@ class FirstBuild:
             setup = self._setup(toolchain, way, chosen.artefacts)
             recipe = replace(order.recipe, build=setup.config.build)
             mine = make_order(recipe, order.origin, order.toolbox, order.tools)
+            beside = something_beside if self.jobs > 1 else nothing_beside
             try:
                 # Without the lock of the capture: others hold it while they wait for the build that we have put back.
-                keep(mine, made, self.cache, self.runner, jobs=self.jobs, say=self.say)
+                keep(mine, made, self.cache, self.runner, beside=beside, say=self.say)
                 remember_build(setup, mine)
             except WorkedOnAfterLink:
                 return replace(learned, mode="rebuild")

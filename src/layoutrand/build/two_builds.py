@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from layoutrand.build.binaries import as_failure, cached_binary, store_stock
@@ -98,7 +99,11 @@ def captured_system(setup: BuildSetup, name: str) -> CapturedSystem:
             made, recorded = recall_capture(cache, order)
             cached = made is not None
             if made is None:
+                from layoutrand.capture.collect import Beside, something_beside
                 from layoutrand.capture.instrumented_build import capture
+
+                # Where this system's share of the turns is one, another is free once other builds have ended.
+                beside: Beside = something_beside if setup.jobs > 1 else setup.turns.one_more
 
                 def note(built: bool) -> None:
                     nonlocal is_built
@@ -106,7 +111,7 @@ def captured_system(setup: BuildSetup, name: str) -> CapturedSystem:
                     if recorded != "none":
                         notes.append(CaptureBuiltAgain(name, record=recorded, is_built=built))
 
-                made = _made(setup, order, capture, note)
+                made = _made(setup, order, partial(capture, beside=beside), note)
             remember_build(setup, order)
         return CapturedSystem(made, order.toolbox.tools["ld"], order, cached, None, tuple(notes), is_built)
     except LayoutrandError as error:

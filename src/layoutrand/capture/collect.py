@@ -10,8 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture import bitcode_link, objects
@@ -44,6 +47,22 @@ _ET_DYN = b"\x03\x00"
 _SMALL = 1 << 20
 """Bytes of a program."""
 
+_One = TypeVar("_One")
+_Other = TypeVar("_Other")
+
+Beside = Callable[[], AbstractContextManager[bool]]
+"""Whether something may happen beside a link while the context lasts."""
+
+
+def nothing_beside() -> AbstractContextManager[bool]:
+    """One thing at a time."""
+    return nullcontext(False)
+
+
+def something_beside() -> AbstractContextManager[bool]:
+    """There are jobs for two things."""
+    return nullcontext(True)
+
 
 @dataclass(frozen=True)
 class BuildPlace:
@@ -59,7 +78,8 @@ class IngestSetup:
     """What an ingestion works with: the artefact as the build left it, where to put things, the tools, the factors.
 
     ``memory`` is what earlier links of the same build have taught. ``kept``: the capture is to be linked from again.
-    ``archives`` is that of the layout policy, ``ordered`` that of the system; so many links as ``jobs`` happen at once.
+    ``archives`` is that of the layout policy, ``ordered`` that of the system; ``beside`` tells whether two things may
+    happen at once, asked each time.
     """
 
     artefact: str
@@ -73,7 +93,7 @@ class IngestSetup:
     kept: bool = True
     archives: Archives = "built"
     ordered: Ordered = "move"
-    jobs: int = 1
+    beside: Beside = nothing_beside
 
     @property
     def linker(self) -> Linker:
@@ -104,6 +124,20 @@ class IngestSetup:
         data = output.read_bytes() if done.returncode == 0 else b""
         remove_tree(folder)
         return done, data
+
+    def both(self, first: Callable[[], _One], other: Callable[[], _Other]) -> tuple[_One, _Other]:
+        """What both return, at once where that may be; what is wrong with the first is told before the other's."""
+        with self.beside() as may:
+            if not may:
+                return first(), other()
+            with ThreadPoolExecutor(1) as pool:
+                linking = pool.submit(first)
+                try:
+                    done = other()
+                except BaseException:  # raised again, unless the first has failed, too
+                    linking.result()
+                    raise
+                return linking.result(), done
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -33,13 +34,14 @@ def prove_identity(
 ) -> tuple[CapturedLink, Code]:
     """Link identity, check it against the input objects, and keep its code as the reference for every seed.
 
-    ``take`` gives the masks and keeps nothing of them: they are large, and not needed to the end. ``as_built``: all
-    that is loaded must be the artefact's, which proves marks, names and order at once where no probe did.
+    ``take`` makes the masks, beside the link where that may be, and keeps nothing of them: they are large, and not
+    needed to the end. ``as_built``: all that is loaded must be the artefact's, which proves marks, names and order at
+    once where no probe did.
     """
     base = setup.base
     factors = (LINK_ORDER,) if LINK_ORDER in setup.factors else ()
     layout = draw(link.sections, link.identity, name=IDENTITY, factors=factors, classes="")
-    binary, seconds = _link_identity(setup, link, layout)
+    (binary, seconds), masks = setup.both(partial(_link_identity, setup, link, layout), take)
     if as_built and first_difference(setup.built, binary.data, link.artefact):
         raise CaptureFailed(f"{link.artefact}: identity is not what the build linked")
     if as_built:
@@ -48,9 +50,10 @@ def prove_identity(
     if link.users_script or linkline.user_scripts(linkline.words(link.argv)):
         _prove_script(setup, link, layout, binary)
     if LINK_ORDER in setup.factors:
-        code = moved_objects.reference(binary, take())
+        code = moved_objects.reference(binary, masks)
     else:
-        code = _identity_code(link, binary, take())
+        code = _identity_code(link, binary, masks)
+    del masks
     with cache_errors("write", base):
         with (base / "code.npz").open("wb") as file:
             code.save(file)

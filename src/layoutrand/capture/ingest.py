@@ -5,7 +5,8 @@ the build made, byte for byte: nothing is missing from the capture. (2) The same
 section gives the same loaded contents: the edit is harmless, and the symbols tell in which order the linker placed
 the sections. (3) Linked with that order asked for explicitly, identity has the same order and the objects' own
 bytes outside relocations: the means of ordering is harmless too.  Seeds are then compared with identity.  (1) and (2)
-are linked at once where there are jobs for both: of a large program a link takes long.
+are linked at once where there are jobs for both: of a large program a link takes long, and so does reading the
+objects' own bytes, which happens while (3) is linked.
 
 Where a linker's map tells the order beforehand, (3) is linked at once and must load what the artefact loads, which is
 (2) as well.  And where nothing of the capture is kept (`layoutrand exec`), the map is that of the build's own link, and
@@ -16,10 +17,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 
@@ -56,8 +55,6 @@ from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_function_section
 from layoutrand.platform.disk import remove_tree, sha256_bytes
 
-_Other = TypeVar("_Other")
-
 
 def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
     """Capture one recorded link into the setup's directory and prove it; also its code, which is written there, too."""
@@ -75,10 +72,9 @@ def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
     link = _describe(record, setup, draft)
     found = _objects(record, setup, draft)
     if proved is None:
-        built, marked = _both(
+        built, marked = setup.both(
             partial(proved_replay, setup, link, draft, lto.asking_nothing(record.words())),
             partial(_marked, setup, link, draft, found),
-            at_once=setup.jobs > 1,
         )
         setup = replace(setup, built=built)
     else:
@@ -90,9 +86,9 @@ def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
         marked = _marked(setup, link, draft, found)
     identity, chosen = _told(setup, link, *marked)
     link = _edit(setup, replace(link, identity=identity), draft, found, chosen)
-    masks = [_masks(found, chosen)]
+    masks: list[Callable[[], codecheck.Masks]] = [partial(_masks, found, chosen)]
     del named, proved, draft, found, marked, chosen  # all that the link read: more memory than what follows needs
-    return prove_identity(setup, link, masks.pop)
+    return prove_identity(setup, link, partial(_once, masks))
 
 
 def _at_once(record: LinkRecord, setup: IngestSetup, named: Named) -> tuple[CapturedLink, Code] | None:
@@ -135,7 +131,12 @@ def _as_foretold(
     if expected is None:
         return None
     marked = _edit(setup, replace(link, identity=expected[0]), draft, found, expected[1])
-    return prove_identity(setup, marked, [_masks(found, expected[1])].pop, as_built=True)
+    return prove_identity(setup, marked, partial(_masks, found, expected[1]), as_built=True)
+
+
+def _once(made: list[Callable[[], codecheck.Masks]]) -> codecheck.Masks:
+    """What the one that is in the list gives; what it was made of is free then."""
+    return made.pop()()
 
 
 def _masks(found: Sequence[objects.Object], chosen: Sequence[objects.Candidate]) -> codecheck.Masks:
@@ -235,20 +236,6 @@ def _relocated(
         name = draft.names.get(path) or captured_name(path, setup.place, 0)
         arguments += word.argv(None if stays else f"{ROOT}/{name}")
     return arguments
-
-
-def _both(proof: Callable[[], bytes], other: Callable[[], _Other], *, at_once: bool) -> tuple[bytes, _Other]:
-    """What both return; what is wrong with the proof is told before what is wrong with the other one."""
-    if not at_once:
-        return proof(), other()
-    with ThreadPoolExecutor(1) as pool:
-        proving = pool.submit(proof)
-        try:
-            done = other()
-        except BaseException:  # raised again, unless the proof has failed, too
-            proving.result()
-            raise
-        return proving.result(), done
 
 
 def _marked(

@@ -18,7 +18,7 @@ from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
 from layoutrand.capture.build_put_back import doubt_kept, find_kept, keep_build, put_back
 from layoutrand.capture.capture_warnings import Unoptimised
 from layoutrand.capture.cargo_messages import cargo_executables
-from layoutrand.capture.collect import BuildPlace, IngestSetup
+from layoutrand.capture.collect import Beside, BuildPlace, IngestSetup, nothing_beside
 from layoutrand.capture.failed_build import LINES, failed_build
 from layoutrand.capture.go_records import build_records
 from layoutrand.capture.libraries import unlisted_libraries
@@ -77,14 +77,21 @@ Relinking = Callable[[Workspace, Path], AbstractContextManager[Path]]
 
 
 def capture(
-    order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: Say, building: Building = _no_matter
+    order: BuildOrder,
+    cache: Cache,
+    runner: Runner,
+    *,
+    jobs: int,
+    say: Say,
+    building: Building = _no_matter,
+    beside: Beside = nothing_beside,
 ) -> Capture:
     """Capture every artefact's link of the instrumented build, prove each, and put the capture into the cache.
 
     The build is an earlier one that is kept, or is made now.
     """
     with obtained(order, cache, runner, jobs=jobs, say=say, building=building) as made:
-        return keep(order, made, cache, runner, jobs=jobs, say=say)
+        return keep(order, made, cache, runner, beside=beside, say=say)
 
 
 @contextmanager
@@ -122,9 +129,12 @@ def obtained(
         raise
 
 
-def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> Capture:
+def keep(
+    order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runner, *, beside: Beside, say: Say
+) -> Capture:
     """Capture every artefact's link of a build that has just been made, prove each, and put it into the cache.
 
+    ``beside`` tells whether two things may happen at once.
     Raises `CaptureFailed` for an artefact that was not linked, or whose link cannot be captured.
     """
     space, tree, log = made.space, made.tree, made.log
@@ -143,7 +153,7 @@ def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runne
                 *(artefact, data, place, base, order.toolbox, runner, recipe.factors),
                 archives=recipe.archives,
                 ordered=recipe.options.ordered,
-                jobs=jobs,
+                beside=beside,
             )
             link = captured_link(records, setup, f"system {order.recipe.system!r}: ", log)
             absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)

@@ -192,6 +192,19 @@ class Turns:
                 self._free += count
                 self._changed.notify_all()
 
+    @contextmanager
+    def one_more(self) -> Iterator[bool]:
+        """Whether a turn is free, which is taken then; for who can do without, and waits for none."""
+        with self._changed:
+            is_free = self._free > 0
+            self._free -= is_free
+        try:
+            yield is_free
+        finally:
+            with self._changed:
+                self._free += is_free
+                self._changed.notify_all()
+
 
 class InTurn:
     """A `Runner` whose threads wait for a turn before they `run` a program."""
