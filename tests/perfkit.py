@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from bigprogram import write_program
 from debian_sources import source_tree, unavailable
 from larger_programs import LARGER
@@ -69,6 +71,10 @@ def subject(name: str, folder: Path) -> Subject:
     if name in GENERATED:
         write_program(folder / "big", objects=820, functions=GENERATED[name], steps=20)
         return Subject(folder / "big", ["make -j{jobs} big"], ["big"], "", 1)
+    if name not in LARGER:
+        pytest.fail(
+            f"LAYOUTRAND_PERF_PROGRAMS: no program {name!r}; there are {', '.join(PROGRAMS | GENERATED | LARGER)}"
+        )
     program = LARGER[name]
     for tool, package in program.needs.items():
         if shutil.which(tool) is None:
