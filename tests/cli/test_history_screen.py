@@ -107,7 +107,7 @@ def test_of_counts_it_is_more_or_less_on_the_screen_in_sentences_and_on_the_page
     measured_commits(tmp_path / "p", unit="1")
     screen, full = said(tmp_path / "p"), said(tmp_path / "p", "--full", "--html", "page.html")
     page = (tmp_path / "p" / "page.html").read_text()
-    assert "✗ more  +3.7" in screen and ": more: +3.7" in full and "1 more" in page and "✗ more +3.7" in page
+    assert "✗ more  +3.7" in screen and ": more: +3.7" in full and ">more: 1<" in page and "✗ more +3.7" in page
     assert not any("slower" in each for each in (screen, full))
 
 

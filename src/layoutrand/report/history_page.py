@@ -42,7 +42,7 @@ def history_page(history: History) -> Page:
     warnings = [*history.warnings, *(each for series in history.series for each in series.warnings)]
     found = [(step.verdict, step_verdict(series, step)) for series in history.series for step in series.steps]
     chips = [
-        VerdictChip(key, f"{found.count(each)} {each[1]}")
+        VerdictChip(key, f"{each[1]}: {found.count(each)}")  # "1 more" would be one further
         for verdict, key in _CHIPS.items()
         for each in dict.fromkeys(found)
         if each[0] == verdict
