@@ -119,6 +119,42 @@ def test_builds_and_linkers_together_are_as_many_as_jobs(shop, jobs):
     assert runner.most >= min(jobs, 2)
 
 
+class Jobs(SubprocessRunner):
+    """Which builds were made, with how many jobs, in order, and how many layouts there were then."""
+
+    def __init__(self):
+        super().__init__()
+        self.builds, self.layouts = {}, 0
+
+    def run_logged(self, argv, *, cwd, env, log, timeout_s):
+        kind = "stock" if "-stock-" in log.name else "capture"
+        self.builds[kind] = int(argv[-1].rpartition("-j ")[2].split()[0]), self.layouts
+        return super().run_logged(argv, cwd=cwd, env=env, log=log, timeout_s=timeout_s)
+
+    def advance(self):
+        self.layouts += 1
+
+
+@pytest.mark.parametrize(
+    ("jobs", "both"), [(1, (1, 1)), (2, (1, 1)), (3, (2, 1)), (8, (4, 4))], ids=["1", "2", "3", "8"]
+)
+def test_builds_that_are_to_be_made_have_all_jobs(shop, jobs, both):
+    """Of two they have a share each, and none is left over; one alone has all."""
+    config = shop.config([BUILD, "true -j {jobs}"])
+
+    def built(layouts):
+        runner = Jobs()
+        [result] = build(setup_of(shop, config, runner, jobs=jobs, advance=runner.advance), ["sys"], layouts)
+        whole(result)
+        return runner.builds
+
+    first = built([STOCK, IDENTITY, 1])
+    assert (first["capture"][0], first["stock"][0]) == both
+    shop.write(a__c=main_calling("pad6"))
+    assert built([IDENTITY, 1]) == {"capture": (jobs, 0)}
+    assert built([STOCK, IDENTITY, 1, 2]) == {"stock": (jobs, 3)}  # once the new layout is there, too
+
+
 class Meets(SubprocessRunner):
     """Holds the link that proves a capture until the one with marks has begun, for as long as it is patient."""
 

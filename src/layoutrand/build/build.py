@@ -7,7 +7,7 @@ something to make: reading all of it takes longer than such a build.
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,10 @@ from layoutrand.build.two_builds import (
     captured_system,
     earlier_capture,
     find_order,
+    made_stock,
+    made_system,
+    recalled_stock,
+    recalled_system,
     stock_binaries,
 )
 from layoutrand.cache.capture_record import Capture
@@ -104,22 +108,40 @@ def _relinked(
     setup: BuildSetup, systems: Sequence[str], coupled: Sequence[str], layouts: Sequence[LayoutName]
 ) -> list[SystemBuild]:
     """The layouts of systems, linked from their captures."""
-    builds = len(systems) * (1 + (STOCK in layouts))
-    at_once = max(1, min(setup.jobs, builds))
-    share = replace(setup, jobs=max(1, setup.jobs // at_once))
-    with threads(setup, at_once) as pool:
-        captured = {name: pool.submit(captured_system, share, name) for name in dict.fromkeys([*systems, *coupled])}
-
-        def begin_stocks() -> dict[str, Future[StockBinaries]]:
-            if STOCK not in layouts:
-                return {}
-            return {name: pool.submit(stock_binaries, share, name) for name in systems}
-
-        # Where one thing happens at a time, layouts are what is waited for: stock builds come last.
-        stocks = begin_stocks() if at_once > 1 else {}
+    names = list(dict.fromkeys([*systems, *coupled]))
+    with threads(setup, max(1, min(setup.jobs, len(systems) * (1 + (STOCK in layouts))))) as pool:
+        # Only what is to be built has a share of the jobs.
+        found = pool.map(lambda name: recalled_system(setup, name), names)
+        found_stocks = pool.map(lambda name: recalled_stock(setup, name), systems if STOCK in layouts else [])
+        bases = dict(zip(names, found, strict=True))
+        stocks = dict(zip(systems, found_stocks, strict=False))
+        lacking = [name for name, base in bases.items() if base is None]
+        without = [name for name, stock in stocks.items() if stock is None]
+        at_once = without if lacking and setup.jobs > 1 else []
+        shares = _shares(setup, len(lacking) + len(at_once))
+        captured = {name: _known(base) for name, base in bases.items() if base is not None}
+        captured |= {name: pool.submit(made_system, next(shares), name) for name in lacking}
+        made_stocks = {name: pool.submit(made_stock, next(shares), name) for name in at_once}
         made = _all_layouts(setup, systems, coupled, captured, layouts)
-        stocks = stocks or begin_stocks()
-        return [_with_stock(each, stocks[each.system].result() if stocks else None) for each in made]
+        # Where nothing is captured, or one thing happens at a time, layouts are what is waited for: stock comes last.
+        shares = _shares(setup, len(without))
+        made_stocks = made_stocks or {name: pool.submit(made_stock, next(shares), name) for name in without}
+        stocks |= {name: making.result() for name, making in made_stocks.items()}
+        return [_with_stock(each, stocks.get(each.system)) for each in made]
+
+
+def _shares(setup: BuildSetup, builds: int) -> Iterator[BuildSetup]:
+    """The setup of each of so many builds: together they have all jobs, as long as there are builds for them."""
+    at_once = max(1, min(setup.jobs, builds))
+    jobs, more = divmod(setup.jobs, at_once)
+    return (replace(setup, jobs=jobs + (number < more)) for number in range(builds))
+
+
+def _known(base: CapturedSystem) -> Future[CapturedSystem]:
+    """What need not be waited for."""
+    known: Future[CapturedSystem] = Future()
+    known.set_result(base)
+    return known
 
 
 def _all_layouts(
@@ -141,10 +163,9 @@ def _all_layouts(
 
 
 def _stocks_alone(setup: BuildSetup, systems: Sequence[str]) -> dict[str, StockBinaries]:
-    at_once = max(1, min(setup.jobs, len(systems)))
-    share = replace(setup, jobs=max(1, setup.jobs // at_once))
-    with threads(setup, at_once) as pool:
-        return dict(zip(systems, pool.map(lambda name: stock_binaries(share, name), systems), strict=True))
+    shares = list(_shares(setup, len(systems)))
+    with threads(setup, max(1, min(setup.jobs, len(systems)))) as pool:
+        return dict(zip(systems, pool.map(stock_binaries, shares, systems), strict=True))
 
 
 def _with_stock(built: SystemBuild, stock: StockBinaries | None) -> SystemBuild:

@@ -23,7 +23,6 @@ from layoutrand.cache.keys import learned_name
 from layoutrand.cache.store import Cache
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild, make_order
 from layoutrand.capture.cargo_messages import cargo_executables
-from layoutrand.capture.collect import nothing_beside, something_beside
 from layoutrand.capture.go_records import NOTHING_LINKED, build_records
 from layoutrand.capture.instrumented_build import keep, obtained
 from layoutrand.capture.linked_files import (
@@ -36,6 +35,7 @@ from layoutrand.capture.linked_files import (
 )
 from layoutrand.capture.origin import Say
 from layoutrand.capture.recognise import Recognised, Way, is_configured, safe_name
+from layoutrand.capture.side_by_side import nothing_beside, something_beside
 from layoutrand.config.config import Build, Config, Project, System
 from layoutrand.config.layout_policy import Factor, LayoutPolicy
 from layoutrand.config.toolchain import Toolchain

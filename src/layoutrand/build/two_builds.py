@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -90,6 +90,25 @@ def _refuse_for_own_objects(recipe: Recipe) -> None:
 
 def captured_system(setup: BuildSetup, name: str) -> CapturedSystem:
     """The system's capture, from the cache or made now."""
+    return recalled_system(setup, name) or made_system(setup, name)
+
+
+def recalled_system(setup: BuildSetup, name: str) -> CapturedSystem | None:
+    """The system's capture from the cache, or the error why there can be none; None where it is to be made."""
+    try:
+        order = find_order(setup, name, "capture")
+        with cache_errors("use", setup.cache.root):
+            made, _ = recall_capture(setup.cache, order)
+            if made is None:
+                return None
+            remember_build(setup, order)
+        return CapturedSystem(made, order.toolbox.tools["ld"], order, True, None, ())
+    except LayoutrandError as error:
+        return _without_capture(setup, name, error, [])
+
+
+def made_system(setup: BuildSetup, name: str) -> CapturedSystem:
+    """The system's capture, made now with as many jobs as the setup has, unless another process has made it."""
     notes: list[AnyWarning] = []
     cache = setup.cache
     is_built = False
@@ -99,8 +118,8 @@ def captured_system(setup: BuildSetup, name: str) -> CapturedSystem:
             made, recorded = recall_capture(cache, order)
             cached = made is not None
             if made is None:
-                from layoutrand.capture.collect import Beside, something_beside
                 from layoutrand.capture.instrumented_build import capture
+                from layoutrand.capture.side_by_side import Beside, something_beside
 
                 # Where this system's share of the turns is one, another is free once other builds have ended.
                 beside: Beside = something_beside if setup.jobs > 1 else setup.turns.one_more
@@ -115,8 +134,14 @@ def captured_system(setup: BuildSetup, name: str) -> CapturedSystem:
             remember_build(setup, order)
         return CapturedSystem(made, order.toolbox.tools["ld"], order, cached, None, tuple(notes), is_built)
     except LayoutrandError as error:
-        setup.failed.note(setup.config, name, error)
-        return CapturedSystem(None, None, None, False, error, tuple(notes))
+        return _without_capture(setup, name, error, notes)
+
+
+def _without_capture(
+    setup: BuildSetup, name: str, error: LayoutrandError, notes: Sequence[AnyWarning]
+) -> CapturedSystem:
+    setup.failed.note(setup.config, name, error)
+    return CapturedSystem(None, None, None, False, error, tuple(notes))
 
 
 def _made(setup: BuildSetup, order: BuildOrder, take: Callable[..., _Taken], note: Callable[[bool], None]) -> _Taken:
@@ -137,36 +162,69 @@ def _made(setup: BuildSetup, order: BuildOrder, take: Callable[..., _Taken], not
 
 def stock_binaries(setup: BuildSetup, name: str) -> StockBinaries:
     """The system's stock binaries, whatever becomes of its capture: from the cache or built now."""
-    made = _found_stock(setup, name)
-    for _ in made.results:
-        setup.progress.advance()
-    return made
+    return recalled_stock(setup, name) or made_stock(setup, name)
 
 
-def _found_stock(setup: BuildSetup, name: str) -> StockBinaries:
+def recalled_stock(setup: BuildSetup, name: str) -> StockBinaries | None:
+    """The system's stock binaries from the cache, or why there can be none; None where they are to be built."""
+    try:
+        order = find_order(setup, name, "stock")
+        with cache_errors("use", setup.cache.root):
+            found = _cached_stock(setup, name, order)
+            if not all(found.values()):
+                return None
+            remember_build(setup, order)
+    except LayoutrandError as error:
+        return _without_stock(setup, name, error, [])
+    return _done(setup, StockBinaries([each for each in found.values() if each], []))
+
+
+def made_stock(setup: BuildSetup, name: str) -> StockBinaries:
+    """The system's stock binaries, built now with as many jobs as the setup has, unless another process has done it."""
     notes: list[AnyWarning] = []
-    artefacts = setup.config.build.artefacts
     cache = setup.cache
     try:
         order = find_order(setup, name, "stock")
-        keys = {artefact: stock_key(order.key, artefact) for artefact in artefacts}
         with cache.lock(f"stock-{order.key[:32]}"), cache_errors("use", cache.root):
-            found = [cached_binary(cache, name, artefact, STOCK, keys[artefact]) for artefact in artefacts]
-            if all(found):
+            found = _cached_stock(setup, name, order)
+            if all(found.values()):
                 remember_build(setup, order)
-                return StockBinaries([binary for binary in found if binary], notes)
+                return _done(setup, StockBinaries([binary for binary in found.values() if binary], notes))
             from layoutrand.capture.instrumented_build import build_stock
 
-            absent = [key for key, binary in zip(keys.values(), found, strict=True) if binary is None]
+            absent = [stock_key(order.key, artefact) for artefact, binary in found.items() if binary is None]
 
             def note(built: bool) -> None:
                 if any(map(cache.has_entry, absent)):
                     notes.append(StockBuiltAgain(name, is_built=built))
 
             made = _made(setup, order, build_stock, note)
-            stored = [store_stock(cache, name, artefact, keys[artefact], data) for artefact, data in made.items()]
+            stored = [
+                store_stock(cache, name, artefact, stock_key(order.key, artefact), data)
+                for artefact, data in made.items()
+            ]
             remember_build(setup, order)
-            return StockBinaries(list(stored), notes)
+        return _done(setup, StockBinaries(list(stored), notes))
     except LayoutrandError as error:
-        setup.failed.note(setup.config, name, error)
-        return StockBinaries([as_failure(name, artefact, STOCK, error) for artefact in artefacts], notes)
+        return _without_stock(setup, name, error, notes)
+
+
+def _cached_stock(setup: BuildSetup, name: str, order: BuildOrder) -> dict[str, Binary | None]:
+    """The stock binaries that are in the cache, by artefact."""
+    return {
+        artefact: cached_binary(setup.cache, name, artefact, STOCK, stock_key(order.key, artefact))
+        for artefact in setup.config.build.artefacts
+    }
+
+
+def _without_stock(setup: BuildSetup, name: str, error: LayoutrandError, notes: list[AnyWarning]) -> StockBinaries:
+    setup.failed.note(setup.config, name, error)
+    failures = [as_failure(name, artefact, STOCK, error) for artefact in setup.config.build.artefacts]
+    return _done(setup, StockBinaries(list(failures), notes))
+
+
+def _done(setup: BuildSetup, made: StockBinaries) -> StockBinaries:
+    """The same, once the progress knows of each."""
+    for _ in made.results:
+        setup.progress.advance()
+    return made

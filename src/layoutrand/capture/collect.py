@@ -10,11 +10,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture import bitcode_link, objects
@@ -22,6 +19,7 @@ from layoutrand.capture.bitcode_link import Reader, find_nm, with_stubs
 from layoutrand.capture.link_memory import LinkMemory
 from layoutrand.capture.native_code import Replay, as_recorded, unit_names, with_plugin
 from layoutrand.capture.records import LinkRecord
+from layoutrand.capture.side_by_side import Beside, nothing_beside
 from layoutrand.config.layout_policy import Archives, Ordered
 from layoutrand.config.toolchain import version_number
 from layoutrand.errors import CaptureFailed
@@ -46,22 +44,6 @@ TEMPORARY = "_temp/"
 _ET_DYN = b"\x03\x00"
 _SMALL = 1 << 20
 """Bytes of a program."""
-
-_One = TypeVar("_One")
-_Other = TypeVar("_Other")
-
-Beside = Callable[[], AbstractContextManager[bool]]
-"""Whether something may happen beside a link while the context lasts."""
-
-
-def nothing_beside() -> AbstractContextManager[bool]:
-    """One thing at a time."""
-    return nullcontext(False)
-
-
-def something_beside() -> AbstractContextManager[bool]:
-    """There are jobs for two things."""
-    return nullcontext(True)
 
 
 @dataclass(frozen=True)
@@ -124,20 +106,6 @@ class IngestSetup:
         data = output.read_bytes() if done.returncode == 0 else b""
         remove_tree(folder)
         return done, data
-
-    def both(self, first: Callable[[], _One], other: Callable[[], _Other]) -> tuple[_One, _Other]:
-        """What both return, at once where that may be; what is wrong with the first is told before the other's."""
-        with self.beside() as may:
-            if not may:
-                return first(), other()
-            with ThreadPoolExecutor(1) as pool:
-                linking = pool.submit(first)
-                try:
-                    done = other()
-                except BaseException:  # raised again, unless the first has failed, too
-                    linking.result()
-                    raise
-                return linking.result(), done
 
 
 @dataclass(frozen=True)

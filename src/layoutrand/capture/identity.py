@@ -11,6 +11,7 @@ import numpy as np
 
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture.collect import IngestSetup
+from layoutrand.capture.side_by_side import both
 from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
 from layoutrand.layout.factors import LINK_ORDER
 from layoutrand.layout.order import draw
@@ -41,7 +42,7 @@ def prove_identity(
     base = setup.base
     factors = (LINK_ORDER,) if LINK_ORDER in setup.factors else ()
     layout = draw(link.sections, link.identity, name=IDENTITY, factors=factors, classes="")
-    (binary, seconds), masks = setup.both(partial(_link_identity, setup, link, layout), take)
+    (binary, seconds), masks = both(setup.beside, partial(_link_identity, setup, link, layout), take)
     if as_built and first_difference(setup.built, binary.data, link.artefact):
         raise CaptureFailed(f"{link.artefact}: identity is not what the build linked")
     if as_built:

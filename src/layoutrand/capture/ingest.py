@@ -45,6 +45,7 @@ from layoutrand.capture.identity import (
 from layoutrand.capture.linked_files import compilers_of
 from layoutrand.capture.records import LinkRecord
 from layoutrand.capture.replay_proof import proved_replay
+from layoutrand.capture.side_by_side import both
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, NotCompiledHere
 from layoutrand.layout.factors import LINK_ORDER, LINKER_SHUFFLE, places_data
 from layoutrand.link import codecheck, lto
@@ -72,7 +73,8 @@ def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
     link = _describe(record, setup, draft)
     found = _objects(record, setup, draft)
     if proved is None:
-        built, marked = setup.both(
+        built, marked = both(
+            setup.beside,
             partial(proved_replay, setup, link, draft, lto.asking_nothing(record.words())),
             partial(_marked, setup, link, draft, found),
         )

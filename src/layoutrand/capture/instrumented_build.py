@@ -18,7 +18,7 @@ from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
 from layoutrand.capture.build_put_back import doubt_kept, find_kept, keep_build, put_back
 from layoutrand.capture.capture_warnings import Unoptimised
 from layoutrand.capture.cargo_messages import cargo_executables
-from layoutrand.capture.collect import Beside, BuildPlace, IngestSetup, nothing_beside
+from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.failed_build import LINES, failed_build
 from layoutrand.capture.go_records import build_records
 from layoutrand.capture.libraries import unlisted_libraries
@@ -34,6 +34,7 @@ from layoutrand.capture.linked_files import (
 )
 from layoutrand.capture.origin import Say
 from layoutrand.capture.records import read_records
+from layoutrand.capture.side_by_side import Beside, nothing_beside
 from layoutrand.capture.which_link import captured_link
 from layoutrand.capture.workspace import Workspace, workspace
 from layoutrand.capture.wrappers import preparation, write_wrappers
