@@ -28,7 +28,6 @@ _UNITS: Final[Mapping[str, Mapping[str, float]]] = {
 }  # a table: a row for what belongs together  # fmt: skip
 
 
-
 @dataclass(frozen=True, slots=True)  # a file may hold millions
 class ImportedNumber:
     """One number of one iteration, in base units (s, B).
