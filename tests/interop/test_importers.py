@@ -428,6 +428,20 @@ def test_cells_that_are_shown_as_text_are_read_as_what_they_are():
 
 
 @pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("seed;value\n1;2\n", "f, line 1: .*cells must be separated by commas"),
+        ('"seed";"value"\n1;2\n', "f, line 1: .*cells must be separated by commas"),
+        ("seed\tvalue\n1\t2\n", "f, line 1: .*cells must be separated by commas"),
+        ("seed,Value\n1,2\n", "f, line 1: unknown column 'Value'; the first line must name the columns, some of"),
+    ],
+)
+def test_what_is_nearly_a_table_is_told_what_it_lacks(text, message):
+    with pytest.raises(UnreadableResults, match=message):
+        read(text)
+
+
+@pytest.mark.parametrize(
     "document",
     [
         {"version": "1.0", "benchmarks": [{"metadata": {"name": "b"}, "runs": [{"values": [1.0, 0.0]}]}]},
