@@ -186,6 +186,18 @@ def test_no_more_layouts_are_asked_for_than_there_are(project, capsys, monkeypat
     assert "--seeds" not in full
 
 
+def test_of_a_difference_about_the_threshold_no_fewer_layouts_are_said_to_tell_than_there_are(project, capsys):
+    new = {seed: [[10.09 * (1 + 0.02 * ((11 * seed) % 30 / 30 - 0.5))]] for seed in range(1, 31)}
+    project(spread(10.0), new, {})
+    (row,) = json.loads(said(capsys, "compare", "a", "b", "--json")[1])["benchmarks"]
+    assert row["conclusion"] == "cannot tell"
+    assert row["to_decide"]["n_binaries"] < 30
+    screen = said(capsys, "compare", "a", "b")[1]
+    assert "about the threshold" in screen
+    assert "layouts may tell" not in screen
+    assert "more than 30 each" in unwrapped(said(capsys, "compare", "a", "b", "--full")[1])
+
+
 def test_nor_do_analyse_the_report_and_what_says_that_two_systems_are_one_program(project, capsys, monkeypatch):
     few = {number: [[10.0 + number / 7]] for number in range(1, 4)}
     project(few, few, {"binary_sha256": "the same", "capture": "one"})

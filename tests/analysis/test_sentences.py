@@ -78,6 +78,16 @@ def test_a_decided_ratio():
     )
 
 
+@pytest.mark.parametrize("metric", ["value", "time_s", "time_per_op", "single_shot", "duration_s", "reported_time"])
+def test_what_a_harness_measures_from_start_to_end_is_time(metric):
+    assert "O3 takes 2.1 % less time than O2 (1.02 x as fast" in said(metric=metric)
+    assert f"2.1 % less {metric} than" in said(metric=metric, unit="1")
+
+
+def test_a_time_of_another_kind_has_its_name():
+    assert "O3 takes 2.1 % less cpu_time_s than O2" in said(metric="cpu_time_s")
+
+
 def test_slower_with_different_counts_and_only_one_direction():
     sentence = said(
         ratio=interval(1.2, 1.15, 1.25),

@@ -46,6 +46,27 @@ def hyperfine(folder, system, names):
         (folder / f"{system}-{seed}.json").write_text(json.dumps({"results": [result]}))
 
 
+def test_the_first_screen_tells_what_may_be_wrong_with_the_files(layoutrand, tmp_path):
+    for system in "ab":
+        hyperfine(tmp_path, system, ["fib"] * 8)
+    done = layoutrand("compare", "a", "b", "--import", "a:*=a-*.json", "--import", "b:*=b-*.json")
+    assert "ⓘ a-1.json and b-1.json hold the same numbers: is one a copy?" in unwrapped(done.stdout)
+    rows = [
+        f"{s},{seed},{n},{seed + n / 9}" for s, k in (("a", 3), ("b", 30)) for seed in range(1, 9) for n in range(k)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["system,seed,iteration,value", *rows]) + "\n")
+    done = layoutrand("compare", "a", "b", "--import", "t.csv")
+    assert "ⓘ benchmark: other numbers of iterations in an execution, a 3, b 30: --warmup" in unwrapped(done.stdout)
+
+
+def test_one_reason_of_failures_in_many_files_is_one(layoutrand, tmp_path):
+    for seed in range(1, 9):
+        one = {"command": "fib", "times": [1 + seed / 100, 1.5, 1 + seed / 101], "exit_codes": [0, 7, 0]}
+        (tmp_path / f"a-{seed}.json").write_text(json.dumps({"results": [one]}))
+    done = layoutrand("analyse", "--import", "a:*=a-*.json")
+    assert "8 executions failed and are not in the numbers: exit status 7\n" in unwrapped(done.stdout)
+
+
 def test_commands_that_name_their_binary_are_said_to_be_benchmarks_of_one_layout(layoutrand, tmp_path):
     for system in "ab":
         hyperfine(tmp_path, system, [f"bin/{system}-{seed} fib.lua" for seed in range(1, 9)])

@@ -98,6 +98,19 @@ def test_invocations_of_rebench_are_executions_and_its_executor_is_the_system():
     assert memory == ["B", "B"]
 
 
+def test_machines_of_rebench_are_no_iterations_of_one_execution_and_a_criterion_may_stand_several_times():
+    header = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\texecutor\tsuite\tmachine"
+    lines = ["1\t1\t5\tms\ttotal\tb\te\ts\tm1", "1\t1\t6\tms\ttotal\tb\te\ts\tm2"]
+    lines += ["1\t2\t1\tms\tgc\tb\te\ts\tm1", "1\t2\t2\tms\tgc\tb\te\ts\tm1"]
+    rows = parse("\n".join([header, *lines]), "f", "rebench")[1].rows
+    assert [(row.benchmark, row.metric, row.value) for row in rows] == [
+        ("s/b,machine=m1", "time_s", 0.005),
+        ("s/b,machine=m2", "time_s", 0.006),
+        ("s/b,machine=m1", "gc", 0.001),
+        ("s/b,machine=m1", "gc", 0.002),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -105,6 +118,12 @@ def test_invocations_of_rebench_are_executions_and_its_executor_is_the_system():
         ("{header}\n1\t1", "2 cells under 8 columns"),
         ("{header}\n0\t1\t5\tms\ttotal\tb\te\ts", "no numbers from 1 on"),
         ("{header}", "holds no number"),
+        (
+            "{header}\n1\t1\t5\tms\ttotal\tb\te\ts\n1\t1\t6\tms\ttotal\tb\te\ts",
+            "f, line 3: a total of the same executor, benchmark, invocation and iteration as line 2",
+        ),
+        ("{header}\n1\t1\t0\tms\ttotal\tb\te\ts", "f, line 2: the value is 0 s, and nothing is executed in no time"),
+        ("{header}\n1\t1\t-5\tms\tgc\tb\te\ts", "f, line 2: the value is -0.005 s, and no time is negative"),
     ],
 )
 def test_what_is_wrong_in_a_file_of_rebench_is_told(text, message):

@@ -428,6 +428,33 @@ def test_cells_that_are_shown_as_text_are_read_as_what_they_are():
 
 
 @pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("seed;value\n1;2\n", "f, line 1: .*cells must be separated by commas"),
+        ('"seed";"value"\n1;2\n', "f, line 1: .*cells must be separated by commas"),
+        ("seed\tvalue\n1\t2\n", "f, line 1: .*cells must be separated by commas"),
+        ("seed,Value\n1,2\n", "f, line 1: unknown column 'Value'; the first line must name the columns, some of"),
+    ],
+)
+def test_what_is_nearly_a_table_is_told_what_it_lacks(text, message):
+    with pytest.raises(UnreadableResults, match=message):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"version": "1.0", "benchmarks": [{"metadata": {"name": "b"}, "runs": [{"values": [1.0, 0.0]}]}]},
+        {"benchmarks": [{"fullname": "b", "stats": {"data": [1.0, 0.0]}}]},
+        {"commit_hash": "c", "result_columns": ["result"], "results": {"m.time_b": [[0.0]]}},
+    ],
+)
+def test_no_harness_executes_anything_in_no_time(document):
+    with pytest.raises(UnreadableResults, match="time_s of .* is 0 s, and nothing is executed in no time"):
+        read(document)
+
+
+@pytest.mark.parametrize(
     ("document", "message"),
     [
         ([jmh([[-1]])], "time_per_op of p.B.go, execution 0, iteration 0, is -[0-9.e-]+ s, and no time is negative"),

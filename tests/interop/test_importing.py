@@ -10,6 +10,7 @@ import pytest
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.documents import analyse_document, compare_document
+from layoutrand.analysis.evidence import evidence, sentences
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.interop.import_spec import Wanted, layout_of, parse_import
 from layoutrand.interop.importing import ImportQuestion, import_selection
@@ -162,6 +163,46 @@ def test_the_same_file_twice_is_an_error_and_the_same_numbers_are_warned_of():
     assert "is one a copy" in " ".join(said(load("g:1=a.json", "g:2=b.json").warnings))
 
 
+def test_another_name_of_a_file_is_that_file(tmp_path):
+    put("a.json", hyperfine(1.25))
+    os.symlink("a.json", "link.json")
+    os.link("a.json", "hard.json")
+    for other in ("./a.json", str(tmp_path / "a.json"), "link.json", "hard.json"):
+        with pytest.raises(UsageError, match=f"a.json and {other} are one file, which is imported twice"):
+            load("g:1=a.json", f"g:2={other}")
+
+
+def test_what_many_files_have_in_common_is_told_once_and_no_warm_up_where_it_is_left_out():
+    names = [put(f"{n}.csv", f"benchmark,duration_ns\ns,{n}000\ns,{n}001\n") for n in (1, 2, 3)]
+    files = [f"g:{n}={name}" for n, name in enumerate(names)]
+    (told,) = [each for each in said(load(*files).warnings) if "marks warm-up" in each]
+    assert told.startswith("1.csv and 2 other files: nothing in the file marks warm-up")
+    assert not [each for each in said(load(*files, warmup=1).warnings) if "marks warm-up" in each]
+
+
+def test_far_more_iterations_of_one_system_are_told():
+    rows = [
+        f"{system},{seed},{n},{1 + n / 9}" for system, k in (("a", 3), ("b", 6)) for seed in (1, 2) for n in range(k)
+    ]
+    put("t.csv", "\n".join(["system,seed,iteration,value", *rows]) + "\n")
+    (told,) = [each for each in said(load("t.csv").warnings) if "iterations" in each]
+    assert told.startswith("benchmark: other numbers of iterations in an execution, a 3, b 6: where the first ones")
+    put("t.csv", "\n".join(["system,seed,iteration,value", *rows[:-2]]) + "\n")  # of b one binary has 6, one 4
+    assert not [each for each in said(load("t.csv").warnings) if "iterations" in each]
+
+
+def test_a_failure_without_a_reason_is_told_by_its_status():
+    put("t.csv", "seed,value,status\n1,,crash\n2,1,ok\n")
+    assert [failure.reason for failure in load("t.csv").failures] == ["crash (t.csv)"]
+
+
+def test_nobody_knows_in_what_order_imported_systems_were_measured():
+    put("t.csv", "system,seed,value\n" + "".join(f"{s},{n},{n}\n" for s in "ab" for n in range(1, 9)))
+    of = evidence(load("t.csv"))
+    assert "do not say in what order they were measured" in sentences(of)[-1]
+    assert not [each for each in sentences(evidence(load("t.csv"), ["a"])) if "order" in each]
+
+
 def test_names_in_a_file_can_be_systems():
     put("sort.json", {"results": [{"command": c, "times": [t, t]} for c, t in (("old", 2.0), ("new", 1.0))]})
     selection = load("sort.json", names_are="systems")
@@ -216,7 +257,7 @@ def test_warm_up_is_left_out():
 def test_units_of_one_metric_must_agree():
     put("a.csv", "system,value,unit\nA,1,s\n")
     put("b.csv", "system,value,unit\nB,1,J\n")
-    with pytest.raises(UsageError, match="measured in s .less is better. here, in J"):
+    with pytest.raises(UsageError, match="measured in s .less is better. of A, and in J"):
         load("a.csv", "b.csv")
 
 

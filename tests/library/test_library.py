@@ -273,3 +273,13 @@ def test_imported_files(tmp_path):
         layoutrand.load_files("x", format_name="cvs")
     with pytest.raises(UsageError, match="at least one file"):
         layoutrand.load_files()
+
+
+def test_files_of_a_pattern_are_counted_one_by_one(tmp_path):
+    for system in "ab":
+        for seed in (1, 2, 3):
+            (tmp_path / f"{system}-{seed}.csv").write_text(f"value\n{seed}\n")
+    results = layoutrand.load_files(f"a:*={tmp_path}/a-*.csv", f"b:*={tmp_path}/b-*.csv")
+    assert repr(results).startswith("layoutrand results: imported from 6 files\n")
+    assert "6 numbers of 1 metric" in repr(results).splitlines()[-1]
+    assert results.analyse().text().splitlines()[0].endswith("imported from 6 files")

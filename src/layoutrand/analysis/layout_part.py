@@ -356,13 +356,19 @@ def _repeated(own: Freed, data: Any) -> tuple[TestResult, str]:
 
 
 def _untested(own: Freed, data: Any, confidence: float, found: LayoutPart) -> LayoutPart:
-    """Nothing shows the noise: layouts add no more than what binaries differ by in all."""
+    """Nothing shows the noise: layouts add no more than what binaries differ by in all.
+
+    The iterations of one execution are no noise of it: they follow each other, with warm-up or a trend in them, so what
+    binaries differ by may be far less than they would make it by chance, and taking them away would leave nothing.
+    """
     warnings = found.warnings
     if not warnings and own.sample.instrument not in simulated():
         # A simulator is executed once per binary whatever run.executions says.
         warnings = (NoNoise(),)
+    is_once = all(len(executions) == 1 for _, executions in own.sample.binaries)
     try:
-        top = component_intervals(own.charged(data), confidence=confidence, method="kurtosis")[-1]
+        differing = own.charged(own.sample.binary_means if is_once else data)
+        top = component_intervals(differing, confidence=confidence, method="kurtosis")[-1]
     except AnalysisError:
         return replace(found, warnings=warnings)
     mean = variance_components(data).mean

@@ -17,7 +17,7 @@ from layoutrand.analysis.next_steps import steps_of_import
 from layoutrand.analysis.place_among import place_among
 from layoutrand.analysis.short_run import short_run_words
 from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
-from layoutrand.instruments.known import is_elapsed
+from layoutrand.instruments.known import is_from_start_to_end
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import (
     NO_BOUNDS,
@@ -273,7 +273,7 @@ class _Words:
         self._pair = pair
         self._result = result
         self._is_time = pair.unit in SECONDS and pair.better == "less"
-        self._what = "time" if self._is_time and is_elapsed(pair.metric) else pair.metric
+        self._what = "time" if self._is_time and is_from_start_to_end(pair.metric) else pair.metric
 
     def measured(self, ratio: Interval, *, is_open: bool, counts: str = "") -> str:
         """The ratio, and in brackets its interval and what it rests on; ``is_open`` where it may be chance."""

@@ -78,7 +78,10 @@ def in_a_word(concluded: Conclusion, pair: BenchmarkRatio | None) -> str:
             return f"has only {few.n_layouts:,} layout{'s' * (few.n_layouts != 1)}"
         if pair is not None and pair.ratio is not None and not math.isfinite(pair.ratio.half_width):
             return "too few"  # layouts: looks after every round make no bounds of them yet, however quiet they are
-        needed = None if pair is None or pair.forecast is None else pair.forecast.n_binaries
+        forecast = None if pair is None else pair.forecast
+        if forecast is not None and forecast.n_more == 0:  # what is told needs no more, so what lies between does
+            return "more layouts may tell" if forecast.is_measured else "about the threshold"
+        needed = None if forecast is None else forecast.n_binaries
         return f"{needed:,} layouts may tell" if needed and needed <= WITHIN_REACH else "too noisy"
     if concluded.beside == "cannot tell" and concluded.verdict in {"faster", "slower", "same"}:
         return "alone, not beside all"

@@ -20,13 +20,22 @@ from layoutrand.cache.capture_record import source_in_brief
 from layoutrand.cli.charts import Line
 from layoutrand.cli.failing import failed_executions
 from layoutrand.execute.output_warnings import UnlikeOutputs, alike_in_systems
-from layoutrand.interop.interop_warnings import NameOfEachBinary
+from layoutrand.interop.interop_warnings import (
+    FileRemark,
+    NameOfEachBinary,
+    OtherIterations,
+    OtherThreads,
+    SameNumbers,
+    UnmarkedWarmup,
+)
 from layoutrand.stats.stats_warning import StatsWarning
+from layoutrand.warning import plural
 
 if TYPE_CHECKING:
     from layoutrand.analysis.next_steps import Step
     from layoutrand.analysis.reasons import Reason
     from layoutrand.analysis.selection import Selection
+    from layoutrand.model import Execution
     from layoutrand.warning import AnyWarning
 
 _MOST_WARNINGS: Final = 3
@@ -76,8 +85,8 @@ def failure_lines(selection: Selection, width: int) -> list[Line]:
     """Failures, all told once with the reason that most of them have."""
     lines: list[Line] = []
     if selection.failures:
-        reasons = Counter(failure.reason or failure.status for failure in selection.failures).most_common()
-        others = f" and {len(reasons) - 1} other reasons" if len(reasons) > 1 else ""
+        reasons = Counter(_reason(failure) for failure in selection.failures).most_common()
+        others = f" and {plural(len(reasons) - 1, 'other reason')}" if len(reasons) > 1 else ""
         count = len(selection.failures)
         names = list(dict.fromkeys(failure.benchmark for failure in selection.failures))
         failed = failed_executions(count)
@@ -91,6 +100,12 @@ def failure_lines(selection: Selection, width: int) -> list[Line]:
         unbuilt = f"{count:,} layout{'s' * (count > 1)} could not be built: {most.splitlines()[0]}"
         lines += wrapped("⚠", "yellow", unbuilt, width)
     return lines
+
+
+def _reason(failure: Execution) -> str:
+    """Why it failed; of what was imported without the file, as the same is the same in all of them."""
+    reason = failure.reason or failure.status
+    return reason.removesuffix(f" ({failure.conditions['imported']})") if "imported" in failure.conditions else reason
 
 
 def possible_steps(steps: Iterable[Step], selection: Selection, n_layouts: int) -> list[Step]:
@@ -110,14 +125,18 @@ def remark_lines(selection: Selection, shown: Iterable[tuple[str, str]], width: 
     if selection.left_out:
         left_out = "; ".join(each.brief() for each in evidence(selection).left_out)
         lines += wrapped("ⓘ", "cyan", f"left out: {left_out}", width)
-    for warning in dict.fromkeys(
-        each for each in selection.warnings if isinstance(each, NotCompared | NameOfEachBinary)
-    ):
+    for warning in dict.fromkeys(filter(_is_remark, selection.warnings)):
         lines += wrapped("ⓘ", "cyan", warning.brief(), width)
     if metric := metric_beside(selection, shown):
         lines += wrapped("ⓘ", "cyan", f"simulated counts are recorded as well: --metric {metric}", width)
     lines += reconciled_lines(selection, width)
     return lines
+
+
+def _is_remark(warning: AnyWarning) -> bool:
+    """Whether the first screen tells it, though no conclusion names it: what is in the numbers, or missing there."""
+    told = FileRemark | NameOfEachBinary | NotCompared | OtherIterations | OtherThreads | SameNumbers
+    return isinstance(warning, told) and isinstance(getattr(warning, "remark", UnmarkedWarmup()), UnmarkedWarmup)
 
 
 def reconciled_lines(selection: Selection, width: int) -> list[Line]:

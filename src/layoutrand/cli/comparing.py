@@ -127,6 +127,8 @@ def _show_sureness(result: Comparison, page: Display) -> None:
             needed = "-"
         elif forecast is not None and not forecast.warnings:
             needed = f"{range_words(forecast.fewest, forecast.n_binaries)} each"
+            if forecast.n_more == 0:  # enough for what the forecast is about, and not for what lies between
+                needed = f"more than {min(pair.n_baseline, pair.n_candidate):,} each"
         rows.append(
             (
                 pair.benchmark,

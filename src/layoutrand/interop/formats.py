@@ -90,6 +90,8 @@ def detect(text: str, source: str) -> str:
         fitting = [name for name, (recognise, _) in TEXT_FORMATS.items() if recognise(text)]
         if not fitting and text.lstrip()[0] in "{[":
             read_json(text, source)  # says where it ceases to be JSON
+        if not fitting and table.recognise_other_cut(text):
+            return "csv"  # which says what is wrong with its header
     else:
         fitting = [name for name, (recognise, _) in JSON_FORMATS.items() if recognise(document)]
     if len(fitting) == 1:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from layoutrand.config.metric import Better
-from layoutrand.instruments.known import is_elapsed, program_itself
+from layoutrand.instruments.known import is_from_start_to_end, program_itself
 from layoutrand.text.digits import MEASURABLE, is_measurable
 from layoutrand.text.foreign_fields import json_excerpt, unreadable
 from layoutrand.text.quantities import SECONDS
@@ -26,10 +26,6 @@ _UNITS: Final[Mapping[str, Mapping[str, float]]] = {
         "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
     },
 }  # a table: a row for what belongs together  # fmt: skip
-
-
-_FROM_START_TO_END: Final = frozenset({"value", "duration_s", "reported_time", "time_per_op", "single_shot"})
-"""Metrics of other harnesses that are a time from start to end."""
 
 
 @dataclass(frozen=True, slots=True)  # a file may hold millions
@@ -134,7 +130,7 @@ def is_impossible(value: float, unit: str, metric: str) -> bool:
     if value < 0:
         return unit in _UNITS
     if value == 0:
-        return unit == "s" and (is_elapsed(metric) or metric in _FROM_START_TO_END)
+        return unit == "s" and is_from_start_to_end(metric)
     return math.isnan(value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,8 +15,9 @@ from layoutrand.config.metric import Better
 from layoutrand.errors import UsageError
 from layoutrand.interop.column_cells import FloatArray, IntArray
 from layoutrand.interop.import_spec import layout_of
+from layoutrand.interop.imported import ImportedNumber
 from layoutrand.interop.imported_numbers import Numbers, together
-from layoutrand.interop.interop_warnings import NameOfEachBinary, OnlyWarmup, SingleBinaries
+from layoutrand.interop.interop_warnings import NameOfEachBinary, OnlyWarmup, OtherIterations, SingleBinaries
 from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
 from layoutrand.text.digits import MEASURABLE
 from layoutrand.text.measurable_columns import are_measurable
@@ -24,6 +26,8 @@ from layoutrand.warning import AnyWarning
 UNNAMED: Final = "unnamed"
 """What the one binary of a file is called that knows nothing of binaries."""
 
+_FAR_MORE: Final = 2
+"""How many times as many iterations are told: harnesses that go by time make a few more of what is faster."""
 
 _Key = tuple[str, str, str, str]
 _Unit = tuple[str, Better]
@@ -63,21 +67,24 @@ def samples(
         found.append(sample)
         if sample.is_primary:
             warnings += _warnings(sample, table[key])
-    return tuple(found), [*warnings, *_single(found)]
+    return tuple(found), [*warnings, *_unlike_iterations(found), *_single(found)]
 
 
 def _units(numbers: Numbers) -> dict[tuple[str, str, str], _Unit]:
     """The unit and the direction of each metric; raises `UsageError` as `samples` does, for what comes first."""
     units: dict[tuple[str, str, str], _Unit] = {}
+    first: dict[tuple[str, str, str], ImportedNumber] = {}
     unlike: list[tuple[int, str]] = []
     for kind, row in zip(numbers.kinds, numbers.first_of_kinds().tolist(), strict=True):
-        unit = units.setdefault((kind.benchmark, kind.instrument, kind.metric), (kind.unit, kind.better))
+        metric = (kind.benchmark, kind.instrument, kind.metric)
+        unit = units.setdefault(metric, (kind.unit, kind.better))
+        other = first.setdefault(metric, kind)
         if unit != (kind.unit, kind.better):
             unlike.append(
                 (
                     row,
-                    f"{kind.benchmark}, {kind.metric}: measured in {_shown(unit)} here, in "
-                    f"{_shown((kind.unit, kind.better))} there; one metric has one unit",
+                    f"{kind.benchmark}, {kind.metric}: measured in {_shown(unit)} of {_whose(other)}, and in "
+                    f"{_shown((kind.unit, kind.better))} of {_whose(kind)}; one metric has one unit",
                 )
             )
             break
@@ -161,6 +168,10 @@ def _divided(values: list[float], lengths: list[int]) -> Executions:
     return tuple(tuple(itertools.islice(left, length)) for length in lengths)
 
 
+def _whose(kind: ImportedNumber) -> str:
+    return f"{kind.system}, {kind.binary}" if kind.binary else kind.system
+
+
 def _shown(unit: _Unit) -> str:
     return f"{unit[0] or 'no unit'} ({unit[1]} is better)"
 
@@ -203,6 +214,20 @@ def _warnings(sample: Sample, table: Mapping[str, _Runs]) -> list[OnlyWarmup]:
     counted = sum(len(runs) for _, runs in sample.binaries) + sum(len(runs) for runs in sample.controls.values())
     lost = sum(runs.n_all for runs in table.values()) - counted
     return [OnlyWarmup(sample.system, sample.benchmark, lost)] if lost else []
+
+
+def _unlike_iterations(found: Sequence[Sample]) -> list[OtherIterations]:
+    """A warning for each benchmark of which one system has far more iterations in an execution than another."""
+    of_benchmarks: dict[str, dict[str, int]] = {}
+    for sample in found:
+        lengths = [len(run) for _, runs in sample.binaries for run in runs]
+        if sample.is_primary and lengths:
+            of_benchmarks.setdefault(sample.benchmark, {})[sample.system] = statistics.median_low(lengths)
+    return [
+        OtherIterations(benchmark, tuple(counts.items()))
+        for benchmark, counts in of_benchmarks.items()
+        if max(counts.values()) >= _FAR_MORE * min(counts.values())
+    ]
 
 
 def _single(found: Sequence[Sample]) -> list[AnyWarning]:

@@ -22,7 +22,7 @@ from layoutrand.interop.import_spec import EVERY, Wanted, layout_of, parse_impor
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.interop.imported_numbers import Numbers, numbers_of
 from layoutrand.interop.imported_samples import UNNAMED, samples
-from layoutrand.interop.interop_warnings import FileRemark, OtherThreads, SameNumbers
+from layoutrand.interop.interop_warnings import FileRemark, OtherThreads, SameNumbers, UnmarkedWarmup
 from layoutrand.model import Execution, Experiment
 from layoutrand.platform import foreign
 from layoutrand.platform.disk import readable
@@ -70,7 +70,7 @@ class _File:
 
 def import_selection(question: ImportQuestion) -> Selection:
     """Read all files; raises `UsageError` where one cannot be read, or where it is not clear what is of what."""
-    files = [_read(wanted, question) for wanted in _wanted(question.files)]
+    files = [_read(wanted, question) for wanted in wanted_files(question.files)]
     _check_binaries(files)
     failures = [(file, failure) for file in files for failure in file.failures]
     kinds = [kind for file in files for kind in file.numbers.kinds]
@@ -94,7 +94,7 @@ def import_selection(question: ImportQuestion) -> Selection:
         ),
         build_failures=(),
         warnings=(
-            *(FileRemark(file.shown, remark) for file in files for remark in file.remarks),
+            *_remarks(files, question.warmup),
             *_copies(files),
             *_threads(kind for own in kept for kind in own.kinds),
             *warnings,
@@ -108,8 +108,8 @@ def _of_these(numbers: Numbers, systems: Sequence[str], benchmarks: Sequence[str
     return numbers if all(asked) else numbers.chosen(numbers.of_each_kind(asked))
 
 
-def _wanted(texts: Sequence[str]) -> list[Wanted]:
-    """Every file to read, patterns expanded; the same file twice is an error."""
+def wanted_files(texts: Sequence[str]) -> list[Wanted]:
+    """Every file to read, patterns expanded; raises `UsageError` for one that is there twice, by whatever names."""
     wanted: list[Wanted] = []
     for text in texts:
         one = parse_import(text)
@@ -123,11 +123,13 @@ def _wanted(texts: Sequence[str]) -> list[Wanted]:
             wanted += [Wanted(one.name, readable(seed), file) for seed, file in found]
         else:
             wanted.append(one)
-    seen = set()
+    seen: dict[object, str] = {}
     for one in wanted:
-        if one.file in seen:
-            raise UsageError(f"{readable(one.file)} is imported twice")
-        seen.add(one.file)
+        identity = foreign.same_as(one.file)
+        if identity in seen:
+            other = "" if seen[identity] == one.file else f"{readable(seen[identity])} and "
+            raise UsageError(f"{other}{readable(one.file)}{' are one file, which' if other else ''} is imported twice")
+        seen[identity] = one.file
     return wanted
 
 
@@ -195,6 +197,17 @@ def _check_binaries(files: Sequence[_File]) -> None:
     _check_fingerprints(kind for file in files for kind in file.numbers.kinds if kind.fingerprint)
 
 
+def _remarks(files: Sequence[_File], warmup: int) -> list[FileRemark]:
+    """What has to be known about files, of which so many iterations are left out: what many have is told once."""
+    found: dict[AnyWarning, list[str]] = {}
+    for file in files:
+        for remark in file.remarks:
+            if warmup and isinstance(remark, UnmarkedWarmup):
+                continue
+            found.setdefault(remark, []).append(file.shown)
+    return [FileRemark(shown[0], remark, len(shown) - 1) for remark, shown in found.items()]
+
+
 def _copies(files: Sequence[_File]) -> list[SameNumbers]:
     """A warning where files hold the same numbers: right for counts that never vary, wrong for times."""
     contents: dict[tuple[object, ...], _File] = {}
@@ -257,7 +270,7 @@ def _execution(failure: FailedRun, file: _File) -> Execution:
         binary_sha256=hashlib.sha256(str(binary).encode()).hexdigest(),
         capture="",
         status=failure.status,
-        reason=f"{failure.reason} ({file.shown})",
+        reason=f"{failure.reason or failure.status} ({file.shown})",
         returncode=None,
         signal=None,
         started_at=0.0,

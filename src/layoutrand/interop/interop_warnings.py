@@ -9,13 +9,21 @@ from layoutrand.warning import AnyWarning, plural
 
 @dataclass(frozen=True)
 class FileRemark(AnyWarning):
-    """What has to be known about one file."""
+    """What has to be known about one file, and about so many others."""
 
     file: str
     remark: AnyWarning
+    n_others: int = 0
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.remark}"
+        return f"{self._files()}: {self.remark}"
+
+    def brief(self) -> str:
+        """What was found."""
+        return f"{self._files()}: {self.remark.brief()}"
+
+    def _files(self) -> str:
+        return f"{self.file} and {plural(self.n_others, 'other file')}" if self.n_others else self.file
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,10 @@ class UnmarkedWarmup(AnyWarning):
     def __str__(self) -> str:
         return "nothing in the file marks warm-up, so every iteration counts; --warmup leaves out the first ones"
 
+    def brief(self) -> str:
+        """What was found, and what helps."""
+        return "warm-up is not marked, and counts: --warmup leaves it out"
+
 
 @dataclass(frozen=True)
 class AbnormalTermination(AnyWarning):
@@ -110,6 +122,10 @@ class SameNumbers(AnyWarning):
             "never do: is one a copy of the other?"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        return f"{self.first} and {self.second} hold the same numbers: is one a copy?"
+
 
 @dataclass(frozen=True)
 class OtherThreads(AnyWarning):
@@ -124,6 +140,25 @@ class OtherThreads(AnyWarning):
             f"{', '.join(self.benchmarks)}: other numbers of threads, {', '.join(told)}; what differs is what the "
             "threads do, too"
         )
+
+
+@dataclass(frozen=True)
+class OtherIterations(AnyWarning):
+    """A benchmark whose executions have far more iterations in one system; ``counts``: (system, usual number)."""
+
+    benchmark: str
+    counts: tuple[tuple[str, int], ...]
+
+    def __str__(self) -> str:
+        return f"{self._told()}: where the first ones take longer, that alone is a difference; --warmup leaves them out"
+
+    def brief(self) -> str:
+        """What was found, and what helps."""
+        return f"{self._told()}: --warmup leaves out the first ones"
+
+    def _told(self) -> str:
+        told = ", ".join(f"{system} {count:,}" for system, count in self.counts)
+        return f"{self.benchmark}: other numbers of iterations in an execution, {told}"
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from layoutrand.interop.imported import Imported, ImportedNumber, in_base_unit
+from layoutrand.interop.imported import Imported, ImportedNumber, in_base_unit, refuse_impossible
 from layoutrand.text.digits import whole_number
 from layoutrand.text.foreign_fields import excerpt, parse_number, plain, unreadable
 
 _FIRST: Final = ("invocation", "iteration", "value", "unit", "criterion", "benchmark", "executor", "suite")
-_BESIDE: Final = ("extraArgs", "cores", "inputSize", "varValue", "tag")
+_BESIDE: Final = ("extraArgs", "cores", "inputSize", "varValue", "tag", "machine")
 _MOST: Final = 10**9
 _METRICS: Final = {"total": "time_s", "MaxRSS": "max_rss_bytes"}
 
@@ -27,6 +27,7 @@ def parse(text: str, source: str) -> Imported:
     """Rows of all numbers; raises `UnreadableResults` with the line."""
     header: list[str] = []
     rows: list[ImportedNumber] = []
+    lines: dict[tuple[str, str, int, int], int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         cells = line.split("\t")
         if cells[: len(_FIRST)] == list(_FIRST):
@@ -38,7 +39,13 @@ def parse(text: str, source: str) -> Imported:
         elif len(cells) != len(header):
             raise unreadable(source, f"{len(cells)} cells under {len(header)} columns", line=number)
         else:
-            rows.append(_row(dict(zip(header, cells, strict=True)), source, number))
+            row = _row(dict(zip(header, cells, strict=True)), source, number)
+            # Each iteration ends with its one total; of other criteria a benchmark may print several.
+            place = (row.system, row.benchmark, row.execution, row.iteration)
+            if row.metric == _METRICS["total"] and (first := lines.setdefault(place, number)) != number:
+                message = f"a total of the same executor, benchmark, invocation and iteration as line {first}"
+                raise unreadable(source, message, line=number)
+            rows.append(row)
     if not rows:
         raise unreadable(source, "holds no number of ReBench")
     return Imported(tuple(rows))
@@ -54,11 +61,13 @@ def _row(cells: dict[str, str], source: str, line: int) -> ImportedNumber:
         f"{key}={plain(cells[key])}" for key in _BESIDE if cells.get(key, "") and (key, cells[key]) != ("cores", "1")
     ]
     name = ",".join([f"{plain(cells['suite'])}/{plain(cells['benchmark'])}", *beside])
-    metric = plain(cells["criterion"]) or "value"
+    criterion = plain(cells["criterion"]) or "value"
+    metric = _METRICS.get(criterion, criterion)
+    refuse_impossible(value, base, metric, source, "the value", line=line)
     return ImportedNumber(
         name,
         value,
-        _METRICS.get(metric, metric),
+        metric,
         base,
         places[0] - 1,
         places[1] - 1,

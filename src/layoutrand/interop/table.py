@@ -56,6 +56,12 @@ def recognise_csv(text: str) -> bool:
     return "value" in _header(text)
 
 
+def recognise_other_cut(text: str) -> bool:
+    """Whether it would be one, were its cells separated by commas, or its column called as it has to be."""
+    first = text[:_LONGEST_HEADER].partition("\n")[0]
+    return "value" in [cell.strip().strip('"').lower() for cell in re.split(r"[,;\t]", first)]
+
+
 def _header(text: str) -> list[str]:
     """The cells of the first line; none where it is longer than any header."""
     if len(text) > _LONGEST_HEADER and "\n" not in text[:_LONGEST_HEADER]:

@@ -26,7 +26,7 @@ from layoutrand.library.sample_rows import (
     sample_rows,
 )
 from layoutrand.platform.foreign import write_bytes
-from layoutrand.warning import AnyWarning, sentences_of
+from layoutrand.warning import AnyWarning, plural, sentences_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -277,7 +277,7 @@ class Results:
             for name, n in counts.items()
         ]
         rows: list[tuple[str, Sequence[str]]] = [("systems", self.systems), ("benchmarks", shown)]
-        rows.append(("samples", [f"{len(self.samples):,} numbers of {len(self.metrics)} metrics"]))
+        rows.append(("samples", [f"{plural(len(self.samples), 'number')} of {plural(len(self.metrics), 'metric')}"]))
         if failed:
             rows.append(("failed", [f"{failed:,} executions, which are in no number"]))
         if of.left_out:
@@ -332,7 +332,7 @@ def load_files(
     """
     from layoutrand.config.config import choose
     from layoutrand.interop import formats
-    from layoutrand.interop.importing import ImportQuestion
+    from layoutrand.interop.importing import ImportQuestion, wanted_files
 
     if not files:
         raise UsageError("name at least one file to load")
@@ -342,7 +342,7 @@ def load_files(
         raise UsageError(f"warmup {warmup}: must be 0 or more")
     chosen = tuple(_names(systems)), tuple(_names(benchmarks))
     question = ImportQuestion([str(file) for file in files], format_name, names_are, warmup, *chosen)
-    shown = f"{len(files)} files" if len(files) > 1 else str(files[0])
+    shown = f"{len(wanted_files(question.files))} files" if len(files) > 1 else str(files[0])
     return Results(_Imported(question), f"imported from {shown}", chosen)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,15 @@ _GIVEN: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 def exists(path: str) -> bool:
     """Whether there is something of this name; no name with a NUL byte is one."""
     return "\0" not in path and os.path.lexists(path)
+
+
+def same_as(path: str) -> object:
+    """What two names of one file have in common, such as a link to it; the name itself where there is no such file."""
+    try:
+        facts = os.stat(path)
+    except (OSError, ValueError):
+        return path
+    return (facts.st_dev, facts.st_ino) if stat.S_ISREG(facts.st_mode) else path
 
 
 def matching(pattern: str) -> list[tuple[str, str]]:

@@ -19,6 +19,11 @@ from layoutrand.instruments.tracer import Tracer
 _NAMES: Final = 256
 """So many names of instruments, which results may be full of, are not looked at again."""
 
+_OF_HARNESSES: Final = frozenset(
+    {"value", "time_s", "duration_s", "reported_time", "reported_time_s", "time_per_op", "single_shot"}
+)
+"""Metrics of harnesses that are a time from start to end, where their unit is one of time."""
+
 
 def starters() -> tuple[Starter, ...]:
     """All of them: the instrument that reads the program's output first, then the others by name."""
@@ -85,6 +90,11 @@ def counts(name: str) -> bool:
 def is_elapsed(metric: str) -> bool:
     """Whether a metric is the time from start to end, which is what anybody means who says faster."""
     return any(each.elapsed == metric for each in instruments())
+
+
+def is_from_start_to_end(metric: str) -> bool:
+    """Whether a metric in a unit of time is that of the whole program, or of what a harness measures by itself."""
+    return is_elapsed(metric) or metric in _OF_HARNESSES
 
 
 @cache
