@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 import json
 import math
@@ -21,7 +20,7 @@ from layoutrand.interop.export import export
 from layoutrand.interop.formats import parse
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.interop.importing import ImportQuestion, import_selection
-from layoutrand.model import BuildFailure, Measurement
+from layoutrand.model import MAX_SEED, BuildFailure, Measurement
 from layoutrand.text.digits import is_measurable
 from warningkit import said
 
@@ -68,8 +67,8 @@ def test_what_is_exported_is_read_back_as_it_was(selection, tmp_path, format_nam
 
     back = reimported(result.text, tmp_path, f"out.{format_name}")
 
-    # Rounds and times are of executions that were made here.
-    assert back.samples == tuple(dataclasses.replace(each, rounds={}, started={}) for each in selection.samples)
+    assert back.samples == selection.samples
+    assert all(each.rounds and each.started for each in back.samples)
     assert [(f.system, f.benchmark, f.layout, f.status) for f in back.failures] == [("a", "fib", 4, "timeout")]
     assert "ended after 60 s" in back.failures[0].reason
 
@@ -247,6 +246,7 @@ def test_controls_alone_are_nothing_to_export(tmp_path):
 
 
 NAMES = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1, max_size=8)
+STARTS = st.none() | st.floats(allow_nan=False, allow_infinity=False).filter(is_measurable)
 ROWS = st.builds(
     ImportedNumber,
     NAMES,
@@ -260,8 +260,15 @@ ROWS = st.builds(
     instrument=NAMES,
     better=st.sampled_from(["less", "more"]),
     warmup=st.booleans(),
+    round=st.none() | st.integers(0, MAX_SEED),
+    started_at=STARTS,
 ).filter(lambda row: row.value > 0 or row.unit not in {"s", "B"})
-FAILURES = st.builds(FailedRun, NAMES, NAMES.filter(lambda text: text != "ok"), NAMES, st.integers(0, 99), NAMES, NAMES)
+FAILURES = st.builds(
+    FailedRun,
+    *(NAMES, NAMES.filter(lambda text: text != "ok"), NAMES, st.integers(0, 99), NAMES, NAMES),
+    round=st.none() | st.integers(0, MAX_SEED),
+    started_at=STARTS,
+)
 PLACE = ("system", "benchmark", "binary", "instrument", "execution")
 
 

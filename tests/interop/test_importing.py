@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 import pytest
 
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.documents import analyse_document, compare_document
-from layoutrand.analysis.evidence import evidence, sentences
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.interop.import_spec import Wanted, layout_of, parse_import
 from layoutrand.interop.importing import ImportQuestion, import_selection
@@ -196,11 +196,56 @@ def test_a_failure_without_a_reason_is_told_by_its_status():
     assert [failure.reason for failure in load("t.csv").failures] == ["crash (t.csv)"]
 
 
-def test_nobody_knows_in_what_order_imported_systems_were_measured():
-    put("t.csv", "system,seed,value\n" + "".join(f"{s},{n},{n}\n" for s in "ab" for n in range(1, 9)))
-    of = evidence(load("t.csv"))
-    assert "do not say in what order they were measured" in sentences(of)[-1]
-    assert not [each for each in sentences(evidence(load("t.csv"), ["a"])) if "order" in each]
+def drifting(path, *, starts, seeds=12):
+    """Equal systems on a machine that becomes 3 % slower; b measured after a, and ``starts`` whether that is told."""
+    rows = [(system, seed) for system in "ab" for seed in range(1, seeds + 1)]
+    lines = ["system,seed,metric,unit,value" + ",started_at" * starts]
+    for place, (system, seed) in enumerate(rows):
+        value = (1 + 0.03 * place / len(rows)) * (1 + 0.002 * (seed * 7 % 5 - 2))
+        lines.append(f"{system},{seed},wall_s,s,{value!r}" + f",{1000 + place}" * starts)
+    return put(path, "\n".join(lines) + "\n")
+
+
+def test_where_the_order_is_not_known_that_is_said_and_where_it_is_a_drift_is_no_difference():
+    blind, seeing = load(drifting("blind.csv", starts=False)), load(drifting("seeing.csv", starts=True))
+    told = "in what order this was measured is not known"
+    assert [told in each for each in said(blind.warnings)].count(True) == 1
+    assert not any(told in each for each in said(seeing.warnings))
+    (wrong,), (right,) = (
+        compare_document(compare(each, "a", "b", confidence=0.95, threshold=0.01, metric=None))["benchmarks"]
+        for each in (blind, seeing)
+    )
+    assert wrong["verdict"] == "slower"  # what the numbers say where nothing tells of the order
+    assert (right["verdict"], right["conclusion"]) == ("undecided", "cannot tell")
+    assert any("while the other system was not executed" in each for each in right["warnings"])
+
+
+def test_of_simulated_counts_the_order_does_not_matter():
+    rows = "".join(f"{s},{n},{n},cachegrind\n" for s in "ab" for n in range(1, 9))
+    assert not any(
+        "order" in each for each in said(load(put("t.csv", f"system,seed,value,instrument\n{rows}")).warnings)
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "message"),
+    [
+        ("started_at", "noon", "line 3: started_at is"),
+        ("started_at", "nan", "line 3: started_at is"),
+        ("round", "-1", "line 3: round is '-1'; expected the seed of a round"),
+        ("round", "18446744073709551616", "line 3: round is"),
+    ],
+)
+def test_a_start_or_a_round_that_is_none_is_an_error(column, cell, message):
+    with pytest.raises(UsageError, match=re.escape(message)):
+        load(put("t.csv", f"seed,value,{column}\n1,1,5\n2,1,{cell}\n"))
+
+
+def test_starts_and_rounds_are_those_of_executions_and_unknown_where_one_of_a_binary_is():
+    rows = "stock,0,0,1,5,7.5\nstock,0,1,1,5,7.5\nstock,1,0,1,6,8.25\n1,0,0,1,,3\n2,0,0,1,4,\n"
+    (sample,) = load(put("t.csv", f"seed,execution,iteration,value,round,started_at\n{rows}")).samples
+    assert dict(sample.rounds) == {"stock": (5, 6), 2: (4,)}
+    assert dict(sample.started) == {"stock": (7.5, 8.25), 1: (3.0,)}
 
 
 def test_names_in_a_file_can_be_systems():

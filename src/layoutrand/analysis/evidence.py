@@ -19,11 +19,6 @@ from layoutrand.warning import plural, sentences_of
 _WITH_SEEDS: Final = frozenset({"csv", "layoutrand"})
 """The formats in which `export` writes seeds."""
 
-ORDER_UNKNOWN: Final = (
-    "imported numbers do not say in what order they were measured: systems measured one after the other differ by what "
-    "the machine did meanwhile, too"
-)
-
 
 @dataclass(frozen=True)
 class SystemEvidence:
@@ -205,8 +200,6 @@ def sentences(of: Evidence) -> list[str]:
         lines.append(f"{where}, project {of.project}; left out: {left_out_words(of)}")
     elif of.left_out:
         lines.append(f"left out: {left_out_words(of)}")
-    if of.host is None and len(of.systems) > 1:
-        lines.append(ORDER_UNKNOWN)
     return lines + reconciled_words(of)
 
 

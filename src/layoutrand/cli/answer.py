@@ -17,6 +17,7 @@ from layoutrand.cli.answer_parts import (
     filled,
     header,
     next_lines,
+    order_lines,
     possible_steps,
     remark_lines,
     source_facts,
@@ -81,7 +82,7 @@ def _comparisons(
     width = screen_width(columns)
     facts = source_facts(selection)
     shown = [(pair.benchmark, pair.instrument) for result in results for pair in result.benchmarks]
-    rest = [*failure_lines(selection, width), *remark_lines(selection, shown, width)]
+    rest = [*failure_lines(selection, width), *remark_lines(selection, shown, width), *order_lines(selection, width)]
     lines: list[Line] = []
     for result in results:
         lines += [*_screen(result, facts, width, most_rows=most_rows, drawn=drawn), []]

@@ -23,6 +23,7 @@ from layoutrand.execute.output_warnings import UnlikeOutputs, alike_in_systems
 from layoutrand.interop.interop_warnings import (
     FileRemark,
     NameOfEachBinary,
+    OrderUnknown,
     OtherIterations,
     OtherThreads,
     SameNumbers,
@@ -131,6 +132,12 @@ def remark_lines(selection: Selection, shown: Iterable[tuple[str, str]], width: 
         lines += wrapped("ⓘ", "cyan", f"simulated counts are recorded as well: --metric {metric}", width)
     lines += reconciled_lines(selection, width)
     return lines
+
+
+def order_lines(selection: Selection, width: int) -> list[Line]:
+    """That nobody knows whether compared systems took turns, where that is so."""
+    told = dict.fromkeys(each for each in selection.warnings if isinstance(each, OrderUnknown))
+    return [line for each in told for line in wrapped("ⓘ", "cyan", each.brief(), width)]
 
 
 def _is_remark(warning: AnyWarning) -> bool:

@@ -64,6 +64,11 @@ class Cells:
         start = int(self._starts[place, row])
         return self._content[start : start + int(self._widths[place, row])].decode(_ENCODING, _ERRORS)
 
+    def is_empty(self, place: int) -> BoolArray:
+        """In which rows there is nothing in that column."""
+        empty: BoolArray = self._widths[place] == 0
+        return empty
+
     def alike(self, places: Sequence[int]) -> tuple[IntArray, list[tuple[str, ...]]]:
         """For each row which it is of those that differ in these columns, and their cells, in the order of the rows."""
         if not len(self):

@@ -94,6 +94,8 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
                         warmup=m.warmup,
                         node=execution.node,
                         output_sha256=execution.output_sha256,
+                        round=execution.round,
+                        started_at=execution.started_at,
                     )
                 )
     return Imported(tuple(row for key in wanted for row in measured.get(key, ())), tuple(failures))
@@ -110,6 +112,8 @@ def _failure(execution: Execution, number: int) -> FailedRun:
         reason=plain(execution.reason),
         node=execution.node,
         output_sha256=execution.output_sha256,
+        round=execution.round,
+        started_at=execution.started_at,
     )
 
 

@@ -45,6 +45,8 @@ def records(content: Imported) -> list[dict[str, Any]]:
             "reason": "",
             "node": row.node,
             "output_sha256": row.output_sha256,
+            "round": row.round,
+            "started_at": row.started_at,
         }
         for row in content.rows
     ]
@@ -65,6 +67,8 @@ def records(content: Imported) -> list[dict[str, Any]]:
             "reason": one.reason,
             "node": one.node,
             "output_sha256": one.output_sha256,
+            "round": one.round,
+            "started_at": one.started_at,
         }
         for one in content.failures
     ]

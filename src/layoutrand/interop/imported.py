@@ -39,6 +39,8 @@ class ImportedNumber:
     say), ``copies`` how many of the program ran at once, None where it is not a matter of that: numbers of other inputs
     or copies are not comparable (`layoutrand.interop.alike`).  ``threads`` are those of one copy, None where the file
     does not say.  ``output_sha256`` is the digest of what the execution printed; it leaves, and is never read back.
+    ``round`` is the seed of the round that the execution belongs to and ``started_at`` when it began, in seconds since
+    the epoch or whatever else tells the order; None where the file does not say.
     """
 
     benchmark: str
@@ -59,6 +61,8 @@ class ImportedNumber:
     copies: int | None = None
     threads: int | None = None
     output_sha256: str = ""
+    round: int | None = None
+    started_at: float | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,8 @@ class FailedRun:
     instrument: str = PROGRAM_ITSELF
     node: str = ""
     output_sha256: str = ""
+    round: int | None = None
+    started_at: float | None = None
 
 
 @dataclass(frozen=True)

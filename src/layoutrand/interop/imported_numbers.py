@@ -12,7 +12,7 @@ import numpy as np
 from layoutrand.interop.column_cells import BoolArray, FloatArray, IntArray
 from layoutrand.interop.imported import ImportedNumber, is_impossible
 
-_PLACE: Final = frozenset({"value", "execution", "iteration"})
+_PLACE: Final = frozenset({"value", "execution", "iteration", "started_at"})
 _KIND: Final = attrgetter(*(each.name for each in fields(ImportedNumber) if each.name not in _PLACE))
 
 
@@ -20,8 +20,9 @@ _KIND: Final = attrgetter(*(each.name for each in fields(ImportedNumber) if each
 class Numbers(Sequence[ImportedNumber]):
     """Rows as columns.
 
-    ``kind`` is for each row the place in ``kinds`` of what it shares with others: a number of which value, execution
-    and iteration mean nothing.  Kinds are in the order in which they first occur, and all do.
+    ``kind`` is for each row the place in ``kinds`` of what it shares with others: a number of which value, execution,
+    iteration and start mean nothing.  Kinds are in the order in which they first occur, and all do.  ``started`` is
+    NaN for a row that does not say, and None where none does.
     """
 
     kinds: tuple[ImportedNumber, ...]
@@ -29,6 +30,7 @@ class Numbers(Sequence[ImportedNumber]):
     values: FloatArray
     executions: IntArray
     iterations: IntArray
+    started: FloatArray | None = None
 
     def __len__(self) -> int:
         """How many rows there are."""
@@ -46,7 +48,8 @@ class Numbers(Sequence[ImportedNumber]):
             return self.chosen(np.arange(len(self))[place])
         value, execution, iteration = self.values[place], self.executions[place], self.iterations[place]
         kind = self.kinds[int(self.kind[place])]
-        return replace(kind, value=float(value), execution=int(execution), iteration=int(iteration))
+        started = None if self.started is None or np.isnan(self.started[place]) else float(self.started[place])
+        return replace(kind, value=float(value), execution=int(execution), iteration=int(iteration), started_at=started)
 
     def __iter__(self) -> Iterator[ImportedNumber]:
         """All rows, one by one."""
@@ -60,7 +63,8 @@ class Numbers(Sequence[ImportedNumber]):
         places = np.zeros(len(self.kinds), np.int64)
         places[order] = np.arange(len(order))
         kinds = tuple(self.kinds[each] for each in order)
-        return Numbers(kinds, places[kind], self.values[rows], self.executions[rows], self.iterations[rows])
+        started = None if self.started is None else self.started[rows]
+        return Numbers(kinds, places[kind], self.values[rows], self.executions[rows], self.iterations[rows], started)
 
     def under(self, kinds: Sequence[ImportedNumber]) -> Numbers:
         """The same numbers, of other kinds in place of these; several may become one."""
@@ -106,7 +110,7 @@ def numbers_of(rows: Sequence[ImportedNumber]) -> Numbers:
     for row in rows:
         facts = _KIND(row)
         if facts not in kinds:
-            kinds[facts] = len(kinds), replace(row, value=0.0, execution=0, iteration=0)
+            kinds[facts] = len(kinds), replace(row, value=0.0, execution=0, iteration=0, started_at=None)
         kind.append(kinds[facts][0])
     return Numbers(
         kinds=tuple(each for _, each in kinds.values()),
@@ -114,7 +118,13 @@ def numbers_of(rows: Sequence[ImportedNumber]) -> Numbers:
         values=np.array([row.value for row in rows], dtype=np.float64),
         executions=np.array([row.execution for row in rows], dtype=np.int64),
         iterations=np.array([row.iteration for row in rows], dtype=np.int64),
+        started=known_starts(np.array([row.started_at for row in rows], dtype=np.float64)),  # NaN for None
     )
+
+
+def known_starts(started: FloatArray) -> FloatArray | None:
+    """When executions began, NaN where that is not known; None where it is known of none."""
+    return None if np.isnan(started).all() else started
 
 
 def together(several: Sequence[Numbers]) -> tuple[Numbers, IntArray]:
@@ -129,5 +139,8 @@ def together(several: Sequence[Numbers]) -> tuple[Numbers, IntArray]:
         values=np.concatenate([each.values for each in several]),
         executions=np.concatenate([each.executions for each in several]),
         iterations=np.concatenate([each.iterations for each in several]),
+        started=known_starts(
+            np.concatenate([np.full(len(each), np.nan) if each.started is None else each.started for each in several])
+        ),
     )
     return found.under(kinds), np.repeat(np.arange(len(several)), [len(each) for each in several])

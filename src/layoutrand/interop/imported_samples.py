@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
 from layoutrand.analysis.sample import Executions, Sample
 from layoutrand.config.metric import Better
 from layoutrand.errors import UsageError
+from layoutrand.instruments.known import simulated
 from layoutrand.interop.column_cells import FloatArray, IntArray
 from layoutrand.interop.import_spec import layout_of
 from layoutrand.interop.imported import ImportedNumber
 from layoutrand.interop.imported_numbers import Numbers, together
-from layoutrand.interop.interop_warnings import NameOfEachBinary, OnlyWarmup, OtherIterations, SingleBinaries
+from layoutrand.interop.interop_warnings import (
+    NameOfEachBinary,
+    OnlyWarmup,
+    OrderUnknown,
+    OtherIterations,
+    SingleBinaries,
+)
 from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
 from layoutrand.text.digits import MEASURABLE
 from layoutrand.text.measurable_columns import are_measurable
@@ -29,6 +37,7 @@ UNNAMED: Final = "unnamed"
 _FAR_MORE: Final = 2
 """How many times as many iterations are told: harnesses that go by time make a few more of what is faster."""
 
+_Fact = TypeVar("_Fact")
 _Key = tuple[str, str, str, str]
 _Unit = tuple[str, Better]
 
@@ -67,7 +76,7 @@ def samples(
         found.append(sample)
         if sample.is_primary:
             warnings += _warnings(sample, table[key])
-    return tuple(found), [*warnings, *_unlike_iterations(found), *_single(found)]
+    return tuple(found), [*warnings, *_unlike_iterations(found), *_without_order(found), *_single(found)]
 
 
 def _units(numbers: Numbers) -> dict[tuple[str, str, str], _Unit]:
@@ -100,11 +109,16 @@ def _units(numbers: Numbers) -> dict[tuple[str, str, str], _Unit]:
 
 @dataclass(frozen=True)
 class _Runs:
-    """The executions of a binary: the iterations of those that have any, the node of each, how many there were."""
+    """The executions of a binary: the iterations of those that have any, the node of each, how many there were.
+
+    Also the round and the start of each; nothing where one of them does not say.
+    """
 
     executions: Executions
     nodes: tuple[str, ...]
     n_all: int
+    rounds: tuple[int, ...]
+    started: tuple[float, ...]
 
 
 def _runs(numbers: Numbers, file: IntArray, group: IntArray, warmup: int) -> Iterator[_Runs]:
@@ -117,18 +131,31 @@ def _runs(numbers: Numbers, file: IntArray, group: IntArray, warmup: int) -> Ite
         own = lengths[done:end]
         counted = [length for length in own if length]
         nodes = tuple(itertools.compress(found.nodes[done:end], own)) if found.nodes else ("",) * len(counted)
-        yield _Runs(_divided(found.values[first:last].tolist(), counted), nodes, end - done)
+        rounds = tuple(itertools.compress(found.rounds[done:end], own))
+        started = tuple(itertools.compress(found.started[done:end], own))
+        yield _Runs(
+            _divided(found.values[first:last].tolist(), counted),
+            nodes,
+            end - done,
+            tuple(each for each in rounds if each is not None) if None not in rounds else (),
+            () if any(map(math.isnan, started)) else started,
+        )
         done = end
 
 
 @dataclass(frozen=True)
 class _InRuns:
-    """Values that count, execution by execution: how many each has, its node if any is known, where groups end."""
+    """Values that count, execution by execution: how many each has, where groups end.
+
+    Of each execution also its node, its round and its start, each if any is known.
+    """
 
     values: FloatArray
     lengths: IntArray
     nodes: Sequence[str]
     ends: Sequence[int]
+    rounds: Sequence[int | None]
+    started: Sequence[float]
 
 
 def _in_runs(numbers: Numbers, file: IntArray, group: IntArray, warmup: int) -> _InRuns:
@@ -144,18 +171,22 @@ def _in_runs(numbers: Numbers, file: IntArray, group: IntArray, warmup: int) -> 
     starts = np.flatnonzero(new)
     kept = np.arange(order.size) - starts[run] >= warmup
     kept &= ~numbers.of_each_kind([kind.warmup for kind in numbers.kinds])[order]
+    firsts = np.minimum.reduceat(order, starts) if starts.size else order
     return _InRuns(
         values=numbers.values[order][kept],
         lengths=np.bincount(run[kept], minlength=starts.size),
-        nodes=_nodes(numbers, np.minimum.reduceat(order, starts)) if starts.size else [],
+        nodes=_of_rows(numbers, [kind.node for kind in numbers.kinds], firsts, ""),
         ends=np.cumsum(np.bincount(of_row[order[starts]], minlength=int(group.max(initial=-1)) + 1)).tolist(),
+        rounds=_of_rows(numbers, [kind.round for kind in numbers.kinds], firsts, None),
+        started=[] if numbers.started is None else numbers.started[firsts].tolist(),
     )
 
 
-def _nodes(numbers: Numbers, rows: IntArray) -> list[str]:
-    """The node of each of these rows; nothing where none is known."""
-    of_kinds = [kind.node for kind in numbers.kinds]
-    return [of_kinds[kind] for kind in numbers.kind[rows].tolist()] if any(of_kinds) else []
+def _of_rows(numbers: Numbers, of_kinds: Sequence[_Fact], rows: IntArray, unknown: _Fact) -> list[_Fact]:
+    """What is known of the kind of each of these rows; nothing where it is known of none."""
+    if all(each == unknown for each in of_kinds):
+        return []
+    return [of_kinds[kind] for kind in numbers.kind[rows].tolist()]
 
 
 def _divided(values: list[float], lengths: list[int]) -> Executions:
@@ -180,11 +211,15 @@ def _sample(key: _Key, table: Mapping[str, _Runs], unit: _Unit, *, is_primary: b
     binaries: dict[BinaryName, Executions] = {}
     controls: dict[LayoutName, Executions] = {}
     nodes: dict[BinaryName, tuple[str, ...]] = {}
+    rounds: dict[BinaryName, tuple[int, ...]] = {}
+    started: dict[BinaryName, tuple[float, ...]] = {}
     for name, runs in table.items():
         if not runs.executions:
             continue
         layout = layout_of(name) if name else UNNAMED
         nodes[layout] = nodes.get(layout, ()) + runs.nodes
+        rounds[layout] = rounds.get(layout, ()) + runs.rounds
+        started[layout] = started.get(layout, ()) + runs.started
         if name == STOCK:
             controls[STOCK] = runs.executions
         elif name == IDENTITY:
@@ -203,7 +238,16 @@ def _sample(key: _Key, table: Mapping[str, _Runs], unit: _Unit, *, is_primary: b
         controls=controls,
         better=unit[1],
         nodes=nodes if any(map(any, nodes.values())) else {},
+        rounds=_whole(rounds, nodes),
+        started=_whole(started, nodes),
     )
+
+
+def _whole(
+    known: Mapping[BinaryName, tuple[_Fact, ...]], nodes: Mapping[BinaryName, tuple[str, ...]]
+) -> dict[BinaryName, tuple[_Fact, ...]]:
+    """What is known of binaries, each of whose executions has a node; without those of which it is known in part."""
+    return {name: own for name, own in known.items() if own and len(own) == len(nodes[name])}
 
 
 def _seeds_first(name: BinaryName) -> tuple[bool, int, str]:
@@ -214,6 +258,13 @@ def _warnings(sample: Sample, table: Mapping[str, _Runs]) -> list[OnlyWarmup]:
     counted = sum(len(runs) for _, runs in sample.binaries) + sum(len(runs) for runs in sample.controls.values())
     lost = sum(runs.n_all for runs in table.values()) - counted
     return [OnlyWarmup(sample.system, sample.benchmark, lost)] if lost else []
+
+
+def _without_order(found: Sequence[Sample]) -> list[OrderUnknown]:
+    """A warning where a machine could have drifted, and nobody can tell; simulated ones do not."""
+    measured = [each for each in found if each.is_primary and each.instrument not in simulated()]
+    is_known = all(name in each.started for each in measured for name, _ in each.binaries)
+    return [] if is_known else [OrderUnknown()]
 
 
 def _unlike_iterations(found: Sequence[Sample]) -> list[OtherIterations]:

@@ -162,6 +162,21 @@ class OtherIterations(AnyWarning):
 
 
 @dataclass(frozen=True)
+class OrderUnknown(AnyWarning):
+    """Imported times of which no file says when they were measured."""
+
+    def __str__(self) -> str:
+        return (
+            "in what order this was measured is not known, so what the machine did meanwhile may look like a "
+            "difference of layouts or systems; a table may say it (column started_at)"
+        )
+
+    def brief(self) -> str:
+        """What is not known, and what may be."""
+        return "order of measuring unknown: a drift may look like a difference"
+
+
+@dataclass(frozen=True)
 class OnlyWarmup(AnyWarning):
     """Imported executions of which nothing is left."""
 

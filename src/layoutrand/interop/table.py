@@ -3,7 +3,8 @@
 One row is one number.  ``value`` alone is required; columns may stand in any order, and one that is not known is an
 error.  Without ``seed`` everything is of one binary; without ``execution`` every row is an execution of its own, unless
 there is ``iteration``: then all are iterations of one.  A row with a ``status`` other than ok is a failed execution.
-``output_sha256`` is written for others: nothing here reads it.
+``started_at`` is when an execution began, ``round`` the round that it belongs to.  ``output_sha256`` is written for
+others: nothing here reads it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ COLUMNS: Final = (
     "reason",
     "node",
     NOT_READ,
+    "round",
+    "started_at",
 )
 SCHEMA: Final = "layoutrand/export/1"
 _LONGEST_HEADER: Final = 10_000

@@ -16,13 +16,14 @@ from layoutrand.interop.imported import (
     refuse_impossible,
     to_base_unit,
 )
-from layoutrand.text.digits import MEASURABLE, is_measurable
+from layoutrand.model import MAX_SEED
+from layoutrand.text.digits import MEASURABLE, is_measurable, whole_number
 from layoutrand.text.foreign_fields import MadeOnce, excerpt, parse_number, plain, unreadable
 
 OK: Final = "ok"
 NO_BENCHMARK: Final = "benchmark"
 NO_METRIC: Final = "value"
-OF_EACH_ROW: Final = frozenset({"value", "execution", "iteration"})
+OF_EACH_ROW: Final = frozenset({"value", "execution", "iteration", "started_at"})
 """Columns that have another cell in each row."""
 NOT_READ: Final = "output_sha256"
 """What `export` writes and no analysis of imported results asks for.
@@ -74,8 +75,8 @@ class RowKind:
         refuse_impossible(value, self.number.unit, self.number.metric, where, "value", line=line)
         return value
 
-    def failed_run(self, execution: int) -> FailedRun:
-        """One of them that failed."""
+    def failed_run(self, execution: int, started: float) -> FailedRun:
+        """One of them that failed; it began then, or at NaN where that is not known."""
         return FailedRun(
             benchmark=self.number.benchmark,
             status=plain(self.status),
@@ -85,6 +86,8 @@ class RowKind:
             binary=self.number.binary,
             instrument=self.number.instrument,
             node=self.number.node,
+            round=self.number.round,
+            started_at=None if math.isnan(started) else started,
         )
 
 
@@ -124,6 +127,7 @@ class RowKinds:
             node=named["node"],
             warmup=_FLAGS.get(flag.lower(), False),
             better=_DIRECTIONS.get(better, "less"),
+            round=_round(cells.get("round", "")),
         )
         series = (number.system, number.benchmark, number.binary, number.instrument, number.metric)
         return RowKind(
@@ -133,11 +137,17 @@ class RowKinds:
             factor=factor,
             status=status or OK,
             reason=cells.get("reason", ""),
-            problem="" if status not in {"", OK} else _problem(flag, better),
+            problem="" if status not in {"", OK} else _problem(flag, better, cells.get("round", "")),
         )
 
 
-def _problem(flag: str, better: str) -> str:
+def _round(text: str) -> int | None:
+    return whole_number(text, MAX_SEED) if text and len(text) <= len(str(MAX_SEED)) else None
+
+
+def _problem(flag: str, better: str, number: str) -> str:
+    if number and _round(number) is None:
+        return f"round is {excerpt(number)}; expected the seed of a round"
     if flag.lower() not in _FLAGS:
         return f"warmup is {excerpt(flag)}; expected 0 or 1"
     if better not in _DIRECTIONS:

@@ -16,13 +16,14 @@ from layoutrand.errors import UnreadableResults
 from layoutrand.interop.column_cells import BoolArray, Cells, FloatArray, IntArray
 from layoutrand.interop.csv_chunks import Chunk
 from layoutrand.interop.imported import Imported
-from layoutrand.interop.imported_numbers import Numbers
+from layoutrand.interop.imported_numbers import Numbers, known_starts
 from layoutrand.interop.table_kinds import RowKind, RowKinds
 from layoutrand.text.digits import whole_number
-from layoutrand.text.foreign_fields import excerpt, unreadable
+from layoutrand.text.foreign_fields import excerpt, parse_number, unreadable
 from layoutrand.text.measurable_columns import are_measurable
 
 _COUNTED: Final = ("execution", "iteration")
+_STARTED: Final = "started_at"
 _LARGEST_COUNT: Final = 10**18 - 1
 
 
@@ -45,17 +46,21 @@ class TableForm:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Rows: the place of each one's kind, its value, its line or number, and what columns of counts say."""
+    """Rows: the place of each one's kind, its value, its line or number, what columns of counts say, and its start.
+
+    A start is NaN where the row has none, or the table no such column.
+    """
 
     kind: IntArray
     values: FloatArray
     lines: IntArray
     counts: Mapping[str, IntArray]
+    started: FloatArray
 
     def first(self, count: int) -> _Columns:
         """The first of them."""
         counts = {name: each[:count] for name, each in self.counts.items()}
-        return _Columns(self.kind[:count], self.values[:count], self.lines[:count], counts)
+        return _Columns(self.kind[:count], self.values[:count], self.lines[:count], counts, self.started[:count])
 
 
 def read_table(chunks: Iterable[Chunk], form: TableForm) -> Imported:
@@ -108,7 +113,11 @@ class _Reading:
             counts[column], fits = chunk.cells.whole_numbers(self._at[column])
             doubtful |= ~fits
         values, right = self._values(chunk.cells, codes, kinds)
-        return _Columns(places[codes], values, chunk.lines, counts), doubtful | ~right
+        started = np.full(len(chunk.cells), np.nan)
+        if _STARTED in self._at:
+            started = chunk.cells.decimals(self._at[_STARTED], np.arange(len(chunk.cells)))
+            doubtful |= ~np.isfinite(started) & ~chunk.cells.is_empty(self._at[_STARTED])
+        return _Columns(places[codes], values, chunk.lines, counts, started), doubtful | ~right
 
     def _values(self, cells: Cells, codes: IntArray, kinds: Sequence[RowKind]) -> tuple[FloatArray, BoolArray]:
         """The values in base units, and which of them are right."""
@@ -137,6 +146,8 @@ class _Reading:
             if count is None:
                 raise unreadable(where, f"{column} is {excerpt(text)}; expected a whole number from 0", line=line)
             rows.counts[column][row] = count
+        if _STARTED in self._at and (text := self._cell(chunk, _STARTED, row)):
+            rows.started[row] = parse_number(text, where, _STARTED, line=line)
 
     def _cell(self, chunk: Chunk, column: str, row: int) -> str:
         return self._form.held(chunk.cells.cell(self._at[column], row))
@@ -174,6 +185,7 @@ class _Reading:
                     values=np.concatenate([part.values for part in parts]),
                     lines=np.concatenate([part.lines for part in parts]),
                     counts={name: np.concatenate([part.counts[name] for part in parts]) for name in self._counted},
+                    started=np.concatenate([part.started for part in parts]),
                 )
             ]
         return parts[0]
@@ -195,11 +207,15 @@ class _Reading:
         elif iterations is None:
             iterations = _numbers_in(self._measured(rows), executions)
         known = self._kinds.known
-        numbers = Numbers(tuple(kind.number for kind in known), rows.kind, rows.values, executions, iterations)
+        started = known_starts(rows.started)
+        numbers = Numbers(tuple(kind.number for kind in known), rows.kind, rows.values, executions, iterations, started)
         failed = np.array([kind.failed for kind in known])[rows.kind]
         if not failed.any():
             return Imported(numbers.under(numbers.kinds))
-        failures = [known[rows.kind[row]].failed_run(int(executions[row])) for row in np.flatnonzero(failed).tolist()]
+        failures = [
+            known[rows.kind[row]].failed_run(int(executions[row]), float(rows.started[row]))
+            for row in np.flatnonzero(failed).tolist()
+        ]
         kept = numbers.chosen(~failed)
         return Imported(kept.under(kept.kinds), tuple(failures))
 
