@@ -105,9 +105,7 @@ class Made:
             systems=("O2",),
             base=BASE,
             head=HEAD,
-            wait_s=0,
-            share_machine=True,
-            **{"benchmarks": (), "budget_s": 1000.0, "most_layouts": 40, **changes},
+            **{"benchmarks": (), "budget_s": 1000.0, "most_layouts": 40, "wait_s": 0, "share_machine": True, **changes},
         )
         tools = CheckTools(
             build=self.build,

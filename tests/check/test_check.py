@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 
@@ -129,6 +130,31 @@ def test_the_budget_is_not_for_builds(tmp_path):
     made.asked.clear()
     assert verdicts(made.check(budget_s=60.0)) == {"work": "slower"}
     assert not any("stock" in asked for asked, _ in made.asked)
+
+
+def test_another_layoutrand_that_is_waited_for_is_told_and_is_no_reason_to_end(tmp_path, monkeypatch):
+    """A round that waited says nothing of how long the next one takes."""
+    made, waits = Made(tmp_path, ratio=1.0, sd=0.02), ["another layoutrand measures (process 7); waiting"]
+
+    @contextmanager
+    def waited(_path, *, on_wait, **_who):
+        if waits:
+            on_wait(waits.pop())
+            made.clock.now += 30.0
+        yield
+
+    monkeypatch.setattr("layoutrand.execute.execute.only_one_measures", waited)
+    answer = made.check(budget_s=50.0, share_machine=False)
+    assert made.said[-1] == "another layoutrand measures (process 7); waiting"
+    assert only(answer).benchmarks[0].n_rounds > 5
+
+
+def test_in_full_nothing_follows_the_commits_where_it_is_not_known_which_functions_differ(tmp_path, capsys):
+    """As of Go."""
+    answer = Made(tmp_path, ratio=1.05).check()
+    assert only(answer).changes is None
+    show_full(answer, Terminal(json=False, quiet=False))
+    assert capsys.readouterr().out.splitlines()[0] == "O2: main aaaaaaa → HEAD bbbbbbb"
 
 
 def test_steps_of_a_clock_end_it_where_no_further_round_would_help(tmp_path):

@@ -11,7 +11,14 @@ from layoutrand.analysis.analysis_warnings import NewFiles
 from layoutrand.analysis.next_steps import STEPS
 from layoutrand.cache.capture_record import source_in_brief, source_words
 from layoutrand.cli import answer_parts
-from layoutrand.cli.answer_parts import failure_lines, header, possible_steps, steps_and_details, warning_lines
+from layoutrand.cli.answer_parts import (
+    failure_lines,
+    header,
+    next_lines,
+    possible_steps,
+    steps_and_details,
+    warning_lines,
+)
 from layoutrand.config.execution_warnings import TooShort
 from layoutrand.model import BuildFailure
 from layoutrand.stats.advice import NoVariation, TooFew
@@ -137,3 +144,12 @@ def test_names_give_way_to_what_is_said_of_them():
         "  ⚠ 2 of 4: all binaries of the baseline have",
         "    exactly the same mean",
     ]
+
+
+def test_a_larger_threshold_is_advised_once():
+    """Of two benchmarks, one of which might be decided with less noise."""
+    steps = [STEPS["sooner"], STEPS["quiet machine"], STEPS["other threshold"]]
+    assert in_words(next_lines(steps, 120)) == [
+        "  Next: less noise, or a larger --threshold · layoutrand doctor" + " " * 42 + "Details: --full"
+    ]
+    assert "a larger --threshold" in in_words(next_lines(steps[1:], 120))[0]

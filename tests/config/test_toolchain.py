@@ -206,6 +206,12 @@ def test_a_tool_that_is_missing_is_named_with_its_purpose(monkeypatch, tmp_path)
         toolbox.find(read(WHOLE), SubprocessRunner())
 
 
+def test_go_is_no_c_compiler(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolNotFound, match="^go not found on PATH, needed as the Go command of toolchain 'go'"):
+        toolbox.find(toolbox.declared("go", tmp_path), SubprocessRunner())
+
+
 def programs(folder, *names):
     """Programs that say nothing."""
     for name in names:

@@ -137,7 +137,10 @@ def test_who_is_busy_is_named(host):
         "load1": 9.0,
     }
     found = the_problem(host, "other processes used 0.30 s of CPU time, 100% of a CPU (cc1 0.29 s)", state)
-    assert found.mend.startswith("wait until other work has ended") and "`systemctl status 77`" in found.mend
+    assert found.mend.startswith("wait until other work has ended") and "`ps -fp 77`" in found.mend
+    host.write("run/systemd/system/.keep", "")
+    found = the_problem(host, "other processes used", state)
+    assert "`systemctl status 77`" in found.mend, "asked only where systemd has started the machine"
     assert not [problem for problem in problems(host, state) if "the load is" in problem.what], "one cause is told once"
     assert the_problem(host, "the load is 9.0 on 2 cores", {"load1": 9.0}).severity == "warning"
 

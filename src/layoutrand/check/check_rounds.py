@@ -7,8 +7,9 @@ executes all cases of its entry as long as one of them is open, and each verdict
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -176,7 +177,7 @@ class CheckRounds:
         linked = self.pair.tools.clock()
         if linked - begin + self._round_s > left_s:  # links took what was left
             return False
-        is_executed = self._execute(wanted)
+        waited_s = self._execute(wanted)
         self._seed |= wanted
         self._look()
         for quantity, state in self._progress.items():
@@ -184,8 +185,8 @@ class CheckRounds:
                 done = state.settled or seed in self._seeds(quantity)
                 state.failed = 0 if done else state.failed + 1
                 state.ended = state.failed >= MOST_FAILED or seed >= self.pair.question.most_layouts
-        if is_executed:
-            self._round_s = self.pair.tools.clock() - linked
+        if waited_s is not None:  # that another layoutrand measured says nothing of how long the next round takes
+            self._round_s = self.pair.tools.clock() - linked - waited_s
         return True
 
     def comparison(self) -> Comparison | None:
@@ -247,29 +248,38 @@ class CheckRounds:
         stock: list[LayoutName] = [STOCK] if self.pair.question.as_built else []
         self.pair.link([*stock, *dict.fromkeys([*wanted, *range(min(last, end), end + 1)])])
 
-    def _execute(self, wanted: Mapping[_Executed, int]) -> bool:
-        """Execute the wanted rounds; whether there was anything to execute."""
+    def _execute(self, wanted: Mapping[_Executed, int]) -> float | None:
+        """Execute the wanted rounds; how long the machine was not ours, None where there was nothing to execute."""
         tools = self.pair.tools
         request = self.pair.request()
         plan = make_plan(request)
         slots = _complete([slot for slot in plan.slots if _is_due(slot, wanted)])
         if not slots:
-            return False
+            return None
         project, wait_s = self.pair.question.project, request.choices.wait_s
+        ours: list[float] = []  # when the first execution could begin
+
+        @contextlib.contextmanager
+        def from_now_on() -> Iterator[None]:
+            ours.append(tools.clock())
+            yield
+
         with (
             file.open_for_writing(self.pair.results_path()) as store,
             file.exclusive_use(file.results_path(project), wait_s=wait_s, on_wait=tools.say),
             tools.progress() as advance,
         ):
+            begin = tools.clock()
             summary = execute(
                 replace(request, slots=tuple(slots)),
                 store=store,
                 executor=tools.executor,
                 progress=advance,
-                say=lambda _: None,
+                say=tools.say,
+                prepare=from_now_on,
             )
         self.executed += summary.executed
-        return summary.executed > 0
+        return ours[0] - begin if summary.executed else None
 
     def _look(self) -> None:
         """Read what there is, and see what it settles."""

@@ -115,6 +115,7 @@ class CommitPair:
             retry_before=before or 0.0,
             wait_s=self.question.wait_s,
             share_machine=self.question.share_machine,
+            is_round=True,
         )
         return make_request(self.config, self.question.project, self.builds, choices)
 

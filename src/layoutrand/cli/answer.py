@@ -27,6 +27,7 @@ from layoutrand.cli.answer_parts import (
 from layoutrand.cli.charts import SCREEN_LINES, Line, PercentAxis, screen_width, width_of
 from layoutrand.cli.self_comparison import floor_words
 from layoutrand.execute.output_warnings import SystemsPrintOther
+from layoutrand.text.distinct_names import distinct_names
 from layoutrand.text.quantities import spans_tenfold
 
 if TYPE_CHECKING:
@@ -230,11 +231,10 @@ def _forest(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Li
     ends = [100 * (end - 1) for row in drawn if row.ratio for end in (row.ratio.low, row.ratio.high)]
     axis = PercentAxis.of(ends, 100 * result.threshold, width - name_width - 6)
     yield [(" " * (name_width + 4), ""), (_sides(drawn, result, axis.columns), "dim")]
-    for row in drawn:
+    for row, name in zip(drawn, distinct_names([row.name for row in drawn], name_width), strict=True):
         assert row.ratio is not None
         low, centre, high = (100 * (end - 1) for end in (row.ratio.low, row.ratio.centre, row.ratio.high))
         style = VERDICT_STYLES[row.concluded.verdict]
-        name = row.name if cell_len(row.name) <= name_width else row.name[: name_width - 1] + "…"
         yield [("  ", ""), (filled(name, name_width), ""), ("  ", ""), *axis.interval(low, centre, high, style)]
     yield [(" " * (name_width + 4), ""), *axis.scale()]
 

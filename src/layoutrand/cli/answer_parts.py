@@ -235,7 +235,10 @@ def _is_within_reach(step: Step) -> bool:
 def next_lines(steps: Sequence[Step], width: int) -> list[Line]:
     """What to do next, commands where there are some, and where the details are."""
     within = [step for step in dict.fromkeys(steps) if _is_within_reach(step)]
-    return steps_and_details(list(dict.fromkeys(step.briefly for step in within)), "Details: --full", width)
+    said = list(dict.fromkeys(step.briefly for step in within))
+    # "less noise, or a larger --threshold" says what "a larger --threshold" of another benchmark does.
+    said = [each for each in said if not any(other.endswith(f", or {each}") for other in said)]
+    return steps_and_details(said, "Details: --full", width)
 
 
 def steps_and_details(said: Sequence[str], details: str, width: int) -> list[Line]:

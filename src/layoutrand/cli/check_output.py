@@ -182,12 +182,17 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
 def _header(answer: CheckAnswer, system: SystemCheck, width: int, *, several: bool) -> Iterator[Line]:
     import textwrap
 
-    from layoutrand.check.check_words import change_sentence, commits_words
-
-    said = ", ".join(part for part in (commits_words(answer.question), change_sentence(system)) if part)
+    said = _what_differs(answer, system)
     text = f"{system.system}: {said}" if several else said
     for part in textwrap.wrap(text, width, max_lines=3, placeholder=" …", break_on_hyphens=False):
         yield [(part, "bold")]
+
+
+def _what_differs(answer: CheckAnswer, system: SystemCheck) -> str:
+    """The commits, and which functions differ where that is known."""
+    from layoutrand.check.check_words import change_sentence, commits_words
+
+    return ", ".join(part for part in (commits_words(answer.question), change_sentence(system)) if part)
 
 
 def _rows(answer: CheckAnswer, system: SystemCheck, width: int) -> Iterator[Line]:
@@ -270,19 +275,13 @@ def show_failed(answer: CheckAnswer, page: Terminal, told: Failures) -> None:
 
 def show_full(answer: CheckAnswer, page: Display) -> None:
     """Everything: the tables of `compare`, which functions differ, what the numbers rest on."""
-    from layoutrand.check.check_words import (
-        change_sentence,
-        commits_words,
-        ending_sentence,
-        multiplicity_sentence,
-        one_sided_sentences,
-    )
+    from layoutrand.check.check_words import ending_sentence, multiplicity_sentence, one_sided_sentences
     from layoutrand.check.comment import reproduce
     from layoutrand.check.question import of_check
     from layoutrand.cli.comparing import show_comparisons
 
     for system in answer.systems:
-        page.item(f"{system.system}: {commits_words(answer.question)}, {change_sentence(system)}")
+        page.item(f"{system.system}: {_what_differs(answer, system)}")
         page.line()
         for found in system.changes or ():
             _show_functions(found, page)

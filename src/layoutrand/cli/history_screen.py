@@ -24,6 +24,7 @@ from layoutrand.analysis.next_steps import LayoutsThere
 from layoutrand.analysis.reasons import steps
 from layoutrand.cli.answer_parts import filled, header, steps_and_details, wrapped
 from layoutrand.cli.charts import Line, between, screen_width
+from layoutrand.text.distinct_names import distinct_names
 from layoutrand.text.quantities import estimate, quantity
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def _weight(series: CommitSeries) -> float:
 
 def _drawn(series: CommitSeries, history: History, width: int) -> list[Line]:
     """Means over layouts as bars, and below them stock, on the same scale."""
-    name = series_name(series, history.series)[:_LONGEST_NAME]
+    names = [series_name(each, history.series) for each in history.series]
+    name = dict(zip(names, distinct_names(names, _LONGEST_NAME), strict=True))[series_name(series, history.series)]
     right = from_to(series)
     room = width - 4 - max(cell_len(name), len("as built")) - 2 - 2 - cell_len(right)
     means = [point.mean.centre for point in series.points for _ in point.commits]

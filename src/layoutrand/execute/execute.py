@@ -97,10 +97,11 @@ def execute(
         setup.as_built.check(binary for name in names for binary in plan.binaries[name].values())
         recorded = list(before.executions)
         live = Live(plan.benchmarks, that_count(recorded, experiments.slot_values), pending, plan.systems)
-        if pending:
+        if pending and not request.choices.is_round:
             say(cost(live, len(pending), len(plan.slots) - len(pending)))
-        # Of commits `history` and `bisect` tell what that means for them, and they have no seeds to give to `run`.
-        if not request.choices.by_capture and (alone := executed_alone(plan.slots, pending)):
+        # Of commits `history`, `bisect` and `check` tell what that means for them, and they have no seeds for `run`.
+        by_others = request.choices.by_capture or request.choices.is_round
+        if not by_others and (alone := executed_alone(plan.slots, pending)):
             say(alone)
         kept = KeptOutputs(request.project, recorded)
         fruitless = Fruitless(give_up=request.choices.give_up and request.slots is None)

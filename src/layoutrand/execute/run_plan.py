@@ -52,6 +52,7 @@ class RunChoices:
     ``give_up``: what fails from the first execution on is not executed to the end; ``by_capture``: systems are at
     commits, of which those of one program are executed as one. ``retry_failed``: what failed is executed again, if it
     began before ``retry_before`` (seconds since 1970): a call that executes several times tries each once.
+    ``is_round``: the call is a round of many, so what it costs by itself is not told.
     """
 
     benchmarks: Sequence[str] = ()
@@ -65,6 +66,7 @@ class RunChoices:
     twice: bool = False
     by_capture: bool = False
     give_up: bool = False
+    is_round: bool = False
 
 
 @dataclass(frozen=True)

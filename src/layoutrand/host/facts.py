@@ -65,6 +65,7 @@ def host_settings(root: Path = ROOT) -> dict[str, Any]:
     """What doctor looks at beyond the facts: settings and standing conditions that can be mended or must be known."""
     return {
         "virtual": is_virtual(root),
+        "systemd": (root / "run/systemd/system").exists(),
         "governors": _governors(root),
         "boost_of_policies": not (root / CPUS / "cpufreq/boost").exists()
         and any((root / CPUS).glob("cpufreq/policy*/boost")),

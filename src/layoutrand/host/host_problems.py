@@ -83,7 +83,9 @@ def _work(facts: _Values, settings: _Values, state: _Values) -> Iterator[HostPro
     found = disturbances(state, Disturbance())
     if "busy" in found:
         pids = " ".join(str(process["pid"]) for process in state.get("processes", ()))
-        whose = f": `systemctl status {pids}` says which it is" if pids else ""
+        # In a container systemctl may be installed all the same, and ends with an error.
+        asked = f"systemctl status {pids}" if settings.get("systemd") else f"ps -fp {pids.replace(' ', ',')}"
+        whose = f": `{asked}` says which it is" if pids else ""
         yield HostProblem("warning", sentence("busy", state), f"{_WAIT}, or stop the service that it is of{whose}")
     elif load is not None and load > 0.5 * cpus:
         yield HostProblem("warning", f"the load is {load:.1f} on {cpus} cores", _WAIT)

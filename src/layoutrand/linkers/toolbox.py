@@ -39,6 +39,7 @@ _ROLES = {
     "nm": "the lister of symbols",
     "ranlib": "the archive indexer",
 }
+_IS_GO = "the Go command"
 _OPTIONAL = ("cxx", "fc")
 _TOOL_DIRECTORY = "{tooldir}"
 _NEWEST = "{newest}"
@@ -326,7 +327,8 @@ def find(toolchain: Toolchain, runner: Runner) -> Toolbox:
     """
     search = os.environ.get("PATH", os.defpath)
     tools: dict[str, Tool] = {}
-    for role, purpose in _ROLES.items():
+    for role, named in _ROLES.items():
+        purpose = _IS_GO if (role, toolchain.link.linker) == ("cc", "go") else named
         suffix = _version_suffix(tools["cc"].path) if tools else ""
         names = _spelled(getattr(toolchain.tools, role), suffix)
         if any(_TOOL_DIRECTORY in name for name in names):
