@@ -233,3 +233,24 @@ def test_without_results_it_says_how_to_get_some(tmp_path, monkeypatch, capsys):
     assert run(["history", "--run", "HEAD"]) == 2
     assert "OLD..NEW" in capsys.readouterr().err
     assert history_command.__name__.endswith("history_command")
+
+
+def test_where_all_executions_failed_it_says_so_and_not_how_to_get_results(tmp_path, monkeypatch, capsys):
+    """That `history --run` builds and executes a range is no advice for somebody who has just done that."""
+    root = tmp_path / "p"
+    config = make_config(TABLES, systems=("O2",))
+    gitkit.make(root)
+    (root / "layoutrand.toml").write_text(HEAD + TABLES)
+    commit = gitkit.commit(root, {"a.c": ""})
+    rows = [
+        execution(config, root, "O2 @c", "work", seed, capture="c", status="exit", reason="no data", log="logs/1")
+        for seed in (1, 2)
+    ]
+    write(config, root, rows, built=[BuiltFrom("O2 @c", "c", commit, "tree", 1e9, "first", dirty=False)])
+    monkeypatch.chdir(root)
+    assert run(["history"]) == 1
+    said = capsys.readouterr().err
+    assert (
+        "no execution of 1 commit gave a number: 2 executions failed, such as one of work: no data; log logs/1" in said
+    )
+    assert "--retry-failed" in said and "no results of commits" not in said

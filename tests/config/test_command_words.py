@@ -11,6 +11,14 @@ from layoutrand.config.config import parse
 HEAD = '[project]\nname = "p"\n[build]\nsource = "src"\ncommands = ["make"]\nartefacts = ["prog"]\n[systems.a]\n'
 
 
+@pytest.fixture
+def project(tmp_path):
+    """A project, and a file beside it."""
+    (tmp_path / "data.txt").write_text("")
+    (tmp_path / "p").mkdir()
+    return tmp_path / "p"
+
+
 def said(tmp_path, command, more=""):
     for name in ("inputs/x", "top.txt", "sh", "run.sh"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -30,10 +38,11 @@ def said(tmp_path, command, more=""):
         (["{artefact}", "--file=inputs/x"], "write --file={project}/inputs/x,"),
         (["./run.sh", "{artefact}"], "write {project}/run.sh,"),
         (["run.sh", "{artefact}"], "write {project}/run.sh,"),
+        (["{artefact}", "../data.txt"], "write {project}/../data.txt,"),
     ],
 )
-def test_a_word_that_names_a_file_of_the_project_is_told_with_what_to_write(tmp_path, command, mend):
-    (sentence,) = said(tmp_path, command)
+def test_a_word_that_names_a_file_of_the_project_is_told_with_what_to_write(project, command, mend):
+    (sentence,) = said(project, command)
     assert sentence.startswith("benchmark 'b': each execution has a fresh working directory")
     assert mend in sentence
 

@@ -84,6 +84,8 @@ def test_a_range_is_built_and_measured_and_each_program_executed_once(project):
     done = called("history", "--run", f"{commits[0]}..HEAD", "--seeds", "6", "--json", status=1)  # one does not build
     document = json.loads(done.stdout)
     assert f"{commits[2][:9]} is left out" in done.stderr
+    assert document["warnings"][0] == f"1 of 5 commits could not be built and is left out: {commits[2][:9]}"
+    assert "5 builds are" not in done.stderr and "4 builds are 2 programs, each executed once" in done.stderr
     (series,) = document["series"]
     assert [point["commits"] for point in series["points"]] == [commits[:2], commits[3:]]
     (step,) = series["steps"]
@@ -126,8 +128,25 @@ def test_ends_that_are_none(project):
     assert "has no commit nowhere" in called("bisect", "nowhere", status=2).stderr
     assert "write a time such as" in called("bisect", commits[0], "HEAD", "--budget", "soon", status=2).stderr
     assert "same commit" in called("bisect", "HEAD", "HEAD", status=2).stderr
-    unbuilt = called("bisect", commits[2], "HEAD", status=2).stderr
+    unbuilt = called("bisect", commits[2], "HEAD", status=1).stderr  # a build that failed is no wrong usage
     assert "could not be built" in unbuilt and "passed over" not in unbuilt
+    assert "have them build this one, too, or name another end" in unbuilt
+
+
+def test_commits_that_one_of_two_systems_cannot_build(tmp_path):
+    """The other system has them, so it is said of which system they are left out."""
+    root = tmp_path / "p"
+    gitkit.make(root)
+    guarded = "#ifdef OTHER\nno C\n#endif\n" + MAIN.format(more=100)
+    commits = [gitkit.commit(root, {"main.c": text, "part.c": PART}) for text in (MAIN.format(more=0), guarded)]
+    other = '[systems.other]\ncflags = "-O1 -DOTHER"\n[[benchmarks]]'
+    (root / "layoutrand.toml").write_text(CONFIG.format(source=".").replace("[[benchmarks]]", other))
+    done = calls_in(root, tmp_path / "cache")("history", "--run", "HEAD~1..HEAD", "--seeds", "2", "--json", status=1)
+    short = commits[1][:9]
+    assert f"other: {short} is left out: " in done.stderr and "O1: " not in done.stderr
+    document = json.loads(done.stdout)
+    assert document["warnings"][0] == f"other: 1 of 2 commits could not be built and is left out: {short}"
+    assert {each["system"]: len(each["points"]) for each in document["series"]} == {"O1": 2, "other": 1}
 
 
 def test_commits_of_which_no_execution_succeeds(tmp_path):

@@ -70,6 +70,16 @@ def test_an_os_error_becomes_a_cache_error_that_helps(tmp_path):
         (tmp_path / "missing" / "file").write_text("x")
 
 
+@pytest.mark.parametrize(("inside", "helps"), [(".layoutrand/schema.json", False), (".layoutrand/cache/work/x", True)])
+def test_another_cache_is_no_advice_for_what_lies_in_a_project(tmp_path, inside, helps):
+    """Unless the cache was put there."""
+    (tmp_path / ".layoutrand" / "cache").mkdir(parents=True)
+    (tmp_path / ".layoutrand" / "cache" / "CACHEDIR.TAG").write_bytes(CACHE_TAG)
+    with pytest.raises(CacheError, match="give the same command again") as caught, cache_errors("write", tmp_path):
+        raise OSError(28, "No space left on device", str(tmp_path / inside))
+    assert ("LAYOUTRAND_CACHE" in str(caught.value)) is helps
+
+
 @pytest.mark.parametrize(("executable", "mode"), [(False, 0o644), (True, 0o755)])
 def test_an_atomic_write_replaces_the_file(tmp_path, executable, mode):
     """Content and mode are those asked for, missing directories are made, and nothing else is left there."""

@@ -38,7 +38,7 @@ from layoutrand.model import STOCK, BinaryName, BuiltFrom
 from layoutrand.results.experiments import ResultsStore
 from layoutrand.stats import mean_interval
 from layoutrand.stats.levels import FloatArray
-from layoutrand.warning import AnyWarning
+from layoutrand.warning import AnyWarning, plural
 
 _BESIDE: Final = 2
 """Times as many executions as a round has may lie between its first and its last, for it to be one round."""
@@ -75,7 +75,7 @@ def history(asked: HistoryQuestion, store: ResultsStore) -> History:
     if not series:
         if samples := [sample for program in recorded.programs for sample in program.samples]:
             known_metrics(samples, asked.metrics)
-        raise AnalysisError(_nothing(recorded, warnings))
+        raise AnalysisError(_nothing(recorded, lines, warnings))
     commits = _all_commits(asked, recorded)
     return History(
         series=tuple(series),
@@ -91,14 +91,30 @@ def history(asked: HistoryQuestion, store: ResultsStore) -> History:
 _Line = list[tuple[list[LoggedCommit], ProgramSamples]]
 
 
-def _nothing(recorded: RecordedCommits, warnings: Sequence[AnyWarning]) -> str:
-    return "\n".join(
-        [
-            "no results of commits: `layoutrand run` at a commit without changes records it, and "
-            "`layoutrand history --run OLD..NEW` builds and executes all of a range.",
-            *(f"  - {each}" for each in (*recorded.warnings, *warnings)),
-        ]
+def _nothing(recorded: RecordedCommits, lines: Mapping[str, _Line], warnings: Sequence[AnyWarning]) -> str:
+    """Why there is no series: nothing is recorded of these commits, or all that is failed."""
+    failed = [
+        execution
+        for line in lines.values()
+        for _, program in line
+        for execution in program.executions
+        if execution.status != "ok"
+    ]
+    why = (
+        "no results of commits: `layoutrand run` at a commit without changes records it, and "
+        "`layoutrand history --run OLD..NEW` builds and executes all of a range."
     )
+    if failed:
+        first, n = (
+            failed[0],
+            len({commit.commit for line in lines.values() for commits, _ in line for commit in commits}),
+        )
+        why = (
+            f"no execution of {plural(n, 'commit')} gave a number: {plural(len(failed), 'execution')} failed, such as "
+            f"one of {first.benchmark}: {first.reason}{f'; log {first.log}' if first.log else ''}\n"
+            "Once the cause is mended: `layoutrand history --run OLD..NEW --retry-failed`"
+        )
+    return "\n".join([why, *(f"  - {each}" for each in (*recorded.warnings, *warnings))])
 
 
 def _in_order(recorded: RecordedCommits, asked: HistoryQuestion) -> tuple[dict[str, _Line], list[AnyWarning]]:

@@ -78,6 +78,23 @@ class OtherBranches(AnyWarning):
 
 
 @dataclass(frozen=True)
+class UnbuiltCommits(AnyWarning):
+    """Commits that were to be executed and could not be built, out of so many; ``system`` where others were built."""
+
+    commits: tuple[str, ...]
+    n_asked: int
+    system: str = ""
+
+    def __str__(self) -> str:
+        few = ", ".join(self.commits[:3]) + (f" and {len(self.commits) - 3} more" if len(self.commits) > 3 else "")
+        be = "is" if len(self.commits) == 1 else "are"
+        of = f"{self.system}: " if self.system else ""
+        return (
+            f"{of}{len(self.commits)} of {plural(self.n_asked, 'commit')} could not be built and {be} left out: {few}"
+        )
+
+
+@dataclass(frozen=True)
 class FewRounds(AnyWarning):
     """Commits that were measured in so few of the others' layouts that no steps are looked for in them."""
 

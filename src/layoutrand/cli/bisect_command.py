@@ -12,7 +12,7 @@ import typer
 
 from layoutrand.cli import options
 from layoutrand.cli.commit_range import both_ends
-from layoutrand.errors import UsageError
+from layoutrand.errors import BuildFailed, UsageError
 
 if TYPE_CHECKING:
     from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, SearchAnswer, SearchState, Side
@@ -141,7 +141,7 @@ class _Search:
     found: SearchedRounds | None = None
 
     def begun(self, good: str, bad: str, confidence: float) -> SearchState:
-        """With both ends built; raises `UsageError` where they are no such commits, or cannot be built."""
+        """With both ends built; raises `UsageError` where they are none, `BuildFailed` where they do not build."""
         from layoutrand.analysis.bisecting import SearchState
         from layoutrand.capture.commit_log import LoggedCommit
 
@@ -153,7 +153,10 @@ class _Search:
         state = SearchState.begin([described.get(commit, LoggedCommit(commit)) for commit in line], confidence)
         state = self._built(state, [0, len(line) - 1])
         for end in state.skipped:
-            raise UsageError(f"{state.line[end].short} could not be built: {state.skipped[end]}")
+            raise BuildFailed(
+                f"{state.line[end].short} could not be built: {state.skipped[end]}\n"
+                "The commands of layoutrand.toml build every commit: have them build this one, too, or name another end"
+            )
         return state
 
     def judged_by(self) -> tuple[str, Better]:

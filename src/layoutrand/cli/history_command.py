@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,9 +14,12 @@ from layoutrand.cli.commit_range import range_ends
 from layoutrand.cli.selecting import Benchmarks, Host, existing_results
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
+from layoutrand.warning import plural
 
 if TYPE_CHECKING:
     from layoutrand.analysis.history_values import History
+    from layoutrand.analysis.history_warnings import UnbuiltCommits
+    from layoutrand.build.build import SystemBuild
     from layoutrand.capture.commit_log import CommitLog
     from layoutrand.cli.commit_runs import ProjectCommits
     from layoutrand.cli.options import ProjectPart
@@ -82,10 +86,11 @@ def history(  # noqa: PLR0913 - one parameter for each option
     choices = RunChoices(
         part.benchmarks, parse_seeds(seeds), retry_failed=retry_failed, wait_s=wait, share_machine=share_machine
     )
-    failed = run is not None and _execute(project, run, every, choices)
+    failed, unbuilt = (False, []) if run is None else _execute(project, run, every, choices)
     if run is not None and since is None:
         since, until = range_ends(run, "--run ")
     found = load_history(project, (since, until), host, list(metric or []), (confidence, limit))
+    found = replace(found, warnings=(*unbuilt, *found.warnings))
     if json:
         terminal.document(history_document(found))
     elif full:
@@ -97,9 +102,8 @@ def history(  # noqa: PLR0913 - one parameter for each option
     return 1 if failed else 0
 
 
-def _execute(project: ProjectCommits, run: str, every: int, choices: RunChoices) -> bool:
-    """Build and execute a range, all in the same rounds; whether something failed."""
-    from layoutrand.cli.commit_runs import unbuilt
+def _execute(project: ProjectCommits, run: str, every: int, choices: RunChoices) -> tuple[bool, list[UnbuiltCommits]]:
+    """Build and execute a range, all in the same rounds; whether something failed, and what could not be built."""
     from layoutrand.cli.failing import Failures
     from layoutrand.cli.running import show_run
 
@@ -110,14 +114,31 @@ def _execute(project: ProjectCommits, run: str, every: int, choices: RunChoices)
     chosen = list(dict.fromkeys([*line[::every], line[-1]]))
     terminal.say(f"{len(chosen)} commits, {chosen[0][:9]} to {chosen[-1][:9]}")
     summary, results = project.execute(chosen, choices, told)
-    for commit, why in unbuilt(results).items():
-        terminal.fail(f"{commit[:9]} is left out: {why}")
+    unbuilt = _left_out(results, terminal)
     show_run(summary, _RemarksAlone(terminal.json, terminal.quiet), told, again="the same command with --retry-failed")
     captures = {(name, result.capture.id) for (name, _), result in results.items() if result.capture}
     n_built = sum(result.capture is not None for result in results.values())
     if len(captures) < n_built:
-        terminal.say(f"{n_built} builds are {len(captures)} different programs; each was executed once")
-    return bool(summary.failures or unbuilt(results))
+        terminal.say(f"{n_built} builds are {plural(len(captures), 'program')}, each executed once")
+    return bool(summary.failures or unbuilt), unbuilt
+
+
+def _left_out(results: Mapping[tuple[str, str], SystemBuild], terminal: Terminal) -> list[UnbuiltCommits]:
+    """Tell why commits could not be built; which these are, of each system where another could build them."""
+    from layoutrand.analysis.history_warnings import UnbuiltCommits
+    from layoutrand.cli.commit_runs import unbuilt
+
+    systems = list(dict.fromkeys(system for system, _ in results))
+    asked = list(dict.fromkeys(commit for _, commit in results))
+    of = {system: unbuilt({key: result for key, result in results.items() if key[0] == system}) for system in systems}
+    if all(of[system].keys() == of[systems[0]].keys() for system in systems):
+        of = {"": of[systems[0]]}
+    for system, why in of.items():
+        for commit, cause in why.items():
+            terminal.fail(f"{system + ': ' if system else ''}{commit[:9]} is left out: {cause}")
+    return [
+        UnbuiltCommits(tuple(commit[:9] for commit in why), len(asked), system) for system, why in of.items() if why
+    ]
 
 
 class _RemarksAlone(Terminal):

@@ -44,14 +44,15 @@ def missing_in_directory(config: Config, project: Path) -> list[str]:
         for place, word in enumerate(benchmark.command):
             name = word.partition("=")[2] if word.startswith("-") and "=" in word else word
             path = Path(name)
-            if not name or "{" in name or path.is_absolute() or ".." in path.parts or copied & {*path.parts[:1]}:
+            if not name or "{" in name or path.is_absolute() or copied & {*path.parts[:1]}:
                 continue
             if place == 0 and "/" not in name and shutil.which(name) is not None:
                 continue
             if os.path.isfile(project / path):  # as opposed to Path.is_file it takes a word of any length
+                whose = "outside" if ".." in path.parts else "of"
                 found.append(
                     f"benchmark {benchmark.name!r}: each execution has a fresh working directory, so {word!r} does not "
-                    f"name the file of the project there: write {word.removesuffix(name)}{{project}}/"
+                    f"name the file {whose} the project there: write {word.removesuffix(name)}{{project}}/"
                     f"{os.path.normpath(name)}, or list it in `files`, of which each execution has copies"
                 )
     return found

@@ -62,11 +62,17 @@ def cache_errors(action: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        where = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else path
         raise CacheError(
-            f"cannot {action} {error.filename or path}: {error.strerror or error}. "
-            "Nothing finished is lost: free some space or mend the permissions and give the same command again, "
-            "or set LAYOUTRAND_CACHE to another directory"
+            f"cannot {action} {where}: {error.strerror or error}. "
+            "Nothing finished is lost: free some space or mend the permissions and give the same command again"
+            f"{'' if _is_of_a_project(where) else ', or set LAYOUTRAND_CACHE to another directory'}"
         ) from error
+
+
+def _is_of_a_project(path: Path) -> bool:
+    """Whether the path lies in a project's own directory, and in no cache that was put there."""
+    return PROJECT_FOLDER in path.parts and not any(is_cache(above) for above in path.parents)
 
 
 @contextmanager
