@@ -245,7 +245,15 @@ def test_a_build_that_fails_is_told_by_the_line_that_says_why(tmp_path):
     made = Made(tmp_path, fails={("head", seed) for seed in range(1, 9)}, reason=reason)
     answer = made.check()
     said = ending_sentence(only(answer), answer.question)
-    assert said == "stopped, as builds fail: the build exited with status 2; it says: main.c:6:1: error: unknown type"
+    why = "the build exited with status 2; it says: main.c:6:1: error: unknown type"
+    assert said == f"stopped, as {answer.question.head.label} could not be built: {why}"
+
+
+def test_where_both_cannot_be_built_both_are_named(tmp_path):
+    made = Made(tmp_path, fails={(side, seed) for side in ("base", "head") for seed in range(1, 9)})
+    answer = made.check()
+    both = f"{answer.question.base.label} and {answer.question.head.label}"
+    assert f"stopped, as {both} could not be built: " in ending_sentence(only(answer), answer.question)
 
 
 def test_a_program_that_fails_ends_the_check(tmp_path):

@@ -61,7 +61,7 @@ def source_repository(project: Path, source: str, repo: str | None) -> SourceRep
         if repo is not None:  # a bare repository
             return SourceRepository(str(folder), None, "", project)
         raise UsageError(
-            f"{folder} is in no git repository ({error.message}), so there are no commits to go by"
+            f"{folder} is in no git repository, so there are no commits to go by: {error.message}"
         ) from error
     root = Path(top).resolve()
     inside = "" if repo is not None or folder == root else folder.relative_to(root).as_posix()

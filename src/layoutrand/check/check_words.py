@@ -138,12 +138,22 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
         case "coarse clock":
             return "stopped, as times lie on steps of their clock, which no number of layouts makes finer"
         case "failures":
-            what = "builds fail" if system.build_failures else "executions fail"
-            again = "" if system.build_failures else "; where that is mended, --retry-failed executes them again"
+            if system.build_failures:
+                return _unbuilt(system, question)
             why = failure_reasons(system)
-            return f"stopped, as {what}{f': {_telling(why[0])}' if why else ''}{again}"
+            again = "; where that is mended, --retry-failed executes them again"
+            return f"stopped, as executions fail{f': {_telling(why[0])}' if why else ''}{again}"
         case _:
             return ""
+
+
+def _unbuilt(system: SystemCheck, question: CheckQuestion) -> str:
+    """Which commit could not be built, or that both could not, and why the first of them."""
+    labels = {BASE: question.base.label, HEAD: question.head.label}
+    sides = [side for side in labels if any(each.system == side for each in system.build_failures)]
+    first = next((each for each in system.build_failures if each.system in sides), system.build_failures[0])
+    which = " and ".join(labels[side] for side in sides) or "a commit"
+    return f"stopped, as {which} could not be built: {_telling(first.cause or first.error)}"
 
 
 def one_sided_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:

@@ -43,7 +43,9 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     system: Annotated[
         str | None, typer.Option("--system", metavar="NAME", help="The system; default: the first that is built here.")
     ] = None,
-    threshold: Annotated[str, typer.Option(help="Ends within this are told to be the same.")] = "1%",
+    threshold: Annotated[
+        str, typer.Option(help="Ends that may be alike, and are within this, are told to be the same.")
+    ] = "1%",
     most_seeds: Annotated[
         int, typer.Option(min=8, max=_APART, help="Rounds after which a decision is given up: cannot tell.")
     ] = 200,
