@@ -153,6 +153,17 @@ def test_a_change_whose_size_alone_is_open_is_told():
     assert found.clock.is_open
 
 
+def test_a_large_change_of_unknown_size_is_not_about_the_threshold():
+    """Two commits in twelve layouts that vary by 25 %: that there is a change is sure, and hardly how large it is."""
+    values = np.random.default_rng(61).normal(0, 0.25, (2, 12)) + np.array([[0.0], [-0.4]])
+    (step,) = seen_steps(PointValues(np.exp(values), (0, 1)), None, StepQuestion(0.95, 0.01, "less")).steps
+    assert step.verdict == "size unknown"
+    assert step.ratio.low < 0.6
+    assert step.ratio.high > 0.99
+    near = seen_steps(PointValues(np.exp(values), (0, 1)), None, StepQuestion(0.95, 0.2, "less"))
+    assert [each.verdict for each in near.steps] == ["about the threshold"]
+
+
 def test_a_change_of_the_own_build_that_a_step_may_be_is_not_said_to_be_layout():
     layouts = times(0.2, 0.2, noise=0.02, step=1e-4)
     assert seen(layouts, times(0.2049, 0.2053)).steps == ()

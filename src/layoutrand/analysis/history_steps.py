@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from layoutrand.config.metric import Better
 from layoutrand.stats import Interval, decide
 from layoutrand.stats.change_points import SeriesStep, Steps, change_at, find_steps
 from layoutrand.stats.levels import FloatArray
+
+_NEAR: Final = 2
+"""Times the threshold that an undecided step is at most, to be told as one of about the threshold."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,8 @@ def _of_layouts(
     ratio, clock = layouts.room(alone, span, step.place)
     at_best = clock.at_best(alone)
     said = decide(ratio, asked.threshold, better=asked.better)
-    verdict: StepVerdict = "about the threshold"
+    is_near = abs(ratio.centre - 1) <= _NEAR * asked.threshold
+    verdict: StepVerdict = "about the threshold" if is_near else "size unknown"
     if said in {"faster", "slower"}:
         verdict = "faster" if said == "faster" else "slower"
     elif said == "equivalent":

@@ -12,7 +12,7 @@ from layoutrand.stats import Interval
 from layoutrand.stats.change_points import Steps
 from layoutrand.warning import AnyWarning
 
-StepVerdict = Literal["faster", "slower", "small", "about the threshold", "layout only", "cannot tell"]
+StepVerdict = Literal["faster", "slower", "small", "about the threshold", "size unknown", "layout only", "cannot tell"]
 """Of a place where the level changes; "small" is wholly within the threshold."""
 
 

@@ -22,12 +22,13 @@ STEP_SYMBOLS: Final[Mapping[StepVerdict, str]] = {
     "slower": "✗",
     "small": "≈",
     "about the threshold": "?",
+    "size unknown": "?",
     "layout only": "ⓘ",
     "cannot tell": "?",
 }
 
 NOTABLE: Final[frozenset[StepVerdict]] = frozenset(
-    {"faster", "slower", "about the threshold", "layout only", "cannot tell"}
+    {"faster", "slower", "about the threshold", "size unknown", "layout only", "cannot tell"}
 )
 """Steps that are told one by one at first sight; small ones are counted."""
 

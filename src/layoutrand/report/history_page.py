@@ -32,6 +32,7 @@ _CHIPS: Final = {
     "layout only": "same",
     "cannot tell": "cannot-tell",
     "about the threshold": "cannot-tell",
+    "size unknown": "cannot-tell",
     "small": "same",
 }
 """The colours of steps are those of verdicts."""
