@@ -7,6 +7,7 @@ import random
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,7 @@ from checkkit import ONE, TWO, Made
 from experiments import execution
 from fakes import FakeExecutor, make_config
 from layoutrand.analysis.next_steps import STEPS
+from layoutrand.check.check import _Begun
 from layoutrand.check.check_document import check_document
 from layoutrand.check.check_words import ending_sentence, layout_share
 from layoutrand.check.ci_formats import details
@@ -401,3 +403,21 @@ def test_no_step_of_a_check_is_taken_by_run(kind):
 
 def test_what_failed_is_executed_again_by_an_option_of_check():
     assert step_of_check(STEPS["retry failed"]).briefly.startswith("--retry-failed")
+
+
+def test_a_verdict_that_more_rounds_take_away_is_told():
+    """Cases of one process are executed as long as one of them is open, settled or not."""
+    said = []
+    settled = iter([0, 1, 1, 0])
+    rounds = SimpleNamespace(settled=next(settled), quantities=range(7), n_rounds={"a": 5}, is_over=False)
+
+    def next_round(_left_s):
+        rounds.settled = next(settled)
+        rounds.n_rounds["a"] += 1
+        return True
+
+    rounds.next_round = next_round
+    begun = _Begun(SimpleNamespace(tools=SimpleNamespace(say=said.append)), [])
+    begun.rounds = rounds
+    assert [begun.goes_on(60) for _ in range(3)] == [True] * 3
+    assert said == ["1 of 7 settled after 6 rounds", "0 of 7 settled after 8 rounds"]

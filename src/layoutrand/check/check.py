@@ -107,7 +107,7 @@ class _Begun:
         before = self.rounds.settled
         if self.rounds.is_over or left_s <= 0 or not self.rounds.next_round(left_s):
             return False
-        if self.rounds.settled > before:
+        if self.rounds.settled != before:  # a case that is executed beside others may be open again
             count = max(self.rounds.n_rounds.values())
             self.pair.tools.say(f"{self.rounds.settled} of {len(self.rounds.quantities)} settled after {count} rounds")
         return not self.rounds.is_over
