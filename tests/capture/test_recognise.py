@@ -21,7 +21,10 @@ class Rustc:
 
     def run(self, argv, *, cwd, env):
         assert argv[:3] == ["cargo", "metadata", "--no-deps"]
-        targets = [{"kind": [kind], "name": name} for kind, name in self.targets or [("bin", "yes")]]
+        targets = [
+            {"kind": [kind], "name": name, "src_path": f"{cwd}/{name}.rs"}
+            for kind, name in self.targets or [("bin", "yes")]
+        ]
         package = {"id": "a", "name": "a", "manifest_path": f"{cwd}/Cargo.toml", "targets": targets}
         package["dependencies"] = [{"name": path.name, "path": str(path)} for path in self.beside] + [{"name": "libc"}]
         root = str(self.root or cwd)
@@ -152,6 +155,22 @@ def test_cargo_builds_what_there_is(tmp_path, targets, command, first):
 
     assert (lines(found), found.hints[0], found.exclude) == ([[command]], first, ("target",))
     assert found.is_rust
+
+
+@pytest.mark.usefixtures("all_installed")
+def test_benchmarks_of_a_known_harness_are_named_where_something_else_is_built(tmp_path):
+    put(
+        tmp_path,
+        Cargo__toml="",
+        Cargo__lock="",
+        parse_it__rs="fn main() { divan::main(); }\n",
+        other__rs="fn main() {}\n",
+    )
+    (tmp_path / "parse_it.rs").rename(tmp_path / "parse-it.rs")
+    benches = [("bench", "other"), ("bench", "parse-it")]
+    found = recognise(tmp_path, Rustc(("lib", "a"), ("example", "shown"), *benches))
+    assert found.benches == ("cargo bench --no-run --locked -- target/release/deps/parse_it",)
+    assert recognise(tmp_path, Rustc(("lib", "a"), *benches)).benches == ()  # they are what is built
 
 
 @pytest.mark.usefixtures("all_installed")

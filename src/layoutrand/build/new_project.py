@@ -67,13 +67,17 @@ class FirstBenchmark:
 
 @dataclass(frozen=True)
 class NewProject:
-    """All of a new layoutrand.toml: what it is for in words, what was learned, systems by name, the benchmark."""
+    """All of a new layoutrand.toml: what it is for in words, what was learned, systems by name, the benchmark.
+
+    ``benches`` are lines for `init` that take one of the build system's own benchmarks instead.
+    """
 
     name: str
     what: str
     learned: Learned
     systems: Mapping[str, System]
     benchmark: FirstBenchmark | None = None
+    benches: tuple[str, ...] = ()
 
     def simulated(self, wanted: bool) -> NewProject:
         """The same with counts by simulation, or without."""

@@ -84,7 +84,7 @@ def read_metadata(said: bytes) -> CargoProject | None:
 
 def cargo_command(directory: Path, project: CargoProject | None) -> str:
     """The command that builds what the project has: its programs, or else its examples, or else its benchmarks."""
-    locked = " --locked" if (directory / _LOCK).is_file() else ""
+    locked = _locked(directory)
     if project is None or project.named("bin"):
         return f"cargo build --release{locked} -j {{jobs}}"
     if project.named("example"):
@@ -92,6 +92,19 @@ def cargo_command(directory: Path, project: CargoProject | None) -> str:
     if project.named("bench"):
         return f"cargo bench --no-run{locked} -j {{jobs}}"
     return f"cargo build --release{locked} -j {{jobs}}"
+
+
+def cargo_benches(directory: Path, project: CargoProject) -> tuple[str, ...]:
+    """What to give `init` or `try` for each benchmark of the project that is written with a harness that is known."""
+    return tuple(
+        f"cargo bench --no-run{_locked(directory)} -- {CARGO_TREE}/release/deps/{name.replace('-', '_')}"
+        for name in project.named("bench")
+        if bench_harness(project, name)
+    )
+
+
+def _locked(directory: Path) -> str:
+    return " --locked" if (directory / _LOCK).is_file() else ""
 
 
 def cargo_variables(directory: Path, project: CargoProject | None) -> dict[str, str]:

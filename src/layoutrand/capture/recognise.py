@@ -13,6 +13,7 @@ from typing import Final
 
 from layoutrand.capture.cargo_project import (
     CARGO_TREE,
+    cargo_benches,
     cargo_command,
     cargo_project,
     cargo_variables,
@@ -77,7 +78,8 @@ class Recognised:
 
     ``hints`` are names of programs that its files mention, the likeliest first; ``is_rust`` where the compiler is
     rustc. ``toolchain`` is the one that it takes, "" where several may do. ``others`` are lines of shell that build the
-    same directory by what else is there, for who finds that the first does not work.
+    same directory by what else is there, for who finds that the first does not work. ``benches`` are lines that build
+    one of Cargo's benchmarks each, for who wants that measured, where the build makes something else.
     """
 
     what: str
@@ -87,6 +89,7 @@ class Recognised:
     is_rust: bool = False
     toolchain: str = ""
     others: tuple[str, ...] = ()
+    benches: tuple[str, ...] = ()
 
 
 def recognise(directory: Path, runner: Runner) -> Recognised:
@@ -247,9 +250,11 @@ def _cargo(directory: Path, runner: Runner) -> Recognised | None:
     _require("cargo", "Cargo.toml")
     project = cargo_project(directory, runner)
     refuse_part(directory, project)
-    way = Way((cargo_command(directory, project),), cargo_variables(directory, project))
+    command = cargo_command(directory, project)
+    way = Way((command,), cargo_variables(directory, project))
     hints = [] if project is None else [name for kind in ("bin", "example", "bench") for name in project.named(kind)]
-    return Recognised("Cargo", (way,), (CARGO_TREE,), hints=tuple(hints), is_rust=True)
+    benches = () if project is None or command.startswith("cargo bench") else cargo_benches(directory, project)
+    return Recognised("Cargo", (way,), (CARGO_TREE,), hints=tuple(hints), is_rust=True, benches=benches)
 
 
 def _go(directory: Path, _runner: Runner) -> Recognised | None:

@@ -128,7 +128,7 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
         benchmark = of_linked_cases(of_go_test(benchmark, learned.way.commands), learned.harness)
         if needed := unreported_cases(benchmark, learned.harness):
             terminal.warn(needed)
-    return NewProject(safe_name(question.directory), found.what, learned, systems, benchmark)
+    return NewProject(safe_name(question.directory), found.what, learned, systems, benchmark, found.benches)
 
 
 def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, terminal: Terminal) -> None:
@@ -144,6 +144,8 @@ def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, ter
         return
     if not question.words.program:
         terminal.line(f"  to be executed: {what.split(', ', maxsplit=1)[0]} without arguments; add them in the file")
+        if project.benches:  # nobody has said which program it is to be
+            terminal.line(f"  for a benchmark of its own: layoutrand init --force{where} -- {project.benches[0]}")
     if project.benchmark.harness:
         terminal.line(f"  each of its cases is a benchmark (harness = {toml_string(project.benchmark.harness)})")
     if project.inputs:
