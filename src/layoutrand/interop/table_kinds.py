@@ -75,8 +75,8 @@ class RowKind:
         refuse_impossible(value, self.number.unit, self.number.metric, where, "value", line=line)
         return value
 
-    def failed_run(self, execution: int, started: float) -> FailedRun:
-        """One of them that failed; it began then, or at NaN where that is not known."""
+    def failed_run(self, execution: int, started: float | None) -> FailedRun:
+        """One of them that failed; ``started`` is None or NaN where that is not known."""
         return FailedRun(
             benchmark=self.number.benchmark,
             status=plain(self.status),
@@ -87,7 +87,7 @@ class RowKind:
             instrument=self.number.instrument,
             node=self.number.node,
             round=self.number.round,
-            started_at=None if math.isnan(started) else started,
+            started_at=None if started is None or math.isnan(started) else started,
         )
 
 

@@ -48,19 +48,20 @@ class TableForm:
 class _Columns:
     """Rows: the place of each one's kind, its value, its line or number, what columns of counts say, and its start.
 
-    A start is NaN where the row has none, or the table no such column.
+    A start is NaN where the row has none; there are none where the table has no such column.
     """
 
     kind: IntArray
     values: FloatArray
     lines: IntArray
     counts: Mapping[str, IntArray]
-    started: FloatArray
+    started: FloatArray | None
 
     def first(self, count: int) -> _Columns:
         """The first of them."""
         counts = {name: each[:count] for name, each in self.counts.items()}
-        return _Columns(self.kind[:count], self.values[:count], self.lines[:count], counts, self.started[:count])
+        started = None if self.started is None else self.started[:count]
+        return _Columns(self.kind[:count], self.values[:count], self.lines[:count], counts, started)
 
 
 def read_table(chunks: Iterable[Chunk], form: TableForm) -> Imported:
@@ -113,7 +114,7 @@ class _Reading:
             counts[column], fits = chunk.cells.whole_numbers(self._at[column])
             doubtful |= ~fits
         values, right = self._values(chunk.cells, codes, kinds)
-        started = np.full(len(chunk.cells), np.nan)
+        started = None
         if _STARTED in self._at:
             started = chunk.cells.decimals(self._at[_STARTED], np.arange(len(chunk.cells)))
             doubtful |= ~np.isfinite(started) & ~chunk.cells.is_empty(self._at[_STARTED])
@@ -146,7 +147,7 @@ class _Reading:
             if count is None:
                 raise unreadable(where, f"{column} is {excerpt(text)}; expected a whole number from 0", line=line)
             rows.counts[column][row] = count
-        if _STARTED in self._at and (text := self._cell(chunk, _STARTED, row)):
+        if rows.started is not None and (text := self._cell(chunk, _STARTED, row)):
             rows.started[row] = parse_number(text, where, _STARTED, line=line)
 
     def _cell(self, chunk: Chunk, column: str, row: int) -> str:
@@ -185,7 +186,7 @@ class _Reading:
                     values=np.concatenate([part.values for part in parts]),
                     lines=np.concatenate([part.lines for part in parts]),
                     counts={name: np.concatenate([part.counts[name] for part in parts]) for name in self._counted},
-                    started=np.concatenate([part.started for part in parts]),
+                    started=_joined([part.started for part in parts]),
                 )
             ]
         return parts[0]
@@ -207,17 +208,23 @@ class _Reading:
         elif iterations is None:
             iterations = _numbers_in(self._measured(rows), executions)
         known = self._kinds.known
-        started = known_starts(rows.started)
+        started = None if rows.started is None else known_starts(rows.started)
         numbers = Numbers(tuple(kind.number for kind in known), rows.kind, rows.values, executions, iterations, started)
         failed = np.array([kind.failed for kind in known])[rows.kind]
         if not failed.any():
             return Imported(numbers.under(numbers.kinds))
         failures = [
-            known[rows.kind[row]].failed_run(int(executions[row]), float(rows.started[row]))
+            known[rows.kind[row]].failed_run(int(executions[row]), None if started is None else float(started[row]))
             for row in np.flatnonzero(failed).tolist()
         ]
         kept = numbers.chosen(~failed)
         return Imported(kept.under(kept.kinds), tuple(failures))
+
+
+def _joined(parts: Sequence[FloatArray | None]) -> FloatArray | None:
+    """The starts of all parts of a table, which have some or not as a whole."""
+    there = [part for part in parts if part is not None]
+    return np.concatenate(there) if there else None
 
 
 def _groups(columns: Sequence[IntArray]) -> tuple[IntArray, BoolArray]:
