@@ -283,3 +283,11 @@ def test_files_of_a_pattern_are_counted_one_by_one(tmp_path):
     assert repr(results).startswith("layoutrand results: imported from 6 files\n")
     assert "6 numbers of 1 metric" in repr(results).splitlines()[-1]
     assert results.analyse().text().splitlines()[0].endswith("imported from 6 files")
+
+
+def test_rows_of_a_table_have_its_rounds_and_starts(tmp_path):
+    (tmp_path / "t.csv").write_text("seed,value,round,started_at\n1,5,3,7.5\n1,6,4,8.5\n2,5,,\n")
+    rows = layoutrand.load_files(tmp_path / "t.csv").samples
+    assert [(each.layout, each.value, each.round, each.started_at) for each in rows] == [
+        *(("1", 5.0, 3, 7.5), ("1", 6.0, 4, 8.5), ("2", 5.0, None, None))
+    ]

@@ -6,7 +6,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from layoutrand.analysis.analyse import choose_metrics
@@ -52,9 +52,9 @@ class SampleRow:
     warmup
         Whether the iteration is warm-up, which no analysis takes.
     round
-        The seed whose round the execution belongs to; None of imported numbers.
+        The seed whose round the execution belongs to; None where an imported file does not say.
     started_at
-        When the execution began, in seconds since the epoch; None of imported numbers.
+        When the execution began, in seconds since the epoch; None where an imported file does not say.
     node
         The machine of a cluster that executed it; empty for the machine that layoutrand was started on.
     disturbances
@@ -134,11 +134,14 @@ def _executed(selection: Selection, samples: Sequence[Sample], *, warmup: bool) 
 def _imported(samples: Sequence[Sample]) -> Iterator[SampleRow]:
     for sample in samples:
         for name, executions in (*sample.binaries, *sample.controls.items()):
-            nodes = sample.nodes.get(name, ())
+            nodes, rounds, starts = sample.nodes.get(name), sample.rounds.get(name), sample.started.get(name)
             for number, values in enumerate(executions):
-                for iteration, value in enumerate(values):
-                    node = nodes[number] if number < len(nodes) else ""
-                    yield _row(sample, (name, number, iteration), value, node)
+                node = nodes[number] if nodes and number < len(nodes) else ""
+                row = _row(sample, (name, number, 0), 0.0, node)
+                row = replace(
+                    row, round=rounds[number] if rounds else None, started_at=starts[number] if starts else None
+                )
+                yield from (replace(row, iteration=place, value=value) for place, value in enumerate(values))
 
 
 def _row(
