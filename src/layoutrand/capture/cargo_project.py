@@ -85,17 +85,25 @@ def read_metadata(said: bytes) -> CargoProject | None:
 def cargo_command(directory: Path, project: CargoProject | None) -> str:
     """The command that builds what the project has: its programs, or else its examples, or else its benchmarks."""
     locked = _locked(directory)
-    if project is None or project.named("bin"):
-        return f"cargo build --release{locked} -j {{jobs}}"
-    if project.named("example"):
-        return f"cargo build --release{locked} --examples -j {{jobs}}"
-    if project.named("bench"):
+    kind = _kind_built(project)
+    if kind == "bench":
         return f"cargo bench --no-run{locked} -j {{jobs}}"
-    return f"cargo build --release{locked} -j {{jobs}}"
+    return f"cargo build --release{locked}{' --examples' if kind == 'example' else ''} -j {{jobs}}"
 
 
-def cargo_benches(directory: Path, project: CargoProject) -> tuple[str, ...]:
-    """What to give `init` or `try` for each benchmark of the project that is written with a harness that is known."""
+def _kind_built(project: CargoProject | None) -> str:
+    """Which targets of a project are built for somebody who named none; a library alone has only itself to build."""
+    kinds = () if project is None else (kind for kind in ("bin", "example", "bench") if project.named(kind))
+    return next(iter(kinds), "bin")
+
+
+def cargo_benches(directory: Path, project: CargoProject | None) -> tuple[str, ...]:
+    """What to give `init` or `try` for each benchmark of the project that is written with a harness that is known.
+
+    Nothing where `cargo_command` builds the benchmarks anyway.
+    """
+    if project is None or _kind_built(project) == "bench":
+        return ()
     return tuple(
         f"cargo bench --no-run{_locked(directory)} -- {CARGO_TREE}/release/deps/{name.replace('-', '_')}"
         for name in project.named("bench")

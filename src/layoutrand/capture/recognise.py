@@ -250,10 +250,9 @@ def _cargo(directory: Path, runner: Runner) -> Recognised | None:
     _require("cargo", "Cargo.toml")
     project = cargo_project(directory, runner)
     refuse_part(directory, project)
-    command = cargo_command(directory, project)
-    way = Way((command,), cargo_variables(directory, project))
+    way = Way((cargo_command(directory, project),), cargo_variables(directory, project))
     hints = [] if project is None else [name for kind in ("bin", "example", "bench") for name in project.named(kind)]
-    benches = () if project is None or command.startswith("cargo bench") else cargo_benches(directory, project)
+    benches = cargo_benches(directory, project)
     return Recognised("Cargo", (way,), (CARGO_TREE,), hints=tuple(hints), is_rust=True, benches=benches)
 
 
