@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from layoutrand.errors import NotPermuted
+from layoutrand.objects import elf
 from layoutrand.permute import probes
 from layoutrand.permute.symbols import Names, SymbolGroups
-from layoutrand.permute.write import filling
+from layoutrand.permute.write import filling, offsets
 
 
 def numbers(*values: int) -> np.ndarray:
@@ -23,6 +24,22 @@ def test_filling_is_instructions_of_gnu_ld_and_traps_of_lld() -> None:
         assert len(filling("gnu", size)) == size
     assert filling("gnu", 10) == bytes.fromhex("662e0f1f840000000000")
     assert filling("gnu", 11) == bytes.fromhex("662e0f1f84000000000090")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_pieces_lie_as_when_put_one_by_one(seed: int) -> None:
+    """Whatever they are aligned to, with gaps and without."""
+    drawn = np.random.default_rng(seed)
+    count = int(drawn.integers(0, 30))
+    size, gap = drawn.integers(0, 70, count), drawn.integers(0, 70, count) if seed % 2 else None
+    step = np.array([0, 1, 2, 4, 16, 64, 4096], np.int64)[drawn.integers(0, 7, count)]
+    wanted, dot = [], 0
+    for number in range(count):
+        free = dot + (0 if gap is None else int(gap[number]))
+        wanted.append(elf.rounded(free, max(int(step[number]), 1)))
+        dot = wanted[-1] + int(size[number])
+    found, end = offsets(size, step, gap)
+    assert (found.tolist(), end) == (wanted, dot)
 
 
 def test_groups_follow_their_first_piece() -> None:

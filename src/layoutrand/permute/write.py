@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from operator import add
 from typing import Final
 
 import numpy as np
@@ -17,7 +17,7 @@ from layoutrand.permute.anchors import Geometry
 from layoutrand.permute.fields import apply, words
 from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.linker_made import by_place
-from layoutrand.permute.skeleton import Content, Skeleton
+from layoutrand.permute.skeleton import Content, Numbers, Skeleton
 
 _MORE: Final = 1 << 26
 """Bytes: what a file may grow beside its code."""
@@ -75,7 +75,7 @@ def _written(table: LearnedTable, order: Sequence[int], gaps: Sequence[int], int
         raise NotPermuted("its file would become larger than all that is in it")
     pieces = np.empty(len(table.pieces), np.int64)
     for home in homes:
-        pieces[home.pieces] = int(new.sections["addr"][home.number]) + np.array(home.offset, np.int64)
+        pieces[home.pieces] = int(new.sections["addr"][home.number]) + home.offset
     layout = Geometry(new, pieces)
     shift = layout.addresses - table.geometry.addresses
     out = _room(new.size, into)
@@ -106,48 +106,78 @@ def _room(size: int, into: bytearray | None) -> bytearray:
 
 @dataclass(frozen=True)
 class _Home:
-    """A section that pieces are placed in: these, each so far from its begin, with bytes to fill before it.
+    """A section that pieces are placed in: these, each so far from its begin, with bytes to fill before it; shape (k,).
 
-    Those are what the ``gaps`` have ([] for none), and behind that what the alignment takes (``pads``).
+    Those are what the ``gaps`` have (None for none), and behind that what the alignment takes (``pads``).
     """
 
     number: int
-    pieces: list[int]
-    offset: list[int]
-    gaps: list[int]
-    pads: list[int]
+    pieces: Numbers
+    offset: Numbers
+    gaps: Numbers | None
+    pads: Numbers
     size: int
 
 
-def _by_home(table: LearnedTable, order: Sequence[int], gaps: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
-    """The pieces of each home in their order, and the gaps before them ([] for none)."""
-    behind = range(table.placed, len(table.pieces))
+def _by_home(
+    table: LearnedTable, order: Sequence[int], gaps: Sequence[int]
+) -> Iterator[tuple[Numbers, Numbers | None]]:
+    """The pieces of each home in their order, and the gaps before them (None for none)."""
     if len(order) != table.placed:
         raise NotPermuted("the order has other pieces than were learned")
-    placed = np.array([*order, *behind], np.int64)
-    free = np.array([*gaps, *(0 for _ in behind)], np.int64) if gaps else None
+    behind = np.arange(table.placed, len(table.pieces))
+    placed = np.concatenate([np.array(order, np.int64), behind])
+    free = np.concatenate([np.array(gaps, np.int64), np.zeros_like(behind)]) if gaps else None
     section = table.pieces.section[placed]
     for home in table.homes:
         here = section == home
-        yield placed[here].tolist(), [] if free is None else free[here].tolist()
+        yield placed[here], None if free is None else free[here]
 
 
-def _home(table: LearnedTable, number: int, pieces: list[int], gaps: list[int]) -> _Home:
+def _home(table: LearnedTable, number: int, pieces: Numbers, gaps: Numbers | None) -> _Home:
     """Where pieces are in their section, which begins at a multiple of what any of them is aligned to."""
-    size, align, most = table.lists
-    dot = 0
-    offset: list[int] = []
-    pads: list[int] = []
-    for piece, gap in zip(pieces, gaps or [0] * len(pieces), strict=True):
-        free = dot + gap
-        step = align[piece]
-        at = -(-free // step) * step if step > 1 else free
-        if most[piece] != step and at != elf.rounded(free, most[piece]):
-            raise NotPermuted(f"what a part of {table.skeleton.names[number]} is aligned to cannot be told")
-        pads.append(at - free)
-        offset.append(at)
-        dot = at + size[piece]
-    return _Home(number, pieces, offset, gaps, pads, dot)
+    size, step, most = (of[pieces] for of in (table.pieces.size, table.pieces.align, table.pieces.most))
+    offset, whole = offsets(size, step, gaps)
+    free = np.append(0, (offset + size)[:-1]) if len(pieces) else offset
+    if gaps is not None:
+        free = free + gaps
+    if ((most != step) & (offset != _rounded(free, most))).any():
+        raise NotPermuted(f"what a part of {table.skeleton.names[number]} is aligned to cannot be told")
+    return _Home(number, pieces, offset, gaps, offset - free, whole)
+
+
+def offsets(size: Numbers, step: Numbers, gaps: Numbers | None) -> tuple[Numbers, int]:
+    """Where pieces lie one behind the other, each behind its gap at a multiple of its step, and where the last ends.
+
+    All shape (k,) and in bytes; steps are powers of two (0 is as good as 1), and what they begin in is aligned to the
+    largest.  From the smallest step on, pieces that have it are put behind what stands ahead of them, which begins at a
+    multiple of a larger one: so far they lie alike wherever that goes, and from there on they are part of it.
+    """
+    extent = np.append(0, size)  # of each piece, and ahead of them the begin, with what was put behind it
+    gap = np.zeros_like(extent) if gaps is None else np.append(0, gaps)
+    of = np.append(np.iinfo(np.int64).max, np.maximum(step, 1))
+    offset = np.zeros_like(extent)
+    left, put = np.arange(len(extent)), []
+    for each in np.unique(of[1:]).tolist():
+        behind = of[left] == each
+        advance = np.append(0, _rounded(extent[left[:-1]] + gap[left[1:]], each))
+        total = np.cumsum(np.where(behind, advance, 0))
+        ahead = np.flatnonzero(~behind)
+        which = np.cumsum(~behind) - 1
+        inside = total - total[ahead][which]
+        put.append((left[behind], left[ahead][which[behind]], inside[behind]))
+        last = np.append(ahead[1:], len(left)) - 1
+        extent[left[ahead]] = inside[last] + extent[left[last]]
+        left = left[ahead]
+    for pieces, parts, inside in reversed(put):
+        offset[pieces] = offset[parts] + inside
+    return offset[1:], int(extent[0])
+
+
+def _rounded(value: Numbers, step: Numbers | int) -> Numbers:
+    """Up to a multiple of the step, a power of two; 0 is as good as 1."""
+    mask = np.maximum(np.asarray(step, np.int64), 1) - 1
+    return np.asarray((value + mask) & ~mask, np.int64)
 
 
 def _put_sections(table: LearnedTable, new: Skeleton, out: bytearray) -> None:
@@ -159,16 +189,18 @@ def _put_sections(table: LearnedTable, new: Skeleton, out: bytearray) -> None:
 
 
 def _put_home(table: LearnedTable, home: _Home, out: bytearray, new: Skeleton) -> None:
-    begin, end = table.spans
-    view = memoryview(table.image)
     code = int(new.sections["flags"][home.number]) & elf.SHF_EXECINSTR
     fill = filling if code else _zeroes
-    filled = {size: fill(table.linker, size) for size in {*home.pads, *home.gaps}}
-    before = [filled[pad] for pad in home.pads]
-    if home.gaps:
-        before = [filled[gap] + pad for gap, pad in zip(home.gaps, before, strict=True)]
-    own = [view[begin[piece] : end[piece]] for piece in home.pieces]
-    content = b"".join(chain.from_iterable(zip(before, own, strict=True)))
+    pads = home.pads.tolist()
+    gaps = [] if home.gaps is None else home.gaps.tolist()
+    filled = {size: fill(table.linker, size) for size in {*pads, *gaps}}
+    before = map(filled.__getitem__, pads)
+    if gaps:
+        before = map(add, map(filled.__getitem__, gaps), before)
+    parts = [b""] * (2 * len(pads))
+    parts[::2] = before
+    parts[1::2] = map(table.contents.__getitem__, home.pieces.tolist())
+    content = b"".join(parts)
     place, size = (int(new.sections[name][home.number]) for name in ("offset", "size"))
     out[place : place + len(content)] = content
     out[place + len(content) : place + size] = fill(table.linker, size - len(content))
