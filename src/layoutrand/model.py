@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+if TYPE_CHECKING:  # commands that look at no binary need not wait for it
+    import numpy as np
+    from numpy.typing import NDArray
 
 STOCK: Final = "stock"
 IDENTITY: Final = "identity"
@@ -69,6 +74,13 @@ class Layout:
     classes: str
     order: tuple[int, ...]
     gaps: tuple[int, ...]
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int64]:
+        """The order, shape (n,)."""
+        import numpy as np
+
+        return np.array(self.order, np.int64)
 
 
 @dataclass(frozen=True)

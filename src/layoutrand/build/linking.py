@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,7 @@ class Linking:
         except (ValueError, IndexError, OverflowError) as error:
             raise FeatureUnsupported(f"{name} is a damaged ELF file: {error}") from error
 
+    @cached_property
     def few(self) -> str:
         """Why there is nothing to move, or ""."""
         return nothing_to_move(self.link, self.policy)
@@ -137,7 +139,7 @@ class Linking:
         return self.cache.logs() / f"link-{self.capture.system}-{name}-{layout}-{self.capture.id[:12]}.log"
 
     def _link(self, layout: LayoutName, scratch: Path) -> Linked:
-        if layout != IDENTITY and len(self.capture.links) == 1 and (reason := self.few()):
+        if layout != IDENTITY and len(self.capture.links) == 1 and (reason := self.few):
             raise CaptureFailed(reason)
         threads = max(1, len(os.sched_getaffinity(0)) // self.jobs) if self.jobs > 1 else 0
         if self.coupled is not None and layout != IDENTITY:

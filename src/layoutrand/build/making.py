@@ -91,7 +91,7 @@ def _on_nodes(
     """The missing layouts, linked by nodes: all but the first that can be, which is linked here for them to repeat."""
     results: dict[LayoutName, Binary | BuildFailure] = dict(found)
     for layout in missing:
-        if not linking.few() and any(isinstance(result, Binary) for result in results.values()):
+        if not linking.few and any(isinstance(result, Binary) for result in results.values()):
             break
         results[layout] = _make(setup, linking, layout, own_scratch)
     left = [layout for layout in missing if layout not in results]

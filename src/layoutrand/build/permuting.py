@@ -112,7 +112,7 @@ class Permuting:
             again, self._compared = not self._compared, True
         begin = time.perf_counter()
         try:
-            self._own.data = written(self._table, layout.order, layout.gaps, into=getattr(self._own, "data", None))
+            self._own.data = written(self._table, layout.numbers, layout.gaps, into=getattr(self._own, "data", None))
         except (NotPermuted, ToolNotFound) as error:
             self._refuse(error)
             return None

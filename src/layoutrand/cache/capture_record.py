@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 from layoutrand.errors import CacheError
 from layoutrand.model import Section
+
+if TYPE_CHECKING:  # commands that look at no binary need not wait for it
+    import numpy as np
+    from numpy.typing import NDArray
 
 SCHEMA: Final = "layoutrand/capture/1"
 ROOT: Final = "\0"
@@ -60,6 +65,13 @@ class CapturedLink:
     ordered: str = "move"
     machine: str = "EM_X86_64"
     machine_flags: int = 0
+
+    @cached_property
+    def identity_numbers(self) -> NDArray[np.int64]:
+        """Identity order, shape (n,)."""
+        import numpy as np
+
+        return np.array(self.identity, np.int64)
 
     def movable(self) -> int:
         """How many sections a seed may move."""
@@ -127,7 +139,10 @@ def identity_facts(links: Sequence[CapturedLink], tools: Mapping[str, Mapping[st
 def to_json(capture: Capture) -> dict[str, Any]:
     """The capture as JSON values; sections as rows, since there may be 45,000 of them."""
     links = [
-        {**vars(link), "sections": [list(vars(section).values()) for section in link.sections]}
+        {
+            **{each.name: getattr(link, each.name) for each in fields(link)},
+            "sections": [list(vars(section).values()) for section in link.sections],
+        }
         for link in capture.links
     ]
     return {"schema": SCHEMA, **vars(capture), "links": links}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutrand.errors import AnalysisError
+
+_LAST_BITS: Final = 6
 
 
 def relative_order(identity: Sequence[int], achieved: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -62,13 +65,14 @@ def _inversions(ranks: NDArray[np.int32]) -> int:
 
     Before each bit the ranks are grouped by the bits above it, groups ascending, so that a group's ranks stand at the
     places they will have in the end.  A pair whose first differing bit is this one is out of order if the 1 comes
-    first.  Then each group is split by the bit, keeping the order inside.
+    first.  Then each group is split by the bit, keeping the order inside.  Groups that are small are compared pair by
+    pair.
     """
     n = len(ranks)
     at = np.arange(n, dtype=ranks.dtype)
     before = np.zeros(n + 1, ranks.dtype)
     total = 0
-    for bit in reversed(range(max(0, n - 1).bit_length())):
+    for bit in reversed(range(_LAST_BITS, max(0, n - 1).bit_length())):
         ones = (ranks >> bit) & 1
         np.cumsum(ones, out=before[1:])
         begin = (ranks >> (bit + 1)) << (bit + 1)
@@ -78,4 +82,6 @@ def _inversions(ranks: NDArray[np.int32]) -> int:
         split = np.empty_like(ranks)
         split[np.where(zero, at - ones_before, begin + (1 << bit) + ones_before)] = ranks
         ranks = split
-    return total
+    filled = np.append(ranks, np.arange(n, n + -n % (1 << _LAST_BITS), dtype=ranks.dtype))
+    last = (filled & ((1 << _LAST_BITS) - 1)).astype(np.uint8).reshape(-1, 1 << _LAST_BITS)
+    return total + sum(int(np.count_nonzero(last[:, :k] > last[:, k : k + 1])) for k in range(1, 1 << _LAST_BITS))

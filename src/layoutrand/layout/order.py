@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from layoutrand.errors import UsageError
 from layoutrand.layout.factors import MODULE_ORDER, PADDING, TEXT_OFFSET
 from layoutrand.layout.groups import GROUPS, OF_FUNCTIONS, OUTSIDE, function_of, identity_bytes, slots_of_regions
-from layoutrand.layout.keyed import keyed_order, keyed_uniform
+from layoutrand.layout.keyed import keyed_order, keyed_permutation, keyed_uniform
 from layoutrand.model import IDENTITY, Layout, LayoutName, Section
 from layoutrand.objects.kinds import is_code
 
@@ -101,7 +101,7 @@ def _permute(sections: Sequence[Section], order: list[int], seed: int, stream: s
     """Each group's sections in hashed order, put into the slots the group holds."""
     result = np.array(order)
     for places in _places(sections, order, GROUPS[stream](keep), (stream, keep)):
-        result[places.slots] = places.members[keyed_order(seed, stream, places.names)]
+        result[places.slots] = places.members[keyed_permutation(seed, stream, places.names)]
     drawn: list[int] = result.tolist()
     return drawn
 

@@ -70,14 +70,15 @@ def changes(blocks: Blocks, binary: elf.Elf, where: Placed) -> Iterator[tuple[in
     homes = binary.sections[where.output]
     begin = where.address - homes["addr"].astype(np.int64) + homes["offset"].astype(np.int64)
     data = binary.data
-    last = int((begin[blocks.section] + blocks.offset).max(initial=0)) + _BLOCK
+    starts = begin[blocks.section] + blocks.offset
+    last = int(starts.max(initial=0)) + _BLOCK
     if last > len(data):  # a section that ends where the file does
         data += bytes(last - len(data))
     # One block for each byte at which one may begin, all overlapping: only those asked for are ever read.
     rows = np.ndarray((max(0, len(data) - _BLOCK + 1),), f"V{_BLOCK}", data, strides=(1,))
     for at in range(0, len(blocks.section), _AT_ONCE):
         span = slice(at, at + _AT_ONCE)
-        found = rows[begin[blocks.section[span]] + blocks.offset[span]].view(np.uint64).reshape(-1, _BLOCK // _WORD)
+        found = rows[starts[span]].view(np.uint64).reshape(-1, _BLOCK // _WORD)
         different = (found ^ blocks.content[span]) & blocks.mask[span]
         if different.any():
             for place in np.flatnonzero(different.view(np.uint8).ravel()).tolist():

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +46,8 @@ UNPADDED = frozenset({".init_array", ".fini_array", ".preinit_array", ".ctors", 
 
 Other sizes may differ by the padding between pieces where the pieces of all output sections move.
 """
-_DECIMAL = np.frombuffer(b"0123456789", np.uint8)
+_DECIMAL = 10
+_PREFIX, _TAIL = np.dtype(f"u{len(SYMBOL_PREFIX)}"), np.dtype(f"u{DIGITS + 1}")  # of a name; digits and a NUL
 
 
 def placed_addresses(binary: elf.Elf) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -55,13 +58,9 @@ def placed_addresses(binary: elf.Elf) -> tuple[NDArray[np.int64], NDArray[np.int
         return empty, empty, empty
     text = np.frombuffer(binary.content(int(binary.sections[table]["link"])) + bytes(32), np.uint8)
     at = binary.symbols["name"].astype(np.int64)
-    prefix = np.frombuffer(SYMBOL_PREFIX.encode(), np.uint8)
-    matches = np.ones(len(at), bool)
-    for step, byte in enumerate(prefix):
-        matches &= text[at + step] == byte
-    which = np.flatnonzero(matches)
-    tail = text[at[which][:, None] + len(prefix) + np.arange(DIGITS + 1)]  # the digits and the NUL after them
-    ours = np.isin(tail[:, :DIGITS], _DECIMAL).all(axis=1) & (tail[:, DIGITS] == 0)  # the program may have a ".lr.x"
+    which = np.flatnonzero(_words(text, _PREFIX)[at] == np.frombuffer(SYMBOL_PREFIX.encode(), _PREFIX))
+    tail = _words(text, _TAIL)[at[which] + _PREFIX.itemsize].view(np.uint8).reshape(-1, _TAIL.itemsize)
+    ours = (tail[:, :DIGITS] - ord("0") < _DECIMAL).all(axis=1) & (tail[:, DIGITS] == 0)  # not its own ".lr.x"
     ours &= binary.symbol_sections[which] != elf.SHN_UNDEF  # mold keeps the names of discarded copies
     which, digits = which[ours], (tail[ours, :DIGITS] - ord("0")).astype(np.int64)
     return (
@@ -69,6 +68,11 @@ def placed_addresses(binary: elf.Elf) -> tuple[NDArray[np.int64], NDArray[np.int
         binary.symbols["value"][which].astype(np.int64),
         binary.symbol_sections[which].astype(np.int64),
     )
+
+
+def _words(text: NDArray[np.uint8], kind: np.dtype[Any]) -> NDArray[Any]:
+    """Those that begin at each byte, shape (bytes,) less what a word takes beyond one."""
+    return np.ndarray((len(text) - kind.itemsize + 1,), kind, text, strides=(1,))
 
 
 def placed_order(number: NDArray[np.int64], address: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -252,9 +256,16 @@ class Placed:
     address: NDArray[np.int64]
     output: NDArray[np.int64]
 
+    @cached_property
     def outputs(self) -> list[int]:
         """The output sections that hold placed ones, ascending."""
-        return sorted(set(self.output.tolist()))
+        found: list[int] = np.flatnonzero(np.bincount(self.output)).tolist()
+        return found
+
+    @cached_property
+    def by_address(self) -> NDArray[np.intp]:
+        """The sections by ascending address, shape (n,)."""
+        return np.argsort(self.address, kind="stable")
 
 
 Marks = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
@@ -314,13 +325,12 @@ def symbol_rows(binary: elf.Elf, where: Placed, size: NDArray[np.int64], kind: i
     near = (value >= where.address.min()) & (value < (where.address + size).max())
     chosen = ((info & 0xF) == kind) & near
     symbols, home = binary.symbols[chosen], binary.symbol_sections[chosen]
-    order = np.argsort(where.address, kind="stable")
-    begins = where.address[order]
+    begins = where.address[where.by_address]
     value = symbols["value"].astype(np.int64)
     slot = np.searchsorted(begins, value, side="right") - 1
     inside = slot >= 0
-    owner = order[np.maximum(slot, 0)]
-    offset = value - begins[np.maximum(slot, 0)]
+    owner = where.by_address[np.maximum(slot, 0)]
+    offset = value - where.address[owner]
     # What ends an output section, such as __TMC_END__ of .data, may have the address at which the next one begins.
     inside &= (offset < size[owner]) & (home == where.output[owner])
     rows = np.stack([owner, offset, symbols["size"].astype(np.int64)], axis=1)[inside]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
@@ -67,6 +68,19 @@ class Leads:
     at: Numbers
     outputs: NDArray[np.uint8]
     machine: NDArray[np.uint8]
+
+    @cached_property
+    def places(self) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers]:
+        """Section, offset, kind, other and target as numpy indexes with them: many binaries are compared."""
+        section, offset, kind, other, target = (
+            each.astype(np.int64) for each in (self.section, self.offset, self.kind, self.other, self.target)
+        )
+        return section, offset, kind, other, target
+
+    @cached_property
+    def output_names(self) -> list[str]:
+        """The names of output sections."""
+        return self.outputs.tobytes().decode("utf-8", "surrogateescape").split("\n")
 
     @property
     def processor(self) -> Processor:
@@ -157,16 +171,14 @@ def first_astray(
         return None
     of = leads.processor
     place, address = _places(binary, where)
-    section, offset = leads.section.astype(np.int64), leads.offset.astype(np.int64)
-    kind, other = leads.kind.astype(np.int64), leads.other.astype(np.int64)
+    section, offset, kind, other, target = leads.places
     value, bits, form, valid = _read(
         of, Windows(binary.data), kind, place[section] + offset, address[section] + offset, other
     )
-    bases = _bases(binary, where, leads.outputs.tobytes().decode("utf-8", "surrogateescape").split("\n"))
-    wanted = bases[leads.target] + leads.at
-    anywhere = leads.target == _NOWHERE
+    wanted = _bases(binary, where, leads.output_names)[target] + leads.at
+    anywhere = target == _NOWHERE
     if padded:
-        anywhere |= leads.target >= len(where.address)
+        anywhere |= target >= len(where.address)
     right = valid & (form == leads.form) & (((value ^ wanted) & bits == 0) | anywhere)
     if not right.all():  # some branches may not reach as far as in identity
         whole = ~right & valid & (form == leads.form) & (bits == WHOLE)

@@ -50,7 +50,7 @@ def verify_moved(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code
     _check_bytes(link, code, found, binary, where)
     for kind, rows in ((elf.STT_FUNC, code.functions), (elf.STT_OBJECT, code.variables)):
         _check_rows(rows, _rows(binary, found, where, code.size, kind), found, link.identity)
-    sizes = codecheck.other_sizes(binary, where.outputs())
+    sizes = codecheck.other_sizes(binary, where.outputs)
     wrong = [name for name in sorted(codecheck.UNPADDED) if sizes.get(name) != link.other_sizes.get(name)]
     if wrong and layout.name != IDENTITY:
         raise CodeChanged(f"{', '.join(wrong)} has another size than in identity: a constructor is lost or new")
@@ -61,7 +61,7 @@ def verify_moved(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code
         n_functions=len(functions),
         tau_identity=kendall_tau(first, second),
         tau_request=1.0,
-        text_size=sum(int(binary.sections["size"][output]) for output in where.outputs()),
+        text_size=sum(int(binary.sections["size"][output]) for output in where.outputs),
     )
 
 

@@ -152,10 +152,10 @@ def verify(
     where = codecheck.placed(
         binary, codecheck.of_capture(codecheck.placed_addresses(binary), len(code.size)), code.size
     )
-    achieved = np.argsort(where.address, kind="stable")
+    achieved = where.by_address
     own_shuffle = LINKER_SHUFFLE in layout.factors and layout.name != IDENTITY
-    wanted = achieved if own_shuffle else np.array(layout.order, np.int64)
-    if own_shuffle and np.array_equal(achieved, link.identity):
+    wanted = achieved if own_shuffle else layout.numbers
+    if own_shuffle and np.array_equal(achieved, link.identity_numbers):
         raise LayoutNotApplied(f"{link.linker} was asked to shuffle, but left every section where it was")
     _check_order(link, achieved, wanted)
     own_gaps, filled = (ask(ld_version, layout) for ask in (linker(link.linker).pads, linker(link.linker).fills))
@@ -167,17 +167,17 @@ def verify(
     if not same_symbols(code.variables, codecheck.symbol_rows(binary, where, code.size, elf.STT_OBJECT)):
         raise CodeChanged("the variables' sizes or places inside their sections differ from identity's")
     padded = own_shuffle or own_gaps
-    wrong = codecheck.wrong_sizes(codecheck.other_sizes(binary, where.outputs()), link.other_sizes, padded=padded)
+    wrong = codecheck.wrong_sizes(codecheck.other_sizes(binary, where.outputs), link.other_sizes, padded=padded)
     if wrong:
         raise CodeChanged(f"output sections besides the placed ones have another size than in identity: {wrong[:4]}")
     proof = Verification(
         n_sections=len(wanted),
         n_functions=len(code.functions),
-        tau_identity=kendall_tau(link.identity, achieved),
+        tau_identity=kendall_tau(link.identity_numbers, achieved),
         tau_request=1.0,  # the orders are equal, or this line would not be reached
-        text_size=sum(int(binary.sections["size"][output]) for output in where.outputs()),
+        text_size=sum(int(binary.sections["size"][output]) for output in where.outputs),
     )
-    return _linked(binary, proof, where.outputs(), seconds)
+    return _linked(binary, proof, where.outputs, seconds)
 
 
 def _linked(binary: elf.Elf, proof: Verification, outputs: Sequence[int], seconds: float) -> Linked:
@@ -209,7 +209,7 @@ def _check_gaps(
 ) -> None:
     if not layout.gaps:
         return
-    order = np.array(layout.order, np.int64)
+    order = layout.numbers
     align = np.array([link.sections[i].align for i in layout.order], np.int64)
     gaps = np.array(layout.gaps, np.int64) * (not own_gaps)
     address = where.address[order]

@@ -49,7 +49,7 @@ def filling(linker: str, size: int) -> bytes:
 
 
 def written(
-    table: LearnedTable, order: Sequence[int], gaps: Sequence[int] = (), *, into: bytearray | None = None
+    table: LearnedTable, order: Sequence[int] | Numbers, gaps: Sequence[int] = (), *, into: bytearray | None = None
 ) -> bytearray:
     """The file with its pieces in that order, and so many bytes free before each.
 
@@ -62,7 +62,9 @@ def written(
         raise NotPermuted(f"what was learned of it does not fit an order: {error}") from error
 
 
-def _written(table: LearnedTable, order: Sequence[int], gaps: Sequence[int], into: bytearray | None) -> bytearray:
+def _written(
+    table: LearnedTable, order: Sequence[int] | Numbers, gaps: Sequence[int], into: bytearray | None
+) -> bytearray:
     old = table.skeleton
     homes = [
         _home(table, home, numbers, free)
@@ -120,7 +122,7 @@ class _Home:
 
 
 def _by_home(
-    table: LearnedTable, order: Sequence[int], gaps: Sequence[int]
+    table: LearnedTable, order: Sequence[int] | Numbers, gaps: Sequence[int]
 ) -> Iterator[tuple[Numbers, Numbers | None]]:
     """The pieces of each home in their order, and the gaps before them (None for none)."""
     if len(order) != table.placed:
@@ -219,7 +221,7 @@ def _put_relocations(table: LearnedTable, new: Skeleton, out: bytearray) -> None
         out[at : at + len(content)] = content
 
 
-def _put_symbols(table: LearnedTable, new: Skeleton, out: bytearray, order: Sequence[int]) -> None:
+def _put_symbols(table: LearnedTable, new: Skeleton, out: bytearray, order: Sequence[int] | Numbers) -> None:
     """Symbols and names in the order of the code, where the linker has them so."""
     if table.groups is None or table.names is None:
         return
