@@ -169,6 +169,10 @@ class LinkFailed(BuildError):
     """The linker failed on one layout."""
 
 
+class LinkStopped(HostError):
+    """Somebody stopped the linker, as Ctrl-C does: that says nothing of what it was linking."""
+
+
 class LayoutNotApplied(BuildError):
     """A binary was linked, but its sections do not stand in the order asked for."""
 

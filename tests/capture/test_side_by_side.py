@@ -36,6 +36,17 @@ def test_what_is_wrong_with_the_first_is_told_first(beside):
         both(beside, lambda: None, lambda: fails("other"))
 
 
+def interrupted():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("beside", [nothing_beside, something_beside])
+def test_an_interrupt_is_not_told_as_what_it_made_fail(beside):
+    """Ctrl-C stops the linker of the first, too."""
+    with pytest.raises(KeyboardInterrupt):
+        both(beside, lambda: fails("first") if beside is something_beside else None, interrupted)
+
+
 def test_it_is_asked_each_time_and_what_was_taken_is_given_back():
     log = []
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -21,9 +22,10 @@ from layoutrand.cache.store import Cache
 from layoutrand.cache.upkeep import collect, collect_builds, entries
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.platform.disk import sha256_file
+from layoutrand.platform.process import Completed
 from overwrite import overwrite
 from startkit import layoutrand
-from workshop import FILLER, Workshop, main_calling, many_functions, only_error, programs_of, require, whole
+from workshop import FILLER, AskedOnce, Workshop, main_calling, many_functions, only_error, programs_of, require, whole
 
 COUNT = "echo built >> {log}; "
 TWO = "$CC -c main.c pad.c && $CC -o prog main.o pad.o && $CC -o other pad.o main.o"
@@ -585,3 +587,27 @@ def test_a_build_in_the_users_tree_is_not_kept(gnu):
     gnu.write(main__c=main_calling("pad0", "pad1"), pad__c=FILLER)
     build(gnu, layouts=[IDENTITY], build={"in_place": True, "exclude": ["*.o", "prog", "other"]})
     assert kept(gnu) == []
+
+
+class Interrupts(AskedOnce):
+    """Linkers of captures end by the signal of Ctrl-C while it is ``on``."""
+
+    on = True
+
+    def run(self, argv, *, cwd, env):
+        if self.on and "-o" in argv and os.path.basename(argv[0]).startswith("ld"):
+            return Completed(-signal.SIGINT, b"", b"")
+        return super().run(argv, cwd=cwd, env=env)
+
+
+def test_a_build_whose_capture_was_interrupted_is_not_made_again(gnu):
+    gnu.write(main__c=main_calling("pad0", "pad1"), pad__c=FILLER)
+    gnu.runner = Interrupts()
+    failed = build(gnu, layouts=[IDENTITY])
+    assert "was stopped by SIGINT" in only_error(failed)
+    assert builds(gnu) == 1
+
+    gnu.runner.on = False
+    assert not build(gnu, layouts=[IDENTITY]).failures
+    assert builds(gnu) == 1
+    assert not said_again(gnu)

@@ -205,3 +205,21 @@ class FailsStock(SubprocessRunner):
         if "-stock-" in log.name:
             return 1
         return super().run_logged(argv, cwd=cwd, env=env, log=log, timeout_s=timeout_s)
+
+
+class Together(SubprocessRunner):
+    """Lets a build begin once another has."""
+
+    def __init__(self):
+        super().__init__()
+        self.here = threading.Barrier(2, timeout=60)
+
+    def run_logged(self, argv, *, cwd, env, log, timeout_s):
+        self.here.wait()
+        return super().run_logged(argv, cwd=cwd, env=env, log=log, timeout_s=timeout_s)
+
+
+def test_captures_that_one_system_needs_of_others_are_made_beside_its_own(shop):
+    config = shop.config(BUILD, systems={"a": {"cflags": "-O1"}, "b": {"cflags": "-O2"}}, layout={"couple": "address"})
+    [result] = build(setup_of(shop, config, Together(), jobs=2), ["a"], [1])
+    assert not result.failures

@@ -109,7 +109,8 @@ def _relinked(
 ) -> list[SystemBuild]:
     """The layouts of systems, linked from their captures."""
     names = list(dict.fromkeys([*systems, *coupled]))
-    with threads(setup, max(1, min(setup.jobs, len(systems) * (1 + (STOCK in layouts))))) as pool:
+    builds = len(names) + len(systems) * (STOCK in layouts)
+    with threads(setup, max(1, min(setup.jobs, builds))) as pool:
         # Only what is to be built has a share of the jobs.
         found = pool.map(lambda name: recalled_system(setup, name), names)
         found_stocks = pool.map(lambda name: recalled_stock(setup, name), systems if STOCK in layouts else [])

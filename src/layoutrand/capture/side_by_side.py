@@ -33,7 +33,7 @@ def both(beside: Beside, first: Callable[[], _One], other: Callable[[], _Other])
             running = pool.submit(first)
             try:
                 done = other()
-            except BaseException:  # raised again, unless the first has failed, too
+            except Exception:  # raised again, unless the first has failed, too; an interrupt always
                 running.result()
                 raise
             return running.result(), done

@@ -18,6 +18,7 @@ from layoutrand.errors import (
     BuildError,
     CaptureFailed,
     LayoutrandError,
+    LinkStopped,
     NotCompiledHere,
     NothingLinked,
     WorkedOnAfterLink,
@@ -83,6 +84,8 @@ def captured_link(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str
     for record in [*named, *(record for record in copied if record not in named)]:
         try:
             return ingest(record, setup)[0]
+        except LinkStopped:
+            raise  # no other link is looked at any more
         except BuildError as error:
             remove_tree(setup.base)
             first = first or error
@@ -95,6 +98,8 @@ def captured_link(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str
     for record in [record for record in gone if record not in named]:
         try:
             return ingest(record, setup)[0]
+        except LinkStopped:
+            raise
         except LayoutrandError as error:  # that it gives another file says no more than that it is not the one
             remove_tree(setup.base)
             if not perhaps and not isinstance(error, WorkedOnAfterLink):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.cache.capture_record import ROOT, CapturedLink
-from layoutrand.errors import CodeChanged, FeatureUnsupported, LayoutNotApplied, LinkFailed
+from layoutrand.errors import CodeChanged, FeatureUnsupported, LayoutNotApplied, LinkFailed, LinkStopped
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.layout.factors import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.link import by_symbols, codecheck
@@ -33,6 +34,7 @@ from layoutrand.objects.fillers import filler, filler_object, fits, roots
 from layoutrand.objects.kinds import FAMILIES, PLAIN, family
 from layoutrand.objects.known import processor
 from layoutrand.platform.disk import cache_errors, sha256_bytes
+from layoutrand.platform.ending import STOPPING
 from layoutrand.platform.process import Completed, Runner
 from layoutrand.text.telling_line import of_build, of_program
 
@@ -40,9 +42,12 @@ from layoutrand.text.telling_line import of_build, of_program
 def run_linker(
     runner: Runner, ld: Path, line: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
 ) -> Completed:
-    """Execute the linker in ``cwd`` with the words of the ``line``."""
+    """Execute the linker in ``cwd`` with the words of the ``line``; raises `LinkStopped` where a signal stops it."""
     env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **environment}
-    return runner.run([str(ld), *line], cwd=cwd, env=env)
+    done = runner.run([str(ld), *line], cwd=cwd, env=env)
+    if -done.returncode in STOPPING:
+        raise LinkStopped(f"{ld} was stopped by {signal.Signals(-done.returncode).name}")
+    return done
 
 
 def link_captured(
