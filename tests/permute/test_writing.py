@@ -8,8 +8,9 @@ import pytest
 from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
 from layoutrand.permute import probes
+from layoutrand.permute.placing import places
 from layoutrand.permute.symbols import Names, SymbolGroups
-from layoutrand.permute.write import filling, offsets
+from layoutrand.permute.write import filling
 
 
 def numbers(*values: int) -> np.ndarray:
@@ -33,12 +34,13 @@ def test_pieces_lie_as_when_put_one_by_one(seed: int) -> None:
     count = int(drawn.integers(0, 30))
     size, gap = drawn.integers(0, 70, count), drawn.integers(0, 70, count) if seed % 2 else None
     step = np.array([0, 1, 2, 4, 16, 64, 4096], np.int64)[drawn.integers(0, 7, count)]
-    wanted, dot = [], 0
+    dot = begin = int(drawn.integers(0, 200))
+    wanted = []
     for number in range(count):
         free = dot + (0 if gap is None else int(gap[number]))
         wanted.append(elf.rounded(free, max(int(step[number]), 1)))
         dot = wanted[-1] + int(size[number])
-    found, end = offsets(size, step, gap)
+    found, end = places(size, step, gap, begin)
     assert (found.tolist(), end) == (wanted, dot)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import numpy as np
 
@@ -27,12 +27,11 @@ from layoutrand.config.toolchain import version_number
 from layoutrand.errors import LayoutNotApplied, LayoutrandError, NotPermuted, ToolNotFound
 from layoutrand.layout.factors import DATA_ORDER, PADDING, TEXT_OFFSET
 from layoutrand.layout.keyed import keyed_uniform
-from layoutrand.link.codecheck import placed_addresses
+from layoutrand.link.codecheck import marked, placed_addresses
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Layout
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_code
-from layoutrand.objects.unique_names import SYMBOL_PREFIX
 from layoutrand.permute import build_id, skeleton
 from layoutrand.permute.learn import LearnedLink, LearnedProgram, first_difference, learn
 from layoutrand.permute.learned import FORMAT, LearnedTable
@@ -199,42 +198,48 @@ class Permuting:
         plain = self._policy.model_copy(update={"factors": factors, "held": [], "classes": "mix"})
         identity = self._policy.draw(link.sections, link.identity, IDENTITY)
         emitting = replace(link, argv=(*link.argv, "--emit-relocs"))
+        draws = (plain.draw(link.sections, link.identity, seed).numbers for seed in _PROBES)
         with ThreadPoolExecutor(1) as pool:
-            drawing = pool.submit(lambda: [plain.draw(link.sections, link.identity, seed).order for seed in _PROBES])
+            drawing = pool.submit(list, draws) if data else None
             first, with_relocations = self._side_by_side(
                 link_it, [(link, identity, data), (emitting, identity, False)], scratch
             )
-            drawn = drawing.result()
-        size, align = ([getattr(section, name) for section in link.sections] for name in ("size", "align"))
+            every = drawing.result() if drawing else None
+        size, align = (np.array([getattr(one, name) for one in link.sections], np.int64) for name in ("size", "align"))
         movable = [is_code(section.kind) and not section.pinned for section in link.sections]
-        number, _address, home, _row = _marks(first.binary)
+        number, _address, home = placed_addresses(first.binary)
         section = home[np.argsort(number)]
         code = int(section[next(each.index for each in link.sections if is_code(each.kind))])
         version = version_number(self._ld.version)
         homes = tuple(sorted({code, *section.tolist()}))
         build_id.kind_of(skeleton.of_file(first.binary, code, homes, link.linker), version)  # before more is linked
-        orders = [list(link.identity) for _ in range(PROBES)]
-        for where in sorted(set(section.tolist())):
-            slots = [slot for slot, piece in enumerate(link.identity) if section[piece] == where]
-            parts = [[order[slot] for slot in slots] for order in (link.identity, *drawn)]
+        if len(homes) > 1 and every is None:
+            every = list(draws)
+        start = link.identity_numbers
+        orders = [start.copy() for _ in range(PROBES)]
+        for where in homes:
+            slots = np.flatnonzero(section[start] == where)
+            own = start[slots].tolist()
+            drawn = (order[slots].tolist() for order in every or draws)  # of code, the first few are enough as a rule
             begin = int(first.binary.sections["addr"][where])
             chosen = (
-                telling(size, align, movable, parts[0], parts[1:], begin)
+                telling(size, align, movable, own, drawn, begin)
                 if where == code
-                else separating(size, align, parts[0], parts[1:], begin)
+                else separating(size, align, own, list(drawn), begin)
             )
             for order, part in zip(orders, chosen, strict=True):
-                for slot, piece in zip(slots, part, strict=True):
-                    order[slot] = piece
-        drawn_links = [(link, replace(identity, order=tuple(order)), data) for order in orders]
+                order[slots] = part
+        drawn_links = [(link, replace(identity, order=tuple(order.tolist())), data) for order in orders]
         probes = self._side_by_side(link_it, drawn_links, scratch)
-        free = np.zeros(len(link.sections), bool)
-        for each in drawn:
-            free[np.array(each)[np.array(each) != np.array(link.identity)]] = True
+        free = np.array(movable)  # what some order moves
+        if every is not None:
+            free = np.zeros(len(link.sections), bool)
+            for each in every:
+                free[each[each != start]] = True
         program = LearnedProgram(
             section=section,
-            size=np.array(size, np.int64),
-            align=np.array(align, np.int64),
+            size=size,
+            align=align,
             free=free,
             owners=tuple(section.object for section in link.sections),
             linker=link.linker,
@@ -268,7 +273,7 @@ class Permuting:
         path = scratch / "map"
         wanted = replace(link, argv=(*link.argv, f"-Map={path}")) if mapped else link
         binary = link_it(wanted, layout, scratch)[0]
-        number, address, home, row = _marks(binary)
+        number, address, home, row = marked(binary)
         if not np.array_equal(np.sort(number), np.arange(len(link.sections))):
             raise NotPermuted("not all pieces of its code are marked in the file")
         back = np.argsort(number)
@@ -285,14 +290,3 @@ class Permuting:
 def is_linked_again(seed: int, artefact: str) -> bool:
     """Whether the linker repeats what is written for that seed: one in fifty."""
     return keyed_uniform(seed, _STREAM, artefact.encode("utf-8", "surrogateescape"), _ONE_IN) == 0
-
-
-def _marks(binary: elf.Elf) -> tuple[Any, Any, Any, Any]:
-    """Number, address, section and row of the symbol of each marked piece."""
-    number, address, home = placed_addresses(binary)
-    names = binary.symbol_names(np.arange(len(binary.symbols)))
-    rows = {name: row for row, name in enumerate(names) if name.startswith(SYMBOL_PREFIX)}
-    found = [rows.get(f"{SYMBOL_PREFIX}{each:07d}", -1) for each in number.tolist()]
-    if not len(number) or -1 in found:
-        raise NotPermuted("its pieces of code are not marked in the file")
-    return number, address, home, np.array(found, np.int64)

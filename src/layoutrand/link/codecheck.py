@@ -52,10 +52,15 @@ _PREFIX, _TAIL = np.dtype(f"u{len(SYMBOL_PREFIX)}"), np.dtype(f"u{DIGITS + 1}") 
 
 def placed_addresses(binary: elf.Elf) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Capture index, address and output section of every section that carries a unique symbol, each shape (n,)."""
+    return marked(binary)[:3]
+
+
+def marked(binary: elf.Elf) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.intp]]:
+    """As `placed_addresses`, and the row of that symbol in the table."""
     table = binary.symbol_table
     if table is None:
         empty = np.empty(0, np.int64)
-        return empty, empty, empty
+        return empty, empty, empty, np.empty(0, np.intp)
     text = np.frombuffer(binary.content(int(binary.sections[table]["link"])) + bytes(32), np.uint8)
     at = binary.symbols["name"].astype(np.int64)
     which = np.flatnonzero(_words(text, _PREFIX)[at] == np.frombuffer(SYMBOL_PREFIX.encode(), _PREFIX))
@@ -67,6 +72,7 @@ def placed_addresses(binary: elf.Elf) -> tuple[NDArray[np.int64], NDArray[np.int
         digits @ 10 ** np.arange(DIGITS - 1, -1, -1),
         binary.symbols["value"][which].astype(np.int64),
         binary.symbol_sections[which].astype(np.int64),
+        which,
     )
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,8 @@ from layoutrand.objects import elf
 from layoutrand.objects.unique_names import symbol_name
 
 _RELOCATION_SYMBOL_SHIFT = np.uint64(32)
-_RELOCATION_TYPE_MASK = np.uint64(0xFFFFFFFF)
+_WORD = 8
+_INFO = 8  # where in an entry the symbol and the type are
 _RELOCATIONS = {elf.SHT_RELA: elf.RELA, elf.SHT_REL: elf.REL}  # LLVM's call graph profiles have the second kind
 # Sections that name the symbol table but hold no symbol's number; call graph profiles name theirs by relocations.
 _NO_SYMBOL_NUMBERS = frozenset({elf.SHT_GROUP, elf.SHT_SYMTAB_SHNDX, elf.SHT_LLVM_CALL_GRAPH_PROFILE})
@@ -98,16 +100,12 @@ class _Writer:
             self._replace(int(extended[0]), merged.tobytes())
 
     def _shift_references(self, table: int, first_global: int, count: int) -> None:
-        for index in np.flatnonzero(self.sections["link"] == table).tolist():
+        referring = np.flatnonzero(self.sections["link"] == table)
+        for kind, entry in _RELOCATIONS.items():
+            self._shift_relocations(referring[self.sections["type"][referring] == kind], entry, first_global, count)
+        for index in referring[~np.isin(self.sections["type"][referring], list(_RELOCATIONS))].tolist():
             kind = int(self.sections[index]["type"])
-            if kind in _RELOCATIONS:
-                entries = self.source.entries(index, _RELOCATIONS[kind]).copy()
-                number = entries["info"] >> _RELOCATION_SYMBOL_SHIFT
-                number[number >= first_global] += np.uint64(count)
-                entries["info"] = (number << _RELOCATION_SYMBOL_SHIFT) | (entries["info"] & _RELOCATION_TYPE_MASK)
-                start = int(self.sections[index]["offset"])
-                self.data[start : start + entries.nbytes] = entries.tobytes()
-            elif kind == elf.SHT_GROUP and int(self.sections[index]["info"]) >= first_global:
+            if kind == elf.SHT_GROUP and int(self.sections[index]["info"]) >= first_global:
                 if int(self.sections[index]["info"]) >= len(self.source.symbols):
                     raise self.source.damaged("a group is named after a symbol that the file does not have")
                 self.sections[index]["info"] += count
@@ -118,6 +116,21 @@ class _Writer:
             elif kind not in _NO_SYMBOL_NUMBERS:
                 where = f"{self.source.name}: section {self.source.section_names[index]} of type {kind:#x}"
                 raise FeatureUnsupported(f"{where} refers to symbols in a way that is not supported")
+
+    def _shift_relocations(self, which: NDArray[np.intp], entry: np.dtype[Any], first_global: int, count: int) -> None:
+        """Those of these sections, all at once: an object may have thousands of such sections with an entry or two."""
+        begin, size = (self.source.sections[name][which].astype(np.int64) for name in ("offset", "size"))
+        wrong = (size % entry.itemsize != 0) | (begin < 0) | (size < 0) | (begin > len(self.source.data) - size)
+        if wrong.any():
+            index = int(which[wrong][0])
+            raise self.source.damaged(f"section {index} is no table of entries of {entry.itemsize} bytes")
+        entries = size // entry.itemsize
+        within = np.arange(int(entries.sum())) - np.repeat(np.cumsum(entries) - entries, entries)
+        place = np.repeat(begin, entries) + within * entry.itemsize + _INFO
+        words = np.ndarray((max(0, len(self.data) - _WORD + 1),), "<u8", self.data, strides=(1,))  # at any byte
+        info = words[place]
+        moved = (info >> _RELOCATION_SYMBOL_SHIFT) >= first_global
+        words[place] = info + moved * (np.uint64(count) << _RELOCATION_SYMBOL_SHIFT)
 
     def _address_significant(self, index: int) -> list[int]:
         numbers = _read_uleb128(self.source.content(index))

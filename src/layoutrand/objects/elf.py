@@ -181,11 +181,14 @@ class Elf:
         """As `content`, without a copy."""
         if index >= self.section_count:
             raise self.damaged(f"it refers to section {index} and has {self.section_count}")
-        section = self.sections[index]
-        if section["type"] == SHT_NOBITS:
-            return memoryview(b"")
-        start = int(section["offset"])
-        return memoryview(self.data)[start : start + int(section["size"])]
+        start, size = self._spans[index]
+        return memoryview(self.data)[start : start + size]
+
+    @cached_property
+    def _spans(self) -> list[tuple[int, int]]:
+        """Where in the file each section begins, and how many bytes it has there: none of NOBITS."""
+        size = np.where(self.sections["type"] == SHT_NOBITS, np.uint64(0), self.sections["size"])
+        return list(zip(self.sections["offset"].tolist(), size.tolist(), strict=True))
 
     def entries(self, index: int, kind: np.dtype[Any]) -> NDArray[Any]:
         """What one section is a table of, shape (entries,); raises `FeatureUnsupported` for one that is cut short."""

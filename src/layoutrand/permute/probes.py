@@ -6,8 +6,12 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise
 from typing import Final
 
+import numpy as np
+
 from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
+from layoutrand.permute.placing import places
+from layoutrand.permute.skeleton import Numbers
 
 ALIGNMENTS: Final = tuple(1 << power for power in range(7))
 """What the end of code may be aligned to by pieces without content that stand there."""
@@ -16,70 +20,56 @@ _TRIED: Final = 400
 _ALL: Final = len(ALIGNMENTS) * (len(ALIGNMENTS) - 1) // 2
 PROBES: Final = 2
 
+Pieces = Sequence[int] | Numbers
+"""A number for each piece, or the pieces' own numbers in an order."""
 
-def placed(size: Sequence[int], align: Sequence[int], order: Sequence[int], begin: int) -> list[int]:
-    """The address of each piece in that order, and at the end that of the code's end."""
-    address = [0] * (len(size) + 1)
-    dot = begin
-    for number in order:
-        address[number] = at = elf.rounded(dot, align[number])
-        dot = at + size[number]
-    address[-1] = dot
+
+def placed(size: Pieces, align: Pieces, order: Pieces, begin: int) -> Numbers:
+    """The address of each piece in that order (0 for others), and at the end that of the code's end; shape (n + 1,)."""
+    size, align, order = (np.asarray(each, np.int64) for each in (size, align, order))
+    address = np.zeros(len(size) + 1, np.int64)
+    address[order], address[-1] = places(size[order], align[order], begin=begin)
     return address
 
 
-def _end(size: Sequence[int], align: Sequence[int], order: Sequence[int], begin: int) -> int:
-    """As `placed`, the end alone: without a list and a call for each piece, since hundreds of orders are tried."""
-    dot = begin
-    for number in order:
-        step = align[number]
-        if step > 1:
-            dot = -(-dot // step) * step
-        dot += size[number]
-    return dot
-
-
 def telling(
-    size: Sequence[int],
-    align: Sequence[int],
-    movable: Sequence[bool],
-    identity: Sequence[int],
-    drawn: Iterable[Sequence[int]],
-    begin: int,
+    size: Pieces, align: Pieces, movable: Sequence[bool], identity: Pieces, drawn: Iterable[Pieces], begin: int
 ) -> list[list[int]]:
-    """`PROBES` of the ``drawn`` orders, a little changed, of code that ``begin``s there.
+    """`PROBES` of the ``drawn`` orders, a little changed, of code that ``begin``s there; no more of them are looked at.
 
     Raises `NotPermuted` where pieces move alike in all of them.
     """
     start = placed(size, align, identity, begin)
-    found: list[list[int]] = []
+    known_ends: list[set[tuple[int, int]]] = []
+    found: list[Numbers] = []
     moved: list[list[int]] = []
     for order in drawn:
-        known = {pair for each in (identity, *found[1 - PROBES :]) for pair in _told(_end(size, align, each, begin))}
+        known = {*_told(int(start[-1])), *(pair for each in known_ends[1 - PROBES :] for pair in each)}
         tried = _with_telling_end(size, align, movable, order, begin, known)
-        shift = [new - old for new, old in zip(placed(size, align, tried, begin), start, strict=True)][:-1]
-        found, moved = [*found, tried][-PROBES:], [*moved, shift][-PROBES:]
+        at = placed(size, align, tried, begin)
+        known_ends.append(_told(int(at[-1])))
+        found, moved = [*found, tried][-PROBES:], [*moved, (at - start)[:-1].tolist()][-PROBES:]
         if len(found) == PROBES and _all_apart(moved, movable):
-            return found
+            return [each.tolist() for each in found]
     raise NotPermuted("its pieces of code are too few, or too much alike, to be told from each other")
 
 
 def separating(
-    size: Sequence[int], align: Sequence[int], identity: Sequence[int], drawn: Sequence[Sequence[int]], begin: int
+    size: Pieces, align: Pieces, identity: Sequence[int], drawn: Sequence[Sequence[int]], begin: int
 ) -> list[Sequence[int]]:
     """`PROBES` of the ``drawn`` orders, of a section that ``begin``s there.
 
     Neighbours in identity, one of which is ever elsewhere, move differently in one of them; if that is so in no two, in
     most pairs of neighbours. Of such pairs it is the one whose ends tell most of what lies behind.
     """
-    start = placed(size, align, identity, begin)
+    start = placed(size, align, identity, begin).tolist()
     neighbours = list(pairwise([*identity, len(size)]))
     elsewhere = {piece for order in drawn for piece, other in zip(identity, order, strict=True) if piece != other}
     wanted = [one in elsewhere or other in elsewhere for one, other in neighbours]
     apart: list[int] = []
     ends = []
     for order in drawn:
-        at = placed(size, align, order, begin)
+        at = placed(size, align, order, begin).tolist()
         moved = [new - old for new, old in zip(at, start, strict=True)]
         rows = zip(wanted, neighbours, strict=True)
         apart.append(sum(1 << bit for bit, (want, (a, b)) in enumerate(rows) if want and moved[a] != moved[b]))
@@ -112,25 +102,21 @@ def _all_apart(moved: Sequence[Sequence[int]], movable: Sequence[bool]) -> bool:
 
 
 def _with_telling_end(
-    size: Sequence[int],
-    align: Sequence[int],
-    movable: Sequence[bool],
-    order: Sequence[int],
-    begin: int,
-    known: set[tuple[int, int]],
-) -> list[int]:
+    size: Pieces, align: Pieces, movable: Sequence[bool], order: Pieces, begin: int, known: set[tuple[int, int]]
+) -> Numbers:
     """The order with another piece in its last movable slot, so that its end tells most beyond what is ``known``.
 
     What the code's own end is aligned to shows then.
     """
-    last = next((slot for slot in range(len(order) - 1, -1, -1) if movable[order[slot]]), None)
-    if last is None:
-        return list(order)
-    best, most = list(order), -1
-    for slot in [last, *(slot for slot in range(last) if movable[order[slot]])][:_TRIED]:
-        tried = list(order)
-        tried[slot], tried[last] = tried[last], tried[slot]
-        told = len(_told(_end(size, align, tried, begin)) | known)
+    order = np.array(order, np.int64)
+    slots = np.flatnonzero(np.asarray(movable, bool)[order])
+    if not len(slots):
+        return order
+    last, best, most = slots[-1], order, -1
+    for slot in [last, *slots[:-1]][:_TRIED]:
+        tried = order.copy()
+        tried[[slot, last]] = tried[[last, slot]]
+        told = len(_told(int(placed(size, align, tried, begin)[-1])) | known)
         if told > most:
             best, most = tried, told
         if told == _ALL:

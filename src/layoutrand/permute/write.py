@@ -17,6 +17,7 @@ from layoutrand.permute.anchors import Geometry
 from layoutrand.permute.fields import apply, words
 from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.linker_made import by_place
+from layoutrand.permute.placing import places, rounded
 from layoutrand.permute.skeleton import Content, Numbers, Skeleton
 
 _MORE: Final = 1 << 26
@@ -139,47 +140,13 @@ def _by_home(
 def _home(table: LearnedTable, number: int, pieces: Numbers, gaps: Numbers | None) -> _Home:
     """Where pieces are in their section, which begins at a multiple of what any of them is aligned to."""
     size, step, most = (of[pieces] for of in (table.pieces.size, table.pieces.align, table.pieces.most))
-    offset, whole = offsets(size, step, gaps)
+    offset, whole = places(size, step, gaps)
     free = np.append(0, (offset + size)[:-1]) if len(pieces) else offset
     if gaps is not None:
         free = free + gaps
-    if ((most != step) & (offset != _rounded(free, most))).any():
+    if ((most != step) & (offset != rounded(free, most))).any():
         raise NotPermuted(f"what a part of {table.skeleton.names[number]} is aligned to cannot be told")
     return _Home(number, pieces, offset, gaps, offset - free, whole)
-
-
-def offsets(size: Numbers, step: Numbers, gaps: Numbers | None) -> tuple[Numbers, int]:
-    """Where pieces lie one behind the other, each behind its gap at a multiple of its step, and where the last ends.
-
-    All shape (k,) and in bytes; steps are powers of two (0 is as good as 1), and what they begin in is aligned to the
-    largest.  From the smallest step on, pieces that have it are put behind what stands ahead of them, which begins at a
-    multiple of a larger one: so far they lie alike wherever that goes, and from there on they are part of it.
-    """
-    extent = np.append(0, size)  # of each piece, and ahead of them the begin, with what was put behind it
-    gap = np.zeros_like(extent) if gaps is None else np.append(0, gaps)
-    of = np.append(np.iinfo(np.int64).max, np.maximum(step, 1))
-    offset = np.zeros_like(extent)
-    left, put = np.arange(len(extent)), []
-    for each in np.unique(of[1:]).tolist():
-        behind = of[left] == each
-        advance = np.append(0, _rounded(extent[left[:-1]] + gap[left[1:]], each))
-        total = np.cumsum(np.where(behind, advance, 0))
-        ahead = np.flatnonzero(~behind)
-        which = np.cumsum(~behind) - 1
-        inside = total - total[ahead][which]
-        put.append((left[behind], left[ahead][which[behind]], inside[behind]))
-        last = np.append(ahead[1:], len(left)) - 1
-        extent[left[ahead]] = inside[last] + extent[left[last]]
-        left = left[ahead]
-    for pieces, parts, inside in reversed(put):
-        offset[pieces] = offset[parts] + inside
-    return offset[1:], int(extent[0])
-
-
-def _rounded(value: Numbers, step: Numbers | int) -> Numbers:
-    """Up to a multiple of the step, a power of two; 0 is as good as 1."""
-    mask = np.maximum(np.asarray(step, np.int64), 1) - 1
-    return np.asarray((value + mask) & ~mask, np.int64)
 
 
 def _put_sections(table: LearnedTable, new: Skeleton, out: bytearray) -> None:
