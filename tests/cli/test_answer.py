@@ -6,6 +6,7 @@
 import json
 import os
 import random
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -217,6 +218,23 @@ def test_explain_is_named_only_where_it_can_be_called(tmp_path, monkeypatch, cap
     assert "when unrelated code changes. Why? layoutrand explain" in lines[0]
     assert "your own build is better than every layout" in lines[2]
     assert "layoutrand explain" not in lines[2]
+
+
+def test_more_layouts_are_imported_where_no_project_is_that_could_execute_them(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    drawn = random.Random(3)
+    rows = [
+        f"{system},x,{seed},{drawn.gauss(mean, 0.02)}" for system, mean in (("A", 1), ("B", 1.01)) for seed in range(8)
+    ]
+    (tmp_path / "in.csv").write_text("\n".join(["system,benchmark,seed,value", *rows]))
+    lines = []
+    for is_there in (False, True):
+        if is_there:
+            (tmp_path / "layoutrand.toml").write_text("")
+        assert run(["compare", "A", "B", "--import", "in.csv"]) == 0
+        lines += [line for line in capsys.readouterr().out.splitlines() if "Next: " in line]
+    assert re.search(r"Next: import [0-9]+ binaries of each system  ", lines[0])
+    assert re.search(r"Next: layoutrand run --seeds [0-9]+  ", lines[1])
 
 
 def test_why_a_control_has_no_shift_is_told_under_the_tables():

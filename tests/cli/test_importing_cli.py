@@ -72,7 +72,7 @@ def test_commands_that_name_their_binary_are_said_to_be_benchmarks_of_one_layout
         hyperfine(tmp_path, system, [f"bin/{system}-{seed} fib.lua" for seed in range(1, 9)])
     done = layoutrand("analyse", "--import", "a:*=a-*.json")
     assert "a: a name for each binary (bin/a-1 fib.lua, ...); one for all: hyperfine" in done.stdout
-    assert "Next: import more binaries" in done.stdout
+    assert "Next: import 30 binaries of each system" in done.stdout
     assert "layoutrand run" not in done.stdout
     done = layoutrand("compare", "a", "b", "--import", "a:*=a-*.json", "--import", "b:*=b-*.json")
     assert done.returncode == 1

@@ -56,7 +56,7 @@ LEFT_OUT = {
     "explain/traced_data.py _load": "a trace of this machine's cache; what cannot be read is made again",
     "link/codecheck.py section_bytes": "a binary that codecheck.placed has read",
     "link/codecheck.py _blame": "objects that elf.read has read",
-    "layout/keyed.py keyed_order": "hashes that were computed here",
+    "layout/keyed.py keyed_permutation": "hashes that were computed here",
     "objects/unique_names.py symbol_names": "names that were made here",
     "permute/learn.py first_difference": SAME_PROCESS,
     "permute/learned.py LearnedTable.stored": SAME_PROCESS,

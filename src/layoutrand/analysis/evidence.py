@@ -47,7 +47,8 @@ class Evidence:
     """Of a selection; ``policy`` and what follows it are None for imported results, which do not tell.
 
     ``nodes`` are those of a cluster that executed it, none where it was executed here; ``coinciding`` says what lies at
-    the same addresses where layouts are reconciled; ``formats`` are those of the files that were imported.
+    the same addresses where layouts are reconciled; ``formats`` are those of the files that were imported, and
+    ``at_home`` is as in `Selection`.
     """
 
     systems: tuple[SystemEvidence, ...]
@@ -60,12 +61,16 @@ class Evidence:
     nodes: tuple[str, ...] = ()
     coinciding: tuple[CoincidingSystems, ...] = ()
     formats: tuple[str, ...] = ()
+    at_home: bool = True
 
     @property
     def of_others(self) -> bool:
-        """Whether results were imported that layoutrand did not export: of binaries with names, or in other formats."""
+        """Whether results were imported of which no project here can execute more.
+
+        They are of binaries with names, in formats that layoutrand does not export, or there is no project.
+        """
         is_foreign = not _WITH_SEEDS.issuperset(self.formats)
-        return self.host is None and (is_foreign or any(row.others for row in self.systems))
+        return self.host is None and (is_foreign or not self.at_home or any(row.others for row in self.systems))
 
 
 def evidence(selection: Selection, systems: Collection[str] = ()) -> Evidence:
@@ -86,6 +91,7 @@ def evidence(selection: Selection, systems: Collection[str] = ()) -> Evidence:
         nodes=tuple(sorted({e.node for e in selection.executions if e.node and (not systems or e.system in systems)})),
         coinciding=selection.coinciding,
         formats=tuple(dict.fromkeys(source.format for source in selection.sources)),
+        at_home=selection.at_home,
     )
 
 

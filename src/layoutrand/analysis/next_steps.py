@@ -112,24 +112,23 @@ STEPS: Final[dict[StepKind, Step]] = {
 
 
 _OF_IMPORTS: Final[frozenset[StepKind]] = frozenset(
-    {"more layouts", "other threshold", "sooner", "look at the program"}
+    {"more layouts", "more executions", "other threshold", "sooner", "look at the program"}
 )
 
 
 def steps_of_import(steps: Iterable[Step]) -> list[Step]:
     """Those that help where somebody else executed: no command of ours executes more, or on a quieter machine."""
-    return [
-        replace(
-            step,
-            command="",
-            sentence=step.sentence if step.has_figures else "import the results of more binaries",
-            short="import more binaries",
-        )
-        if step.kind == "more layouts"
-        else step
-        for step in steps
-        if step.kind in _OF_IMPORTS
-    ]
+    return [_of_import(step) for step in steps if step.kind in _OF_IMPORTS]
+
+
+def _of_import(step: Step) -> Step:
+    if step.kind == "more executions":
+        more = "import more executions of each binary"
+        return replace(step, command="", sentence=more, short=more)
+    if step.kind != "more layouts" or not step.command:  # so many that nobody executes them stay a sentence
+        return step
+    more = f"import {step.n_layouts:,} binaries of each system" if step.n_layouts else "import more binaries"
+    return replace(step, command="", sentence=more, short=more, has_figures=False)
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,8 @@ class Selection:
     ``names`` are the labels of systems and benchmarks (`analysis/display_names.py`), ``coinciding`` what of reconciled
     layouts lies at the same addresses, ``host_facts`` what was recorded of the machine last.  ``never_alone`` are
     benchmarks that are cases of a harness which cannot execute one of them, so that there is no profile of it.
-    ``by_run`` where `layoutrand run` executed it, and may execute more of it.
+    ``by_run`` where `layoutrand run` executed it, and may execute more of it; ``at_home`` unless it was imported where
+    no project is that could have exported it.
     """
 
     experiment: Experiment
@@ -113,6 +114,7 @@ class Selection:
     host_facts: Mapping[str, Any] = field(default_factory=dict)
     never_alone: frozenset[str] = frozenset()
     by_run: bool = True
+    at_home: bool = True
 
     @cached_property
     def printed(self) -> Printed:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from layoutrand.cli.options import CONFIG_NAME
 from layoutrand.cli.terminal import Display
 from layoutrand.errors import UsageError
 
@@ -82,7 +83,7 @@ class ImportOptions:
         )
         gc.disable()  # millions of rows are no garbage, and would be looked through again and again
         try:
-            return import_selection(question)
+            return replace(import_selection(question), at_home=Path(CONFIG_NAME).is_file())
         finally:
             gc.freeze()
             gc.enable()
