@@ -110,8 +110,8 @@ def _nothing(recorded: RecordedCommits, lines: Mapping[str, _Line], warnings: Se
         )
     elif executions:
         why = (
-            f"no layout of {of} was executed, only builds as they are (stock, identity), and a history is of means over "
-            "layouts: `layoutrand build` says why there are none"
+            f"no layout of {of} was executed, only builds as they are (stock, identity), and a history is of means "
+            "over layouts: `layoutrand build` says why there are none"
         )
     return "\n".join([why, *(f"  - {each}" for each in (*recorded.warnings, *warnings))])
 

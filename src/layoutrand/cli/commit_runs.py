@@ -121,7 +121,8 @@ def unbuilt(results: Mapping[tuple[str, str], SystemBuild]) -> dict[str, str]:
 
 def lost_layouts(results: Mapping[tuple[str, str], SystemBuild]) -> list[BuildFailure]:
     """Layouts without a binary of commits that could be built, of each program once."""
-    programs = {
-        (system, result.capture.id): result for (system, _), result in reversed(results.items()) if result.capture
-    }
-    return [failure for program in reversed(programs.values()) for failure in program.failures]
+    programs: dict[tuple[str, str], SystemBuild] = {}
+    for (system, _), result in results.items():
+        if result.capture is not None:
+            programs.setdefault((system, result.capture.id), result)
+    return [failure for program in programs.values() for failure in program.failures]

@@ -151,7 +151,7 @@ def _notes(history: History, width: int) -> list[Line]:
 
 
 def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Line]:
-    """A step that may lie at one of several commits is what `bisect` is for, and one of unknown size takes more layouts.
+    """A step that may lie at one of several commits is what `bisect` is for; unknown sizes take more layouts.
 
     A finer clock is no matter of commits.
     """
