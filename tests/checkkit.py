@@ -41,6 +41,7 @@ class Made:
         self.config = make_config(benchmarks, systems=("O2",))
         (self.project / "layoutrand.toml").write_text("")
         self.ratio, self.sd, self.same, self.own, self.fails = ratio, sd, same, own, fails
+        self.unbuilt = said.get("unbuilt", ())  # sides whose builds fail, so that there is no capture
         self.script, self.reason = said.get("script", ""), said.get("reason", "no link")
         self.clock, self.said, self.asked, self.executor = Clock(), [], [], FakeExecutor()
         self.round_s, self.stock_s = 1.0, 0.1
@@ -60,6 +61,10 @@ class Made:
         return [self._build(config, system, layouts) for system in config.systems]
 
     def _build(self, config, system, layouts):
+        if system in self.unbuilt:
+            return SystemBuild(
+                system, None, False, (), (BuildFailure(system, "prog", "identity", self.reason, None),), ()
+            )
         made = Capture(
             id="same" if self.same else f"capture-of-{system}",
             system=system,

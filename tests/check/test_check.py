@@ -19,6 +19,7 @@ from layoutrand.check.check import _Begun
 from layoutrand.check.check_document import check_document
 from layoutrand.check.check_words import ending_sentence, layout_share
 from layoutrand.check.ci_formats import details
+from layoutrand.check.comment import comment
 from layoutrand.check.earlier_counts import take_earlier_counts
 from layoutrand.check.question import step_of_check
 from layoutrand.cli.check_output import check_screen, show_full
@@ -244,18 +245,36 @@ def test_a_layout_that_cannot_be_linked_costs_its_round_alone(tmp_path):
 
 def test_a_build_that_fails_is_told_by_the_line_that_says_why(tmp_path):
     reason = "the build exited with status 2; it says:\n    main.c:6:1: error: unknown type\n    6 | syntax"
-    made = Made(tmp_path, fails={("head", seed) for seed in range(1, 9)}, reason=reason)
-    answer = made.check()
+    answer = Made(tmp_path, unbuilt=("head",), reason=reason).check()
     said = ending_sentence(only(answer), answer.question)
     why = "the build exited with status 2; it says: main.c:6:1: error: unknown type"
     assert said == f"stopped, as {answer.question.head.label} could not be built: {why}"
 
 
 def test_where_both_cannot_be_built_both_are_named(tmp_path):
-    made = Made(tmp_path, fails={(side, seed) for side in ("base", "head") for seed in range(1, 9)})
-    answer = made.check()
+    answer = Made(tmp_path, unbuilt=("base", "head")).check()
     both = f"{answer.question.base.label} and {answer.question.head.label}"
     assert f"stopped, as {both} could not be built: " in ending_sentence(only(answer), answer.question)
+
+
+def test_commits_that_were_built_and_have_no_layouts_are_not_said_to_be_unbuilt(tmp_path):
+    answer = Made(tmp_path, fails={("head", seed) for seed in range(1, 9)}).check()
+    said = ending_sentence(only(answer), answer.question)
+    assert said == f"stopped, as layouts of {answer.question.head.label} could not be made: no link"
+    assert answer.has_failed
+
+
+def test_a_stock_build_that_fails_is_not_why_executions_do(tmp_path):
+    answer = Made(tmp_path, fails={("head", "stock")}, script="exit 3").check()
+    said = ending_sentence(only(answer), answer.question)
+    assert "executions fail" in said and "could not be" not in said
+
+
+def test_in_a_comment_the_system_stands_apart_from_the_commits(tmp_path):
+    answer = Made(tmp_path, unbuilt=("head",)).check()
+    first = only(answer)
+    two = replace(answer, systems=(first, replace(first, system="O3")))
+    assert f"{answer.question.head.label} (O3)\n" in comment(two)
 
 
 def test_a_program_that_fails_ends_the_check(tmp_path):

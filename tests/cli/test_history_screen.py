@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from rich.cells import cell_len
 import gitkit
 from experiments import execution, write
 from fakes import make_config
-from layoutrand.cli import history_command, run
+from layoutrand.analysis.history_warnings import UnbuiltCommits
+from layoutrand.cli import history_command, history_screen, run
 from layoutrand.model import BuiltFrom, Measurement
 
 KEPT = Path(__file__).parent / "answers"
@@ -24,6 +26,7 @@ NAMES = ("work", "startup")
 HEAD = '[project]\nname = "fake"\n[build]\ncommands = ["x"]\nartefacts = ["prog"]\n[systems.O2]\n'
 TABLES = "".join(f'[[benchmarks]]\nname = "{name}"\ncommand = ["{{artefact}}"]\n' for name in NAMES)
 N_COMMITS, N_SEEDS = 12, 10
+CONTROLS = ("stock", "identity")
 SLOWER_FROM, LAYOUT_FROM = 7, 4
 
 
@@ -254,3 +257,48 @@ def test_where_all_executions_failed_it_says_so_and_not_how_to_get_results(tmp_p
         "no execution of 1 commit gave a number: 2 executions failed, such as one of work: no data; log logs/1" in said
     )
     assert "--retry-failed" in said and "no results of commits" not in said
+
+
+def test_where_no_layout_was_executed_it_says_so(tmp_path, monkeypatch, capsys):
+    """As of a program of one function, all of whose layouts fail: stock and identity were executed."""
+    root = tmp_path / "p"
+    config = make_config(TABLES, systems=("O2",))
+    gitkit.make(root)
+    (root / "layoutrand.toml").write_text(HEAD + TABLES)
+    commit = gitkit.commit(root, {"a.c": ""})
+    number = (Measurement("wall_s", "s", 0, 1.0, warmup=False),)
+    rows = [execution(config, root, "O2 @c", "work", each, capture="c", measurements=number) for each in CONTROLS]
+    write(config, root, rows, built=[BuiltFrom("O2 @c", "c", commit, "tree", 1e9, "first", dirty=False)])
+    monkeypatch.chdir(root)
+    assert run(["history"]) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "no layout of 1 commit was executed, only builds as they are" in told
+    assert "`layoutrand build` says why" in told and "no results of commits" not in told
+
+
+def changed_screen(monkeypatch, change):
+    """The screen of a history that was changed."""
+    shown = history_screen.history_screen
+    monkeypatch.setattr(history_screen, "history_screen", lambda history, columns: shown(change(history), columns))
+
+
+def test_a_step_of_unknown_size_takes_more_layouts(project, said, monkeypatch):
+    def unknown(history):
+        series = [
+            replace(each, steps=tuple(replace(step, verdict="size unknown") for step in each.steps))
+            for each in history.series
+        ]
+        return replace(history, series=tuple(series))
+
+    root, commits = project
+    changed_screen(monkeypatch, unknown)
+    screen = " ".join(said(root).split())
+    assert f"Next: layoutrand history --run {commits[0][:9]}..{commits[-1][:9]} --seeds {2 * N_SEEDS}" in screen
+
+
+def test_commits_that_were_not_built_do_not_hide_what_else_is_to_be_known(project, said, monkeypatch):
+    more = [UnbuiltCommits((name,), 9, name) for name in ("one", "two", "three")]
+    changed_screen(monkeypatch, lambda history: replace(history, warnings=(*more, *history.warnings)))
+    screen = said(project[0])
+    assert all(f"left out: {name}" in screen for name in ("one", "two", "three"))
+    assert len(screen.splitlines()) <= history_screen.MOST_LINES

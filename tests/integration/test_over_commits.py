@@ -255,3 +255,22 @@ def test_check_has_a_verdict_for_each_case(cased):
     assert "bench/new: a case of" in screen
     same = called("check", commits[1], commits[3], "--benchmark", "bench/last", status=0).stdout
     assert "bench/sum" not in same
+
+
+def test_layouts_that_could_not_be_made_are_told_and_counted_nowhere(tmp_path):
+    """A program of two functions, in a class each: it has one layout, and none of these is executed."""
+    root = tmp_path / "p"
+    gitkit.make(root)
+    part = "int f1(int x) {{ return x + {more}; }}\n"
+    main = '#include <stdio.h>\nint f1(int);\nint main(void) { printf("total %d\\n", f1(1)); }\n'
+    for more in (0, 100):
+        gitkit.commit(root, {"main.c": main, "part.c": part.format(more=more)}, "more")
+    (root / "layoutrand.toml").write_text(CONFIG.format(source=".").replace("-O1", "-O2"))
+    called = calls_in(root, tmp_path / "cache")
+    told = " ".join(called("history", "--run", "HEAD~1..HEAD", "--seeds", "4", status=1).stderr.split())
+    assert "(seeds 1..4): toy has 2 placeable sections" in told
+    assert "no layout of 2 commits was executed" in told
+    done = called("bisect", "HEAD~1", "HEAD", "--json", status=4)
+    document = json.loads(done.stdout)
+    assert (document["executed"], document["already"]) == (0, 0)
+    assert " ".join(done.stderr.split()).count("toy has 2 placeable sections") == 1

@@ -347,6 +347,14 @@ def test_failed_executions_are_failures_of_the_selection():
         analyse(load("2.rsf"), confidence=0.95, metrics=[])
 
 
+def test_a_failed_row_is_of_its_own_round_and_of_its_seed_where_the_table_has_none():
+    put("t.csv", "seed,value,status,round,started_at\n1,1,ok,1,5\n2,,crash,9,7.5\n3,,crash,,\n")
+    selection = load("t.csv")
+    assert [(each.round, each.started_at) for each in selection.failures] == [(9, 7.5), (3, 0.0)]
+    document = analyse_document(analyse(selection, confidence=0.95, metrics=[]))
+    assert [each["round"] for each in document["failures"]] == [9, 3]
+
+
 def test_systems_and_benchmarks_are_chosen():
     put("t.csv", "system,benchmark,value\nA1,x,1\nA2,x,2\nB,x,3\nB,y,4\n")
     assert [s.system for s in load("t.csv", systems=["A*"]).samples] == ["A1", "A2"]

@@ -92,27 +92,26 @@ _Line = list[tuple[list[LoggedCommit], ProgramSamples]]
 
 
 def _nothing(recorded: RecordedCommits, lines: Mapping[str, _Line], warnings: Sequence[AnyWarning]) -> str:
-    """Why there is no series: nothing is recorded of these commits, or all that is failed."""
-    failed = [
-        execution
-        for line in lines.values()
-        for _, program in line
-        for execution in program.executions
-        if execution.status != "ok"
-    ]
+    """Why there is no series: of these commits nothing is recorded, or no layout, or all that is failed."""
     why = (
         "no results of commits: `layoutrand run` at a commit without changes records it, and "
         "`layoutrand history --run OLD..NEW` builds and executes all of a range."
     )
+    executions = [execution for line in lines.values() for _, program in line for execution in program.executions]
+    failed = [execution for execution in executions if execution.status != "ok"]
+    commits = {commit.commit for line in lines.values() for own, _ in line for commit in own}
+    of = plural(len(commits), "commit")
     if failed:
-        first, n = (
-            failed[0],
-            len({commit.commit for line in lines.values() for commits, _ in line for commit in commits}),
-        )
+        first = failed[0]
         why = (
-            f"no execution of {plural(n, 'commit')} gave a number: {plural(len(failed), 'execution')} failed, such as "
+            f"no execution of {of} gave a number: {plural(len(failed), 'execution')} failed, such as "
             f"one of {first.benchmark}: {first.reason}{f'; log {first.log}' if first.log else ''}\n"
             "Once the cause is mended: `layoutrand history --run OLD..NEW --retry-failed`"
+        )
+    elif executions:
+        why = (
+            f"no layout of {of} was executed, only builds as they are (stock, identity), and a history is of means "
+            "over layouts: `layoutrand build` says why there are none"
         )
     return "\n".join([why, *(f"  - {each}" for each in (*recorded.warnings, *warnings))])
 

@@ -11,6 +11,7 @@ from layoutrand.analysis.sentences import percent_digits
 from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges
 from layoutrand.check.question import CheckAnswer, CheckedBenchmark, CheckQuestion, SystemCheck
 from layoutrand.config.two_commits import BASE, HEAD
+from layoutrand.model import STOCK, BuildFailure
 from layoutrand.text.quantities import duration, signed
 
 _MOST_NAMES: Final = 3
@@ -138,8 +139,8 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
         case "coarse clock":
             return "stopped, as times lie on steps of their clock, which no number of layouts makes finer"
         case "failures":
-            if system.build_failures:
-                return _unbuilt(system, question)
+            if lost := _of_all_rounds(system):
+                return _unbuilt(system, question, lost)
             why = failure_reasons(system)
             again = "; where that is mended, --retry-failed executes them again"
             return f"stopped, as executions fail{f': {_telling(why[0])}' if why else ''}{again}"
@@ -147,13 +148,19 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
             return ""
 
 
-def _unbuilt(system: SystemCheck, question: CheckQuestion) -> str:
-    """Which commit could not be built, or that both could not, and why the first of them."""
+def _of_all_rounds(system: SystemCheck) -> list[BuildFailure]:
+    """The failures that leave nothing to execute: of the commits' builds, or else of layouts; stock is no round."""
+    return [each for each in system.build_failures if not system.is_built or each.layout != STOCK]
+
+
+def _unbuilt(system: SystemCheck, question: CheckQuestion, lost: Sequence[BuildFailure]) -> str:
+    """Which commits could not be built, or were and have no further layouts, and why the first of them."""
     labels = {BASE: question.base.label, HEAD: question.head.label}
-    sides = [side for side in labels if any(each.system == side for each in system.build_failures)]
-    first = next((each for each in system.build_failures if each.system in sides), system.build_failures[0])
+    sides = [side for side in labels if any(each.system == side for each in lost)]
+    first = next((each for each in lost if each.system in sides), lost[0])
     which = " and ".join(labels[side] for side in sides) or "a commit"
-    return f"stopped, as {which} could not be built: {_telling(first.cause or first.error)}"
+    what = f"layouts of {which} could not be made" if system.is_built else f"{which} could not be built"
+    return f"stopped, as {what}: {_telling(first.cause or first.error)}"
 
 
 def one_sided_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:

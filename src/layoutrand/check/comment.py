@@ -67,9 +67,9 @@ def _is_speed(each: CheckedBenchmark) -> bool:
 
 
 def _of_system(answer: CheckAnswer, system: SystemCheck) -> str:
-    name = f" ({system.system})" if len(answer.systems) > 1 else ""
+    name = f" ({plain(system.system)})" if len(answer.systems) > 1 else ""
     sentence = change_sentence(system)
-    return f"{plain(name)}{': ' if sentence else ''}{plain(sentence)}"
+    return f"{name}{': ' if sentence else ''}{plain(sentence)}"
 
 
 def _table(answer: CheckAnswer, told: Sequence[Row]) -> str:

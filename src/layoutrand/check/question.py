@@ -155,6 +155,11 @@ class SystemCheck:
         return () if self.selection is None else self.selection.failures
 
     @property
+    def is_built(self) -> bool:
+        """Whether both commits were built, so that what failed is single layouts of them, or executions."""
+        return self.results is not None or self.is_same_program
+
+    @property
     def is_same_program(self) -> bool:
         """Whether it is known without any execution that nothing changed."""
         return self.ending == SAME_PROGRAM

@@ -317,9 +317,10 @@ class _Search:
 
         part = self.project.part
         choices = replace(self.choices, seeds=list(seeds))
-        summary, _ = self.project.execute([state.line[place].commit for place in places], choices, self.told)
+        summary, built = self.project.execute([state.line[place].commit for place in places], choices, self.told)
         self.executed += summary.executed
-        wanted = {(state.captures[place], seed) for place in places for seed in seeds}
+        lost = {(each.capture.id, one.layout) for each in built.values() if each.capture for one in each.failures}
+        wanted = {(state.captures[place], seed) for place in places for seed in seeds} - lost
         self.known += max(0, len(wanted - self.wanted) - summary.executed)
         self.wanted |= wanted
         return [name_at(part.systems[0], state.captures[place]) for place in places]

@@ -172,7 +172,7 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
                     notes += wrapped("ⓘ", "cyan", told, width, most=4)
         notes += warning_lines([(each.quantity.benchmark, each.concluded.reasons) for each in system.benchmarks], width)
         for text in (ending_sentence(system, answer.question), *one_sided_sentences(system, answer.question)):
-            notes += wrapped("ⓘ", "cyan", text, width) if text else []
+            notes += wrapped("ⓘ", "cyan", text, width, most=3) if text else []  # why a build failed, and what helps
         lines += [*notes, []] if notes else []
     steps = list(dict.fromkeys(step for _, each in answer.benchmarks for step in each.concluded.next))[:_MOST_STEPS]
     shown = next_lines(steps, width)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from layoutrand.config.config import Config
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.execute.run_progress import Summary
-    from layoutrand.model import LayoutName
+    from layoutrand.model import BuildFailure, LayoutName
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class ProjectCommits:
 
     part: ProjectPart
     terminal: Terminal
+    _told: set[str] = field(default_factory=set)  # causes of layouts that have no binary
 
     @cached_property
     def home(self) -> SourceRepository:
@@ -51,12 +52,23 @@ class ProjectCommits:
     def execute(
         self, commits: Sequence[str], choices: RunChoices, told: Failures | None = None
     ) -> tuple[Summary, dict[tuple[str, str], SystemBuild]]:
-        """Build each system at each commit and execute all in the same rounds; what was built, by system and commit."""
+        """Build each system at each commit and execute all in the same rounds; what was built, by system and commit.
+
+        Why layouts could not be made is told, each cause once.
+        """
         from layoutrand.cli.running import build_and_execute
 
         part, wanted = self._at(commits)
         summary, results = build_and_execute(part, replace(choices, by_capture=True), self.terminal, told=told)
-        return summary, {wanted[result.system]: result for result in results}
+        built = {wanted[result.system]: result for result in results}
+        self._tell(lost_layouts(built))
+        return summary, built
+
+    def _tell(self, lost: Sequence[BuildFailure]) -> None:
+        from layoutrand.cli.building import show_failures
+
+        show_failures([each for each in lost if (each.cause or each.error) not in self._told], self.terminal)
+        self._told.update(each.cause or each.error for each in lost)
 
     def build(self, commits: Sequence[str]) -> dict[tuple[str, str], SystemBuild]:
         """Build each system at each commit, and link no layouts; by system and commit."""
@@ -105,3 +117,12 @@ def unbuilt(results: Mapping[tuple[str, str], SystemBuild]) -> dict[str, str]:
         if result.capture is None:
             found[commit] = next((each.cause or each.error for each in result.failures), "it could not be built")
     return found
+
+
+def lost_layouts(results: Mapping[tuple[str, str], SystemBuild]) -> list[BuildFailure]:
+    """Layouts without a binary of commits that could be built, of each program once."""
+    programs: dict[tuple[str, str], SystemBuild] = {}
+    for (system, _), result in results.items():
+        if result.capture is not None:
+            programs.setdefault((system, result.capture.id), result)
+    return [failure for program in programs.values() for failure in program.failures]

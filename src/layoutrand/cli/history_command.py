@@ -104,6 +104,7 @@ def history(  # noqa: PLR0913 - one parameter for each option
 
 def _execute(project: ProjectCommits, run: str, every: int, choices: RunChoices) -> tuple[bool, list[UnbuiltCommits]]:
     """Build and execute a range, all in the same rounds; whether something failed, and what could not be built."""
+    from layoutrand.cli.commit_runs import lost_layouts
     from layoutrand.cli.failing import Failures
     from layoutrand.cli.running import show_run
 
@@ -120,7 +121,7 @@ def _execute(project: ProjectCommits, run: str, every: int, choices: RunChoices)
     n_built = sum(result.capture is not None for result in results.values())
     if len(captures) < n_built:
         terminal.say(f"{n_built} builds are {plural(len(captures), 'program')}, each executed once")
-    return bool(summary.failures or unbuilt), unbuilt
+    return bool(summary.failures or unbuilt or lost_layouts(results)), unbuilt
 
 
 def _left_out(results: Mapping[tuple[str, str], SystemBuild], terminal: Terminal) -> list[UnbuiltCommits]:

@@ -37,7 +37,7 @@ _LINES_OF_NOTE: Final = 3
 
 _MOST_SERIES: Final = 5
 _MOST_STEPS: Final = 4
-_MOST_WARNINGS: Final = 2
+_MOST_WARNINGS: Final = 3
 _LONGEST_NAME: Final = 20
 _STYLES: Final = {"faster": "green", "slower": "red", "layout only": "cyan"}
 
@@ -151,7 +151,10 @@ def _notes(history: History, width: int) -> list[Line]:
 
 
 def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Line]:
-    """A step that may lie at one of several commits is what `bisect` is for; a finer clock is no matter of commits."""
+    """A step that may lie at one of several commits is what `bisect` is for; unknown sizes take more layouts.
+
+    A finer clock is no matter of commits.
+    """
     for series in sorted(told, key=_weight):
         for step in series.steps:
             place = step_place(history, series, step)
@@ -159,6 +162,11 @@ def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Li
                 bad = series.points[step.last].commits[0].short
                 command = f"layoutrand bisect {place.good.short} {bad} --benchmark {series.benchmark}"
                 return steps_and_details([command], "Details: --full", width)
+    for series in sorted(told, key=_weight):
+        if series.n_rounds and any(step.verdict == "size unknown" for step in series.steps):
+            ends = f"{series.points[0].commits[0].short}..{series.points[-1].commits[-1].short}"
+            command = f"layoutrand history --run {ends} --seeds {2 * series.n_rounds}"
+            return steps_and_details([command], "Details: --full", width)
     why = [warning for series in told for reason in reasons_of(series) for warning in reason.warnings]
     helps = [step.briefly for step in steps(why, layouts=LayoutsThere(max(series.n_rounds for series in told)))]
     return steps_and_details(helps, "Details: --full · a page: --html FILE", width)

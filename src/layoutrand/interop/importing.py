@@ -264,7 +264,7 @@ def _execution(failure: FailedRun, file: _File) -> Execution:
         layout=binary,  # type: ignore[arg-type]  # a name where the harness knows no seeds
         instrument=failure.instrument,
         repetition=failure.execution,
-        round=seed,
+        round=seed if failure.round is None else failure.round,
         attempt=1,
         order=0,
         binary_sha256=hashlib.sha256(str(binary).encode()).hexdigest(),
@@ -273,7 +273,7 @@ def _execution(failure: FailedRun, file: _File) -> Execution:
         reason=f"{failure.reason or failure.status} ({file.shown})",
         returncode=None,
         signal=None,
-        started_at=0.0,
+        started_at=0.0 if failure.started_at is None else failure.started_at,
         wall_s=0.0,
         rusage={},
         env_size=None,
