@@ -238,21 +238,24 @@ def test_without_results_it_says_how_to_get_some(tmp_path, monkeypatch, capsys):
     assert history_command.__name__.endswith("history_command")
 
 
-def test_where_all_executions_failed_it_says_so_and_not_how_to_get_results(tmp_path, monkeypatch, capsys):
-    """That `history --run` builds and executes a range is no advice for somebody who has just done that."""
+def said_of_nothing(tmp_path, monkeypatch, capsys, *executed):
+    """What `history` says of one commit, of which these executions are recorded (layout, and what differs)."""
     root = tmp_path / "p"
     config = make_config(TABLES, systems=("O2",))
     gitkit.make(root)
     (root / "layoutrand.toml").write_text(HEAD + TABLES)
     commit = gitkit.commit(root, {"a.c": ""})
-    rows = [
-        execution(config, root, "O2 @c", "work", seed, capture="c", status="exit", reason="no data", log="logs/1")
-        for seed in (1, 2)
-    ]
+    rows = [execution(config, root, "O2 @c", "work", layout, capture="c", **what) for layout, what in executed]
     write(config, root, rows, built=[BuiltFrom("O2 @c", "c", commit, "tree", 1e9, "first", dirty=False)])
     monkeypatch.chdir(root)
     assert run(["history"]) == 1
-    said = capsys.readouterr().err
+    return " ".join(capsys.readouterr().err.split())
+
+
+def test_where_all_executions_failed_it_says_so_and_not_how_to_get_results(tmp_path, monkeypatch, capsys):
+    """That `history --run` builds and executes a range is no advice for somebody who has just done that."""
+    failed = {"status": "exit", "reason": "no data", "log": "logs/1"}
+    said = said_of_nothing(tmp_path, monkeypatch, capsys, (1, failed), (2, failed))
     assert (
         "no execution of 1 commit gave a number: 2 executions failed, such as one of work: no data; log logs/1" in said
     )
@@ -261,17 +264,8 @@ def test_where_all_executions_failed_it_says_so_and_not_how_to_get_results(tmp_p
 
 def test_where_no_layout_was_executed_it_says_so(tmp_path, monkeypatch, capsys):
     """As of a program of one function, all of whose layouts fail: stock and identity were executed."""
-    root = tmp_path / "p"
-    config = make_config(TABLES, systems=("O2",))
-    gitkit.make(root)
-    (root / "layoutrand.toml").write_text(HEAD + TABLES)
-    commit = gitkit.commit(root, {"a.c": ""})
-    number = (Measurement("wall_s", "s", 0, 1.0, warmup=False),)
-    rows = [execution(config, root, "O2 @c", "work", each, capture="c", measurements=number) for each in CONTROLS]
-    write(config, root, rows, built=[BuiltFrom("O2 @c", "c", commit, "tree", 1e9, "first", dirty=False)])
-    monkeypatch.chdir(root)
-    assert run(["history"]) == 1
-    told = " ".join(capsys.readouterr().err.split())
+    number = {"measurements": (Measurement("wall_s", "s", 0, 1.0, warmup=False),)}
+    told = said_of_nothing(tmp_path, monkeypatch, capsys, *((each, number) for each in CONTROLS))
     assert "no layout of 1 commit was executed, only builds as they are" in told
     assert "`layoutrand build` says why" in told and "no results of commits" not in told
 

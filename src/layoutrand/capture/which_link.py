@@ -84,8 +84,6 @@ def captured_link(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str
     for record in [*named, *(record for record in copied if record not in named)]:
         try:
             return ingest(record, setup)[0]
-        except LinkStopped:
-            raise  # no other link is looked at any more
         except BuildError as error:
             remove_tree(setup.base)
             first = first or error
@@ -99,7 +97,7 @@ def captured_link(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str
         try:
             return ingest(record, setup)[0]
         except LinkStopped:
-            raise
+            raise  # no other link is looked at any more
         except LayoutrandError as error:  # that it gives another file says no more than that it is not the one
             remove_tree(setup.base)
             if not perhaps and not isinstance(error, WorkedOnAfterLink):
