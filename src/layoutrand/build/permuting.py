@@ -89,7 +89,8 @@ class Permuting:
         self.image = image_path(cache.capture_path(capture.id), number, FORMAT)
         """Where the image is that layouts are written from, as soon as one is."""
         self._known = False
-        self._compared = False
+        self.is_compared = False
+        """Whether the linker has repeated a layout of this build."""
         self._wanted = PAYS_FROM if policy.engine == "permute" or policy.storage == "order" else layouts
         self.refused = self._refusal()
         """Why layouts are linked; "" where they are written."""
@@ -108,7 +109,7 @@ class Permuting:
                 self._know(link_it, scratch)
             if self.refused or self._table is None:
                 return None
-            again, self._compared = not self._compared, True
+            again, self.is_compared = not self.is_compared, True
         begin = time.perf_counter()
         try:
             self._own.data = written(self._table, layout.numbers, layout.gaps, into=getattr(self._own, "data", None))

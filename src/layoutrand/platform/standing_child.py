@@ -87,6 +87,14 @@ class StandingChild:
             raise error
         return answer
 
+    def end_soon(self) -> None:
+        """Have it stop what it does and end, from any thread; who asks it at the moment hears that it is gone."""
+        self._process.terminate()
+
+    def finish(self) -> None:
+        """Let it end by itself, for nobody will ask any more."""
+        self._end()
+
     def close(self) -> None:
         """End it; once more does no harm."""
         self._process.terminate()
