@@ -123,7 +123,7 @@ def masks(inputs: Sequence[tuple[elf.Elf, int, str]]) -> Masks:
         raise FeatureUnsupported(f"{' and '.join(machines.values())} are for different processors")
     # A few thousand at a time, which is nearly as fast as all at once and needs a fraction of the memory.
     size = np.array([int(source.sections["size"][index]) for source, index, _ in inputs], np.int64)
-    stored = np.array([len(source.content(index)) for source, index, _ in inputs], np.int64)
+    stored = np.array([len(source.view(index)) for source, index, _ in inputs], np.int64)
     total = int(stored.sum())
     content, fixed, input_fixed = (np.empty(total, np.uint8) for _ in range(3))
     labels = (own_labels(inputs, kind) for kind in (elf.STT_FUNC, elf.STT_OBJECT))
@@ -198,8 +198,7 @@ def _of_object(
     symbols: int,
 ) -> Relocations:
     """The relocations of the sections with these numbers and headers; ``symbols`` is how many other objects have."""
-    tables = [source.references(header) for header in headers.tolist()]
-    table = np.concatenate([*tables, np.empty(0, elf.RELA)])
+    table, counts = source.references_of(headers.tolist())
     symbol = elf.relocation_symbols(table)
     home = np.minimum(source.symbol_sections[symbol], source.section_count).astype(np.int64)
     info = source.symbols["info"][symbol]
@@ -211,7 +210,7 @@ def _of_object(
     target[abroad], value[abroad] = elsewhere[:, 0], elsewhere[:, 1]
     flags = np.append(source.sections["flags"], np.uint64(0))[home]
     return Relocations(
-        section=np.repeat(numbers, [len(each) for each in tables]),
+        section=np.repeat(numbers, counts),
         offset=table["offset"].astype(np.int64),
         type=elf.relocation_types(table),
         symbol=symbols + symbol,
@@ -226,8 +225,8 @@ def _masks(
     of: Processor, inputs: Sequence[tuple[elf.Elf, int, str]]
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]:
     """Content and masks of a few sections."""
-    contents = [np.frombuffer(source.content(index), np.uint8) for source, index, _ in inputs]
-    tables = [source.relocations(index) for source, index, _ in inputs]
+    contents = [np.frombuffer(source.view(index), np.uint8) for source, index, _ in inputs]
+    tables = [source.relocation_bytes(index) for source, index, _ in inputs]
     stored = np.array([len(content) for content in contents], np.int64)
     # Side by side with gaps that no field reaches across, not one by one: a large program has 45,000 of them.
     begin = np.cumsum(stored + _GAP) - stored
@@ -236,8 +235,8 @@ def _masks(
     for at, part in zip(begin.tolist(), contents, strict=True):
         content[at : at + len(part)] = part
         real[at : at + len(part)] = True
-    merged = np.concatenate([*tables, np.empty(0, elf.RELA)])
-    owner = np.repeat(np.arange(len(stored)), [len(table) for table in tables])
+    merged = elf.one_table(tables)
+    owner = np.repeat(np.arange(len(stored)), [len(table) // elf.RELA.itemsize for table in tables])
     if (merged["offset"] > stored[owner].astype(np.uint64)).any():
         _blame(of, inputs)
     merged["offset"] += begin[owner].astype(np.uint64)

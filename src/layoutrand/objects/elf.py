@@ -9,6 +9,7 @@ when it is looked at.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -109,6 +110,11 @@ ADDRESSES: Final = np.uint64(1 << 47)
 Table = NDArray[np.void]
 
 
+def one_table(tables: Sequence[memoryview]) -> Table:
+    """All relocations of what `Elf.relocation_bytes` gave, one table after the other, to be changed at will."""
+    return np.frombuffer(bytearray().join(tables), RELA)
+
+
 @dataclass(frozen=True)
 class Elf:
     """One ELF file: its ``data``, the header fields that locate the tables, and its ``name`` for messages."""
@@ -192,10 +198,13 @@ class Elf:
 
     def entries(self, index: int, kind: np.dtype[Any]) -> NDArray[Any]:
         """What one section is a table of, shape (entries,); raises `FeatureUnsupported` for one that is cut short."""
-        content = self.content(index)
+        return np.frombuffer(self._bytes_of_entries(index, kind), kind)
+
+    def _bytes_of_entries(self, index: int, kind: np.dtype[Any]) -> memoryview:
+        content = self.view(index)
         if len(content) % kind.itemsize:
             raise self.damaged(f"section {index} is no table of entries of {kind.itemsize} bytes")
-        return np.frombuffer(content, kind)
+        return content
 
     def damaged(self, what: str) -> FeatureUnsupported:
         """The error that says so."""
@@ -235,15 +244,32 @@ class Elf:
 
     def relocations(self, target: int) -> Table:
         """RELA entries that apply to section ``target``, dtype `RELA`; empty where there are none."""
+        return np.frombuffer(self.relocation_bytes(target), RELA)
+
+    def relocation_bytes(self, target: int) -> memoryview:
+        """The bytes of `relocations`, for who wants those of many sections: to make a table of each takes longest."""
         found = self._relocation_sections.get(target)
-        return self.entries(found, RELA) if found is not None else np.empty(0, RELA)
+        return memoryview(b"") if found is None else self._bytes_of_entries(found, RELA)
 
     def references(self, target: int) -> Table:
         """As `relocations`, and all of them to symbols that the file has."""
         found = self.relocations(target)
-        if len(found) and int(found["info"].max()) >> 32 >= len(self.symbols):
+        if self._is_beyond(found):
             raise self.damaged(f"a relocation of section {target} is to a symbol that the file does not have")
         return found
+
+    def references_of(self, targets: Sequence[int]) -> tuple[Table, list[int]]:
+        """As `references` of several sections, one after the other, and how many each has."""
+        tables = [self.relocation_bytes(target) for target in targets]
+        found = one_table(tables)
+        if self._is_beyond(found):
+            for target in targets:
+                self.references(target)
+        return found, [len(table) // RELA.itemsize for table in tables]
+
+    def _is_beyond(self, relocations: Table) -> bool:
+        """Whether one of them is to a symbol that the file does not have."""
+        return len(relocations) > 0 and int(relocations["info"].max()) >> 32 >= len(self.symbols)
 
     @cached_property
     def _relocation_sections(self) -> dict[int, int]:
