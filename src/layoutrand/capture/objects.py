@@ -134,17 +134,17 @@ def candidates(
         places = _placeable(item.elf, data=data)
         signatures = item.elf.group_signatures() if places else {}
         of = processors().get(item.elf.machine)
+        size, align = (item.elf.sections[column].tolist() for column in ("size", "align"))
         for header, kind in places.items():
             name = item.elf.section_names[header]
             if not item.ours and of is not None and of.is_cut(item.elf.relocations(header)):
                 continue  # the system's start files, which nobody here can compile again
-            if reserved is not NOTHING and reserved.holds(item.file, item.member_name, name):
+            if reserved.pairs and reserved.holds(item.file, item.member_name, name):
                 continue
             group = signatures.get(header, "")
             # Counted within its group: what else the object holds must not matter to it.
             key = (item.name, name, group)
             seen[key] = seen.get(key, -1) + 1
-            section = item.elf.sections[header]
             described = Section(
                 index=len(result),
                 object=item.name,
@@ -152,8 +152,8 @@ def candidates(
                 occurrence=seen[key],
                 group=group,
                 kind=kind,
-                size=int(section["size"]),
-                align=int(section["align"]),
+                size=size[header],
+                align=align[header],
                 pinned=not item.ours and (archives != "all" or item.member is None),
             )
             result.append(Candidate(number, header, described))
@@ -164,8 +164,10 @@ def _placeable(source: elf.Elf, *, data: bool) -> dict[int, str]:
     """Header index and kind of each section that can be placed and holds anything."""
     sections = source.sections
     found: dict[int, str] = {}
-    for header in np.flatnonzero(((sections["flags"] & elf.SHF_ALLOC) != 0) & (sections["size"] > 0)).tolist():
-        name, type_, flags = source.section_names[header], int(sections[header]["type"]), int(sections[header]["flags"])
+    loaded = np.flatnonzero(((sections["flags"] & elf.SHF_ALLOC) != 0) & (sections["size"] > 0))
+    columns = (column.tolist() for column in (loaded, sections["type"][loaded], sections["flags"][loaded]))
+    for header, type_, flags in zip(*columns, strict=True):
+        name = source.section_names[header]
         kind = code_kind(name, type_, flags)
         if kind is None and data:
             kind = data_kind(name, type_, flags)
@@ -190,7 +192,10 @@ def linker_sets(found: list[Object]) -> list[str]:
 def renumber(found: list[Candidate], live: Collection[int]) -> list[Candidate]:
     """The candidates whose index is ``live``, numbered anew from 0."""
     kept = [candidate for candidate in found if candidate.section.index in live]
-    return [replace(item, section=replace(item.section, index=index)) for index, item in enumerate(kept)]
+    return [
+        item if item.section.index == index else replace(item, section=replace(item.section, index=index))
+        for index, item in enumerate(kept)
+    ]
 
 
 def pinned_by_symbols(found: list[Object], chosen: list[Candidate], names: Collection[str]) -> list[Candidate]:
