@@ -35,14 +35,15 @@ def test_by_what_the_first_took(layouts: int, process_s: float, linker_s: float,
     assert processes_worth(layouts, costs, jobs) == expected
 
 
-def test_nothing_known() -> None:
-    """Where none could be made."""
+def test_little_known() -> None:
+    """Where hardly any could be made."""
     assert processes_worth(1_000, [], 8) == 0
+    assert processes_worth(1_000, [LayoutCost(1.0, 0.0)] * 2, 8) == 0
 
 
 def test_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each takes as much as this one; unknown memory is no limit."""
-    costs = [LayoutCost(1.0, 0.0)]
+    costs = [LayoutCost(1.0, 0.0)] * 3
     own = 1024 * making_processes.resource.getrusage(making_processes.resource.RUSAGE_SELF).ru_maxrss
     free(monkeypatch, own * 7)
     assert processes_worth(1_000, costs, 8) == 3

@@ -117,7 +117,7 @@ def test_writing_that_is_wrong(gnu: Workshop, processes: list[Counted], monkeypa
     monkeypatch.setattr(making_processes, "StandingChild", Refusing)
     built = made(gnu, **ENGINE)
     engines = [each.engine for each in built.result.binaries]
-    assert 6 < engines.count("permute") < len(SEEDS)
+    assert 3 < engines.count("permute") < len(SEEDS)
     [told] = [note for note in built.result.notes if isinstance(note, LinkedAllTheSame)]
     assert (told.reason, told.linked) == ("it differed", engines.count("link"))
 
@@ -132,8 +132,8 @@ def test_none_that_can_be_started(gnu: Workshop, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(making_processes, "_WORTH_S", -1e9)
     monkeypatch.setattr(making_processes, "StandingChild", refused)
     assert {each.engine for each in made(gnu, **ENGINE).result.binaries} == {"permute"}
-    told = "no process to make layouts can be started (Resource temporarily unavailable): threads do"
-    assert gnu.said.count(told) == 2
+    told = "no process can be started (Resource temporarily unavailable), so threads make all layouts"
+    assert gnu.said.count(told) == 1
 
 
 def test_an_error_of_one_is_the_builds(

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from layoutrand.build.artefact_layouts import ArtefactTask
 from layoutrand.build.build_setup import BuildSetup, LinkingNodes, threads
 from layoutrand.build.build_warnings import LearnedAgain, LinkedAllTheSame
 from layoutrand.build.linking import Linking, Reference
-from layoutrand.build.making_processes import LayoutCost, MakingProcesses, processes_worth
+from layoutrand.build.making_processes import MadeAtOnce
 from layoutrand.build.permuting import PAYS_FROM, Permuting
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.platform.process import InTurn
 from layoutrand.warning import AnyWarning
-
-_TRIED: Final = 3
-"""Layouts that each job makes before it is known what one takes."""
 
 
 def make_layouts(
@@ -38,7 +32,8 @@ def make_layouts(
         permuting=_permuting(task, sum(isinstance(layout, int) for layout in missing)),
     )
     made: dict[LayoutName, Binary | BuildFailure] = {}
-    with setup.cache.thread_scratch("link") as own_scratch, threads(setup, jobs + (jobs > 1)) as pool:
+    workers = jobs + (jobs > 1)
+    with setup.cache.thread_scratch("link") as own_scratch, threads(setup, workers) as pool:
         if policy.storage == "delta":
             made, base = _made_for_base(task, linking, missing, found, own_scratch)
             linking = replace(linking, against=base)
@@ -47,36 +42,10 @@ def make_layouts(
             known = {**found, **{layout: each for layout, each in made.items() if isinstance(each, Binary)}}
             made |= _on_nodes(setup, linking, setup.nodes, left, known, own_scratch)
         else:
-            made |= _made_here(setup, linking, left, pool, own_scratch)
+            at_once = MadeAtOnce(linking, left, jobs=jobs, turns=setup.turns, progress=setup.progress)
+            made |= at_once.make(pool, workers, own_scratch)
     made = {layout: made[layout] for layout in missing}
     return made, _remarks_on_writing(setup, linking, list(made.values()))
-
-
-def _made_here(
-    setup: BuildSetup,
-    linking: Linking,
-    missing: Sequence[LayoutName],
-    pool: ThreadPoolExecutor,
-    own_scratch: Callable[[], Path],
-) -> dict[LayoutName, Binary | BuildFailure]:
-    """The missing layouts, made by threads; by processes where the first show that these take less time."""
-    costs: list[LayoutCost] = []
-
-    def timed(layout: LayoutName) -> Binary | BuildFailure:
-        begin = time.thread_time()
-        result = _make(setup, linking, layout, own_scratch)
-        if isinstance(result, Binary):
-            costs.append(LayoutCost(time.thread_time() - begin, result.link_s if result.engine == "link" else 0.0))
-        return result
-
-    first, rest = missing[: _TRIED * setup.jobs], missing[_TRIED * setup.jobs :]
-    made = dict(zip(first, pool.map(timed, first), strict=True))
-    count = processes_worth(len(rest), costs, setup.jobs) if linking.coupled is None else 0
-    if count:
-        processes = MakingProcesses(setup.turns, setup.progress)
-        made |= processes.make(linking, rest, count, pool, own_scratch)
-    left = [layout for layout in rest if layout not in made]
-    return made | dict(zip(left, pool.map(timed, left), strict=True))
 
 
 def _made_for_base(
