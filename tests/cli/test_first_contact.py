@@ -240,3 +240,37 @@ def test_a_first_round_that_failed_blames_a_missing_file_only_where_one_may_be_m
 
     assert said.startswith("the first round failed, so no other was made")
     assert ("the logs named above" in said, "benchmarks.files" in said) == (logs, files)
+
+
+NOTHING_BUILT = [["init", "--", "make"], ["try", "--", "make", "--", "./toy"], ["try"], ["run", "-C", "toy"]]
+
+
+@pytest.mark.parametrize("words", NOTHING_BUILT, ids=" ".join)
+def test_a_directory_that_cannot_be_written_to_is_told_before_anything_is_built(project, env, words):
+    """Whether it is a disk that is read-only, or permissions, or something that stands in the way, as here."""
+    if "-C" not in words:
+        (project / "layoutrand.toml").unlink()
+    (project / ".layoutrand").write_text("a file")
+    done = layoutrand(*words, cwd=project if "-C" not in words else project.parent, env=env)
+    assert done.returncode == 1
+    said = " ".join(done.stderr.split())
+    assert re.search(r"cannot (write|create) \S*\.layoutrand/\S+.*: Not a directory", said), said
+    assert "build (" not in said and not (Path(env["LAYOUTRAND_CACHE"]) / "captures").exists()
+    assert sorted(each.name for each in project.iterdir() if each.is_file()) == sorted(
+        [".layoutrand", *(["layoutrand.toml"] if "-C" in words else [])]
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "name"),
+    [("init", "-- make", "layoutrand.toml"), ("try", "-- make -- ./toy", ".layoutrand/try.toml")],
+)
+def test_a_disk_that_is_read_only_is_named_with_the_file(tmp_path, env, command, words, name):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    called = f"{sys.executable} -m layoutrand {command} -C {disk} {words}"
+    script = f"mount -t tmpfs none {disk} && mount -o remount,ro {disk} && {called}"
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], env=env, capture_output=True, text=True, check=False)
+    if "mount:" in done.stderr or "unshare:" in done.stderr:
+        pytest.skip(f"no disk of one's own may be made here: {done.stderr}")
+    assert f"cannot write {disk}/{name}: Read-only file system. So nothing is built" in " ".join(done.stderr.split())

@@ -347,6 +347,17 @@ def test_results_where_nothing_can_be_created(tmp_path):
         open_for_writing(results_path(tmp_path))
     with pytest.raises(ResultsError, match="check owner and permissions"):
         open_for_writing(tmp_path)  # a directory
+    with pytest.raises(ResultsError, match=r"cannot create .*results\.sqlite for the results: Not a directory"):
+        check_usable(results_path(tmp_path))
+
+
+def test_results_that_cannot_be_written_are_told_before_hours_go_into_more(path, monkeypatch):
+    record(path, EXECUTION)
+    check_usable(path)
+    assert not list(path.parent.glob(".tmp-*")), "what it tried is gone"
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    with pytest.raises(ResultsError, match="cannot write .* for the results: Permission denied"):
+        check_usable(path)
 
 
 @pytest.mark.parametrize("name", ["a b", "it's", "100%41", "q?mode=ro#x", "new\nline", "ü"])

@@ -19,10 +19,10 @@ from layoutrand.capture.source import is_ours, left_out
 from layoutrand.config.command import SYSTEM_PATH, literal_in, placeholders_in
 from layoutrand.config.config import System, parse
 from layoutrand.config.readings import HarnessReading
-from layoutrand.errors import ToolNotFound, UsageError
+from layoutrand.errors import CacheError, ToolNotFound, UsageError
 from layoutrand.harnesses.harness import Harness
 from layoutrand.harnesses.known import harness_named
-from layoutrand.platform.disk import cache_errors, write_atomically
+from layoutrand.platform.disk import cache_errors, check_writable, write_atomically
 from layoutrand.platform.process import Runner
 from layoutrand.text.render import render
 
@@ -298,12 +298,25 @@ def write_project(directory: Path, text: str, *, force: bool) -> Path:
 
 
 def refuse_existing(directory: Path, *, force: bool) -> None:
-    """Raise `UsageError` where a new project cannot be written: there is one, or no such directory."""
+    """Raise `UsageError` where a new project cannot be: there is one, or no such directory; else as the next one."""
     path = directory / "layoutrand.toml"
     if not directory.is_dir():
         raise UsageError(f"{directory} is not a directory")
     if path.exists() and not force:
         raise UsageError(f"{path} is there already; --force replaces it")
+    for each in (path, directory / SCHEMA_PLACE):
+        refuse_unwritable(each)
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Raise `CacheError` where a file of a project cannot be written, before minutes go into a build for it."""
+    try:
+        check_writable(path)
+    except OSError as error:
+        raise CacheError(
+            f"cannot write {path}: {error.strerror}. So nothing is built: mend the permissions or free some space, or "
+            "work in a copy of the directory"
+        ) from error
 
 
 def write_schema(directory: Path) -> None:

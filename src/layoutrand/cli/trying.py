@@ -70,7 +70,7 @@ def try_(  # noqa: PLR0913 - one parameter for each option
     The command builds in a copy of the source; the program is found among what it links, linked in many layouts and
     executed in each. A second try goes on from the first; without a command it is that of the last.
     """
-    from layoutrand.build.new_project import refuse_existing, write_project
+    from layoutrand.build.new_project import refuse_existing, refuse_unwritable, write_project
     from layoutrand.config.seeds import parse_seeds
 
     terminal = options.terminal(json=json, quiet=quiet)
@@ -85,6 +85,8 @@ def try_(  # noqa: PLR0913 - one parameter for each option
         raise UsageError("--stdin, --toolchain and --simulate go with a command; without one it is the last try again")
     numbers = parse_seeds(seeds)
     attempt = _Try(learning.FirstQuestion(directory, _checked(line), toolchain, jobs, terminal), numbers, simulate)
+    if directory.is_dir():
+        refuse_unwritable(directory / LAST)
     _warn_of_redirection(stdin, terminal)
     status = attempt.answer(stdin) if line.build else attempt.again()
     if write:

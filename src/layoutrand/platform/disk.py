@@ -141,6 +141,21 @@ def new_file(folder: Path, permissions: int = 0o666) -> tuple[int, Path]:
             continue
 
 
+def check_writable(path: Path) -> None:
+    """Raise the `OSError` that stands in the way of writing a file there; nothing is left behind.
+
+    An empty file is made where it would be, or where the first of its folders would, and deleted: of permissions, disks
+    that are mounted read-only and full ones the system alone knows all.
+    """
+    folder = next(above for above in path.parents if above.exists())
+    try:
+        descriptor, probe = new_file(folder)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+    os.close(descriptor)
+    probe.unlink()
+
+
 def is_unfinished(path: Path) -> bool:
     """Whether the name is one that a killed process of ours leaves behind."""
     return path.name.startswith(_UNFINISHED)

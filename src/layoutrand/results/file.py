@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import functools
 import os
@@ -18,7 +19,7 @@ from typing import Final
 from urllib.parse import quote
 
 from layoutrand.errors import ResultsError
-from layoutrand.platform.disk import make_folder, new_file, write_atomically
+from layoutrand.platform.disk import check_writable, make_folder, new_file, write_atomically
 from layoutrand.platform.file_lock import wait_for_lock
 from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 from layoutrand.results.experiments import ResultsStore
@@ -122,9 +123,19 @@ def copied(path: Path) -> ResultsStore:
 
 
 def check_usable(path: Path) -> None:
-    """Raise `ResultsError` where there is a results file that cannot be used, before hours go into more for it."""
-    if path.exists():
+    """Raise `ResultsError` where no results could be written there, before hours go into more of them."""
+    is_there = path.exists()
+    if is_there:
         open_for_reading(path).close()
+    try:
+        check_writable(path)
+        if is_there and not os.access(path, os.W_OK):  # to open and close it would drop the locks of SQLite
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise ResultsError(
+            f"cannot {'write' if is_there else 'create'} {path} for the results: {error.strerror}; check owner, "
+            "permissions and free space"
+        ) from error
 
 
 def _create(path: Path) -> None:
