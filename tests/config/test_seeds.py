@@ -35,6 +35,12 @@ def test_seeds(text, seeds):
         (f"{'9' * 5000}..{'9' * 5000}", "seeds are 0 to 2\\^64-1"),
         ("1..900000,2000000..2900000", "more than 1,000,000 seeds"),
         ("٣", "is not a seed"),
+        ("01,1", "--seeds 01,1: '01' begins with a zero; seeds are numbers, so write 1$"),
+        ("01..03", "'01' begins with a zero"),
+        ("1..03", "'03' begins with a zero; seeds are numbers, so write 3"),
+        ("1,00", "'00' begins with a zero; seeds are numbers, so write 0$"),
+        ("030", "'030' begins with a zero; seeds are numbers, so write 30$"),
+        ("0" * 5000, "begins with a zero"),
     ],
 )
 def test_what_is_no_seed_is_said(text, what):

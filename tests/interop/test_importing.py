@@ -89,6 +89,24 @@ def test_numbers_are_seeds_and_other_names_are_names():
         layout_of("9" * 5000)
 
 
+def test_a_seed_that_is_written_in_two_ways_is_an_error_and_not_one_binary():
+    """As another number of the same system it was silently one more execution of the first."""
+    header, words = "system,benchmark,seed,value,status\n", "as numbers these are one seed: write one binary in one way"
+    with pytest.raises(UsageError, match=f"t.csv, line 3: seed is '01' here, and '1' above; {words}"):
+        load(put("t.csv", f"{header}A,x,1,1,\nA,x,01,2,\n"))
+    with pytest.raises(UsageError, match="t.csv, line 3: seed is '1' here, and '001' above"):
+        load(put("t.csv", f"{header}A,x,001,1,\nA,x,1,,exit\n"))
+    rows = [{"system": "A", "seed": each, "execution": 0, "iteration": 0, "value": 1} for each in ("07", "8", "7")]
+    with pytest.raises(UsageError, match="t.json, row 2: seed is '7' here, and '07' above"):
+        load(put("t.json", {"schema": "layoutrand/export/1", "rows": rows}))
+    put("r-1.json", hyperfine(1.0)), put("r-01.json", hyperfine(2.0))
+    for files in (["gcc:*=r-*.json"], ["gcc:01=r-01.json", "gcc:1=r-1.json"]):
+        with pytest.raises(UsageError, match=f"r-01.json and r-1.json: of system gcc, and the seeds 01 and 1; {words}"):
+            load(*files)
+    other = put("t.csv", f"{header}A,x,01,1,\nA,x,02,1,\nB,x,1,2,\nA,y,1,3,\n")  # nobody takes these for others
+    assert [[name for name, _ in each.binaries] for each in load(other).samples] == [[1, 2], [1], [1]]
+
+
 def test_one_file_for_each_binary():
     for seed in (1, 2, 10):
         put(f"r-{seed}.json", hyperfine(seed, seed + 0.5))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from layoutrand.errors import UnreadableResults
 from layoutrand.interop import csv_chunks, table
 from layoutrand.interop.column_cells import cells_of_rows, cells_of_text
+from layoutrand.interop.import_spec import ONE_SEED
 from layoutrand.interop.imported import in_base_unit, refuse_impossible
 from layoutrand.text.csv_cells import text_of_cell
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
@@ -59,7 +60,7 @@ def tables(draw):
 
 def by_row(text, header):
     """What a table holds, read in the simplest way."""
-    found, seen, executions, iterations = [], {}, {}, {}
+    found, seen, executions, iterations, spelt = [], {}, {}, {}, {}
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         next(reader)
@@ -73,10 +74,14 @@ def by_row(text, header):
             status, warmup = row.get("status") or "ok", row.get("warmup", "")
             if status == "ok" and warmup not in {"", "0", "yes"}:
                 raise unreadable("f", f"warmup is {warmup!r}; expected 0 or 1", line=line)
+            of = (plain(row.get("system", "")), row.get("seed", ""))
+            first = spelt.setdefault((of[0], of[1].lstrip("0")), of[1])
+            if first != of[1]:
+                message = f"seed is {of[1]!r} here, and {first!r} above; {ONE_SEED}"
+                raise unreadable("f", message, line=line)
             for name in ("execution", "iteration"):
                 if name in row and not re.fullmatch("[0-9]{1,18}", row[name]):
                     raise unreadable("f", f"{name} is {row[name]!r}; expected a whole number from 0", line=line)
-            of = (plain(row.get("system", "")), row.get("seed", ""))
             counter = (
                 executions.setdefault(of, itertools.count()) if {"execution", "iteration"}.isdisjoint(row) else [0]
             )

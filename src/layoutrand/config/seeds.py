@@ -18,6 +18,7 @@ def parse_seeds(text: str) -> list[int]:
     given = f"--seeds {excerpt(text, quoted=False)}"
     words = [word.strip() for word in text.split(",")]
     if len(words) == 1 and words[0].isascii() and words[0].isdigit():
+        _refuse_padded(words[0], given)
         count = _seed(words[0])
         if count < 1:
             raise UsageError(f"{given}: a count of at least 1 is needed (a single seed is written 7..7)")
@@ -27,6 +28,8 @@ def parse_seeds(text: str) -> list[int]:
         match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", word, re.ASCII)
         if match is None:
             raise UsageError(f"{given}: {excerpt(word)} is not a seed; write 30 (= 1..30), 5..12 or 1,7,9")
+        for digits in match.groups(default="0"):
+            _refuse_padded(digits, given)
         first = _seed(match[1])
         last = _seed(match[2]) if match[2] else first
         if last < first:
@@ -35,6 +38,15 @@ def parse_seeds(text: str) -> list[int]:
         if len(seeds) > _MOST:
             raise _too_many(given)
     return sorted(seeds)
+
+
+def _refuse_padded(digits: str, given: str) -> None:
+    """Raise `UsageError` for one that begins with zeros: whoever writes 01 beside 1 may take them for two seeds."""
+    if digits.startswith("0") and digits != "0":
+        plain = digits.lstrip("0") or "0"
+        raise UsageError(
+            f"{given}: {excerpt(digits)} begins with a zero; seeds are numbers, so write {excerpt(plain, quoted=False)}"
+        )
 
 
 def _seed(digits: str) -> int:

@@ -11,9 +11,12 @@ from typing import Final
 
 from layoutrand.errors import UsageError
 from layoutrand.model import IDENTITY, MAX_SEED, STOCK, BinaryName, LayoutName
+from layoutrand.text.digits import whole_number
 
 EVERY: Final = "*"
 SYNTAX: Final = "write FILE, NAME=FILE, NAME:SEED=FILE, or NAME:*=PATTERN with one * where the seed stands"
+ONE_SEED: Final = "as numbers these are one seed: write one binary in one way, and call two by names with letters"
+"""What to do about binaries such as 1 and 01."""
 
 
 @dataclass(frozen=True)
@@ -66,3 +69,19 @@ def layout_of(text: str) -> LayoutName | BinaryName:
             )
         return int(text)
     return text
+
+
+class Spellings:
+    """How the seed of each binary was written so far: 01 beside 1 may be meant as another one, and is the same."""
+
+    def __init__(self) -> None:
+        """Of nothing so far."""
+        self._first: dict[tuple[str, str, int], str] = {}
+
+    def other(self, system: str, benchmark: str, binary: str) -> str:
+        """How the same seed was written before in this benchmark of the system, if otherwise; else ""."""
+        seed = whole_number(binary, MAX_SEED)
+        if seed is None:
+            return ""
+        first = self._first.setdefault((system, benchmark, seed), binary)
+        return "" if first == binary else first

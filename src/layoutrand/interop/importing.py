@@ -18,7 +18,7 @@ from layoutrand.config.matrix import matching as match_names
 from layoutrand.errors import UsageError
 from layoutrand.interop.alike import check_alike
 from layoutrand.interop.formats import parse
-from layoutrand.interop.import_spec import EVERY, Wanted, layout_of, parse_import
+from layoutrand.interop.import_spec import EVERY, ONE_SEED, Spellings, Wanted, layout_of, parse_import
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.interop.imported_numbers import Numbers, numbers_of
 from layoutrand.interop.imported_samples import UNNAMED, samples
@@ -182,6 +182,7 @@ def _stem(shown: str) -> str:
 
 def _check_binaries(files: Sequence[_File]) -> None:
     """Raise `UsageError` where files leave open which binary they are of, or where two binaries are one."""
+    _check_spellings(files)
     found: dict[tuple[str, str], tuple[_File, str]] = {}
     for file in files:
         for system, benchmark, binary in dict.fromkeys((r.system, r.benchmark, r.binary) for r in file.numbers.kinds):
@@ -195,6 +196,17 @@ def _check_binaries(files: Sequence[_File]) -> None:
                     "one binary), or different names for different systems"
                 )
     _check_fingerprints(kind for file in files for kind in file.numbers.kinds if kind.fingerprint)
+
+
+def _check_spellings(files: Sequence[_File]) -> None:
+    """Raise `UsageError` where one seed is written in two ways; a table tells the line itself."""
+    spelt, whose = Spellings(), dict[tuple[str, str, str], str]()
+    for file in files:
+        for system, benchmark, binary in dict.fromkeys((k.system, k.benchmark, k.binary) for k in file.kinds):
+            whose.setdefault((system, benchmark, binary), file.shown)
+            if other := spelt.other(system, benchmark, binary):
+                where = " and ".join(dict.fromkeys([whose[system, benchmark, other], file.shown]))
+                raise UsageError(f"{where}: of system {system}, and the seeds {other} and {binary}; {ONE_SEED}")
 
 
 def _remarks(files: Sequence[_File], warmup: int) -> list[FileRemark]:

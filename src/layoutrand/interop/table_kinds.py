@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from layoutrand.config.metric import Better
+from layoutrand.interop.import_spec import ONE_SEED, Spellings
 from layoutrand.interop.imported import (
     PROGRAM_ITSELF,
     FailedRun,
@@ -103,6 +104,7 @@ class RowKinds:
         self._plainly = MadeOnce(plain)
         self._by_cells: dict[tuple[str, ...], int] = {}
         self._measured: dict[tuple[str, ...], int] = {}
+        self._spelt = Spellings()
 
     def place(self, cells: tuple[str, ...]) -> int:
         """The place in ``known`` of rows with these cells in the columns at ``places``."""
@@ -129,6 +131,9 @@ class RowKinds:
             better=_DIRECTIONS.get(better, "less"),
             round=_round(cells.get("round", "")),
         )
+        problem = "" if status not in {"", OK} else _problem(flag, better, cells.get("round", ""))
+        if other := self._spelt.other(number.system, number.benchmark, number.binary):
+            problem = problem or f"seed is {excerpt(number.binary)} here, and {excerpt(other)} above; {ONE_SEED}"
         series = (number.system, number.benchmark, number.binary, number.instrument, number.metric)
         return RowKind(
             number=number,
@@ -137,7 +142,7 @@ class RowKinds:
             factor=factor,
             status=status or OK,
             reason=cells.get("reason", ""),
-            problem="" if status not in {"", OK} else _problem(flag, better, cells.get("round", "")),
+            problem=problem,
         )
 
 
