@@ -120,7 +120,8 @@ def test_machines_of_rebench_are_no_iterations_of_one_execution_and_a_criterion_
         ("{header}", "holds no number"),
         (
             "{header}\n1\t1\t5\tms\ttotal\tb\te\ts\n1\t1\t6\tms\ttotal\tb\te\ts",
-            "f, line 3: a total of the same executor, benchmark, invocation and iteration as line 2",
+            "f, line 3: a total of the same executor, benchmark, invocation and iteration as line 2; .* give the executor "
+            r"another name in the lines of one, import the lines of one alone, or .* begin .* anew \(rebench --clean\)",
         ),
         ("{header}\n1\t1\t0\tms\ttotal\tb\te\ts", "f, line 2: the value is 0 s, and nothing is executed in no time"),
         ("{header}\n1\t1\t-5\tms\tgc\tb\te\ts", "f, line 2: the value is -0.005 s, and no time is negative"),

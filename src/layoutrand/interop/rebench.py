@@ -15,6 +15,12 @@ from layoutrand.text.foreign_fields import excerpt, parse_number, plain, unreada
 _FIRST: Final = ("invocation", "iteration", "value", "unit", "criterion", "benchmark", "executor", "suite")
 _BESIDE: Final = ("extraArgs", "cores", "inputSize", "varValue", "tag", "machine")
 _MOST: Final = 10**9
+_APART: Final = (
+    "ReBench adds to its file, so it may hold two experiments that call them the same: give the executor another name "
+    "in the lines of one, import the lines of one alone, or have ReBench begin the file anew (rebench --clean)"
+)
+"""What to do where something was measured twice."""
+
 _METRICS: Final = {"total": "time_s", "MaxRSS": "max_rss_bytes"}
 
 
@@ -43,7 +49,7 @@ def parse(text: str, source: str) -> Imported:
             # Each iteration ends with its one total; of other criteria a benchmark may print several.
             place = (row.system, row.benchmark, row.execution, row.iteration)
             if row.metric == _METRICS["total"] and (first := lines.setdefault(place, number)) != number:
-                message = f"a total of the same executor, benchmark, invocation and iteration as line {first}"
+                message = f"a total of the same executor, benchmark, invocation and iteration as line {first}; {_APART}"
                 raise unreadable(source, message, line=number)
             rows.append(row)
     if not rows:
