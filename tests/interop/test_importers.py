@@ -402,7 +402,7 @@ def test_rows_of_failed_executions_have_no_value():
         ("value,unit\n1,s\n0,s\n", "line 3: value is 0 s, and nothing is executed in no time"),
         ("value,unit,metric\n0,ms,wall_s\n", "line 2: value is 0 s, and nothing"),
         ("value,execution\n1,-1\n", "execution is '-1'"),
-        ("value,execution\n1,1.0\n", "execution is '1.0'"),
+        ("value,execution\n1,1.5\n", "execution is '1.5'"),
         ("value,iteration\n1,0\n2,0\n", "line 3: the same .* as line 2"),
         ("value,warmup\n1,maybe\n", "warmup is 'maybe'"),
         ("value,better\n1,higher\n", "expected less or more"),

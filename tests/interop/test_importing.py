@@ -266,6 +266,40 @@ def test_starts_and_rounds_are_those_of_executions_and_unknown_where_one_of_a_bi
     assert dict(sample.started) == {"stock": (7.5, 8.25), 1: (3.0,)}
 
 
+FLOATS = "system,seed,execution,iteration,round,warmup,value\n"
+
+
+def test_whole_numbers_that_are_written_as_floats_are_these_numbers():
+    """As pandas writes every column with a gap in it: a round was refused, and the seed 1.0 a name beside 1."""
+    rows = ["A,1.0,0.0,0.0,7.0,1.0,9", "A,1.0,0.0,1.0,7.0,0.0,1", "A,2.0,10.0,0,,,3"]
+    plainly = ["A,1,0,0,7,1,9", "A,1,0,1,7,0,1", "A,2,10,0,,,3"]
+    found, other = (load(put("t.csv", FLOATS + "\n".join(each))).samples for each in (rows, plainly))
+    assert found == other
+    assert found[0].binaries == ((1, ((1.0,),)), (2, ((3.0,),)))
+    assert dict(found[0].rounds) == {1: (7,)}
+    document = [
+        {"system": "A", "seed": 1.0, "execution": 0.0, "iteration": k, "round": 7.0, "value": 3} for k in (0, 1)
+    ]
+    (sample,) = load(put("t.json", {"schema": "layoutrand/export/1", "rows": document})).samples
+    assert (sample.binaries, dict(sample.rounds)) == (((1, ((3.0, 3.0),)),), {1: (7,)})
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("A,1.0,1.5,0,7,0,1", "line 3: execution is '1.5'; expected a whole number from 0"),
+        ("A,1.0,1,0.25,7,0,1", "line 3: iteration is '0.25'; expected a whole number from 0"),
+        ("A,1.0,1,9007199254740992.0,7,0,1", "line 3: iteration is '9007199254740992.0'; expected"),  # or one more
+        ("A,1.0,1,0,7.5,0,1", "line 3: round is '7.5'; expected the seed of a round"),
+        ("A,1.0,1,0,7,0.5,1", "line 3: warmup is '0.5'; expected 0 or 1"),
+        ("A,1,0.0,0,7,0,1", "line 3: the same system, benchmark, seed, metric, execution and iteration as line 2"),
+    ],
+)
+def test_floats_that_are_no_whole_numbers_are_errors_and_rows_are_told_apart_by_their_numbers(row, message):
+    with pytest.raises(UsageError, match=re.escape(message)):
+        load(put("t.csv", f"{FLOATS}A,1.0,0,0,7,0,1\n{row}\n"))
+
+
 def test_names_in_a_file_can_be_systems():
     put("sort.json", {"results": [{"command": c, "times": [t, t]} for c, t in (("old", 2.0), ("new", 1.0))]})
     selection = load("sort.json", names_are="systems")

@@ -31,11 +31,17 @@ NUMBERS = st.one_of(
 )
 CELLS = {
     "system": st.sampled_from(["A", "B", "a system of more than eight bytes", " A", "é", "x,y", "'=1", 'q"q']),
-    "seed": st.sampled_from(["1", "2", "01", "stock"]),
-    "execution": st.sampled_from(["0", "1", "2", "007", " 1", "10000000000", "-1", "1.0", "9" * 19, ""]),
-    "iteration": st.one_of(st.integers(0, 1000).map(str), st.sampled_from(["x", "00"])),
+    "seed": st.sampled_from(["1", "2", "1.0", "1.5", "01", "stock"]),
+    "execution": st.one_of(
+        st.sampled_from(["0", "1", "2", "007", " 1", "10000000000", "-1", "1.0", "9" * 19, ""]),
+        st.sampled_from(
+            ["0.0", "20.0", "1.5", "1.", ".0", "-1.0", "1.0.0", "9007199254740991.0", "9007199254740992.0"]
+        ),
+    ),
+    "iteration": st.one_of(st.integers(0, 1000).map(str), st.integers(0, 9).map("{}.0".format), st.just("x")),
+    "round": st.sampled_from(["", "3", "3.0", "10.00", "3", "", "3.5", "-3"]),
     "unit": st.sampled_from(["s", "ms", "", "J", "GB"]),
-    "warmup": st.sampled_from(["", "0", "yes", "maybe"]),
+    "warmup": st.sampled_from(["", "0", "0.0", "yes", "maybe"]),
     "status": st.sampled_from(["", "ok", "ok", "exit"]),
 }
 
@@ -58,6 +64,12 @@ def tables(draw):
     return text
 
 
+def whole(cell, longest=18):
+    """A whole number as a cell has it; floating-point ones, which are exact below 2**53, where there are gaps."""
+    found = re.fullmatch(r"([0-9]+)(\.0+)?", cell) if len(cell) <= longest else None
+    return None if found is None or (found[2] and int(found[1]) >= 2**53) else int(found[1])
+
+
 def by_row(text, header):
     """What a table holds, read in the simplest way."""
     found, seen, executions, iterations, spelt = [], {}, {}, {}, {}
@@ -72,29 +84,31 @@ def by_row(text, header):
                 raise unreadable("f", f"{len(cells)} cells under {len(header)} columns", line=line)
             row = {name: text_of_cell(cell.strip()) for name, cell in zip(header, cells, strict=True)}
             status, warmup = row.get("status") or "ok", row.get("warmup", "")
-            if status == "ok" and warmup not in {"", "0", "yes"}:
+            if status == "ok" and row.get("round") and whole(row["round"]) is None:
+                raise unreadable("f", f"round is {row['round']!r}; expected the seed of a round", line=line)
+            if status == "ok" and warmup not in {"", "0", "0.0", "yes"}:
                 raise unreadable("f", f"warmup is {warmup!r}; expected 0 or 1", line=line)
-            of = (plain(row.get("system", "")), row.get("seed", ""))
+            of = (plain(row.get("system", "")), row.get("seed", "").removesuffix(".0"))
             first = spelt.setdefault((of[0], of[1].lstrip("0")), of[1])
             if first != of[1]:
                 message = f"seed is {of[1]!r} here, and {first!r} above; {ONE_SEED}"
                 raise unreadable("f", message, line=line)
             for name in ("execution", "iteration"):
-                if name in row and not re.fullmatch("[0-9]{1,18}", row[name]):
+                if name in row and whole(row[name]) is None:
                     raise unreadable("f", f"{name} is {row[name]!r}; expected a whole number from 0", line=line)
             counter = (
                 executions.setdefault(of, itertools.count()) if {"execution", "iteration"}.isdisjoint(row) else [0]
             )
-            execution = int(row["execution"]) if "execution" in row else next(iter(counter))
+            execution = whole(row["execution"]) if "execution" in row else next(iter(counter))
             counter = iterations.setdefault((of, execution), itertools.count()) if "execution" in row else [0]
-            iteration = int(row["iteration"]) if "iteration" in row else next(iter(counter))
+            iteration = whole(row["iteration"]) if "iteration" in row else next(iter(counter))
             if (first := seen.setdefault((of, execution, iteration), line)) != line:
                 message = f"the same system, benchmark, seed, metric, execution and iteration as line {first}"
                 raise unreadable("f", message, line=line)
             if status != "ok":
                 if row["value"]:
                     raise unreadable("f", f"status is {status!r}, so value must be empty", line=line)
-                found.append((of, execution, status))
+                found.append((of, execution, status, whole(row.get("round", ""))))
                 continue
             value, unit = in_base_unit(parse_number(row["value"], "f", "value", line=line), row.get("unit", ""))
             if value != 0 and not 1e-60 <= abs(value) <= 1e60:
@@ -102,12 +116,12 @@ def by_row(text, header):
                     "f", "value is too large in its base unit: values lie between 1e-60 and 1e+60, or are 0", line=line
                 )
             refuse_impossible(value, unit, "value", "f", "value", line=line)
-            found.append((of, execution, iteration, value, unit, warmup == "yes"))
+            found.append((of, execution, iteration, value, unit, warmup == "yes", whole(row.get("round", ""))))
     except csv.Error as error:
         raise unreadable("f", f"no CSV ({error})", line=reader.line_num) from error
     if not found:
         raise unreadable("f", "holds no measurement below its header")
-    return sorted(found, key=len), [each for each in found if len(each) > 3]
+    return sorted(found, key=len), [each for each in found if len(each) > 4]
 
 
 def said_by(read, *arguments):
@@ -119,8 +133,8 @@ def said_by(read, *arguments):
 
 def by_column(text):
     content = table.parse_csv(text, "f")
-    rows = [((r.system, r.binary), r.execution, r.iteration, r.value, r.unit, r.warmup) for r in content.rows]
-    return [*(((f.system, f.binary), f.execution, f.status) for f in content.failures), *rows], rows
+    rows = [((r.system, r.binary), r.execution, r.iteration, r.value, r.unit, r.warmup, r.round) for r in content.rows]
+    return [*(((f.system, f.binary), f.execution, f.status, f.round) for f in content.failures), *rows], rows
 
 
 @given(tables(), st.integers(1, 60))

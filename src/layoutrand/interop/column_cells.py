@@ -17,6 +17,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from layoutrand.text.digits import EXACT_FLOAT
+
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -100,10 +102,34 @@ class Cells:
         return [self._content[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
     def whole_numbers(self, place: int) -> tuple[IntArray, BoolArray]:
-        """The whole numbers of a column, and which of its cells are digits alone, of which there are few enough."""
+        """The whole numbers of a column, and which of its cells are such, with few enough digits.
+
+        They are digits alone, or of a number up to `EXACT_FLOAT` with a fraction of nothing, such as 7.0.
+        """
         starts, widths = self._starts[place], self._widths[place]
+        numbers, fits = self._digits(starts, widths)
+        if fits.all():
+            return numbers, fits
+        left = np.flatnonzero(~fits & (widths <= _MOST_DIGITS))
+        before = self._before_nothing(starts[left], widths[left])
+        whole, are_whole = self._digits(starts[left], before)
+        numbers[left], fits[left] = whole, are_whole & (whole <= EXACT_FLOAT)
+        return numbers, fits
+
+    def _before_nothing(self, starts: IntArray, widths: IntArray) -> IntArray:
+        """How many bytes of each cell stand before a dot that zeros alone follow; 0 where there is no such dot."""
+        before = widths.copy()
+        is_zero = np.ones(widths.size, np.bool_)
+        while is_zero.any():
+            is_zero = (before > 0) & (self._bytes[starts + before - 1] == _ZERO)
+            before -= is_zero
+        is_dot = (before > 0) & (before < widths) & (self._bytes[starts + before - 1] == _DOT)
+        return np.where(is_dot, before - 1, 0)
+
+    def _digits(self, starts: IntArray, widths: IntArray) -> tuple[IntArray, BoolArray]:
+        """The numbers that these bytes are, and which of them are digits alone, of which there are few enough."""
         fits = (widths > 0) & (widths <= _MOST_DIGITS)
-        numbers = np.zeros(len(self), np.int64)
+        numbers = np.zeros(widths.size, np.int64)
         for step in range(int(widths[fits].max(initial=0))):
             inside = step < widths
             digits = self._bytes[np.where(inside, starts + step, 0)] - np.uint8(_ZERO)

@@ -18,7 +18,7 @@ from layoutrand.interop.imported import (
     to_base_unit,
 )
 from layoutrand.model import MAX_SEED
-from layoutrand.text.digits import MEASURABLE, is_measurable, whole_number
+from layoutrand.text.digits import MEASURABLE, digits_of_cell, is_measurable, whole_number
 from layoutrand.text.foreign_fields import MadeOnce, excerpt, parse_number, plain, unreadable
 
 OK: Final = "ok"
@@ -35,6 +35,9 @@ Of a program that prints something else each time every execution would be a kin
 _NAMES: Final = ("system", "benchmark", "seed", "metric", "unit", "instrument", "node")
 _DIRECTIONS: Final[Mapping[str, Better]] = {"": "less", **{each: each for each in get_args(Better)}}
 _FLAGS: Final = {"": False, "0": False, "false": False, "no": False, "1": True, "true": True, "yes": True}
+_ROUND: Final = "round"
+_WHOLE: Final = ("seed", _ROUND, "warmup")
+"""Columns of whole numbers, which stand there as floating-point ones where the program that wrote them had gaps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,7 @@ class RowKinds:
         return found
 
     def _read(self, cells: Mapping[str, str]) -> RowKind:
+        cells = {**cells, **{column: digits_of_cell(cells[column]) for column in _WHOLE if column in cells}}
         named = {column: self._plainly[cells.get(column, "")] for column in _NAMES}
         status, flag, better = (cells.get(name, "") for name in ("status", "warmup", "better"))
         divisor, factor, unit = to_base_unit(named["unit"])
@@ -129,9 +133,9 @@ class RowKinds:
             node=named["node"],
             warmup=_FLAGS.get(flag.lower(), False),
             better=_DIRECTIONS.get(better, "less"),
-            round=_round(cells.get("round", "")),
+            round=_round(cells.get(_ROUND, "")),
         )
-        problem = "" if status not in {"", OK} else _problem(flag, better, cells.get("round", ""))
+        problem = "" if status not in {"", OK} else _problem(flag, better, cells.get(_ROUND, ""))
         if other := self._spelt.other(number.system, number.benchmark, number.binary):
             problem = problem or f"seed is {excerpt(number.binary)} here, and {excerpt(other)} above; {ONE_SEED}"
         series = (number.system, number.benchmark, number.binary, number.instrument, number.metric)

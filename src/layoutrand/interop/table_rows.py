@@ -18,7 +18,7 @@ from layoutrand.interop.csv_chunks import Chunk
 from layoutrand.interop.imported import Imported
 from layoutrand.interop.imported_numbers import Numbers, known_starts
 from layoutrand.interop.table_kinds import RowKind, RowKinds
-from layoutrand.text.digits import whole_number
+from layoutrand.text.digits import digits_of_cell, whole_number
 from layoutrand.text.foreign_fields import excerpt, parse_number, unreadable
 from layoutrand.text.measurable_columns import are_measurable
 
@@ -143,7 +143,8 @@ class _Reading:
             raise unreadable(where, problem, line=line)
         for column in self._counted:
             text = self._cell(chunk, column, row)
-            count = whole_number(text, _LARGEST_COUNT) if len(text) <= len(str(_LARGEST_COUNT)) else None
+            is_short = len(text) <= len(str(_LARGEST_COUNT))
+            count = whole_number(digits_of_cell(text), _LARGEST_COUNT) if is_short else None
             if count is None:
                 raise unreadable(where, f"{column} is {excerpt(text)}; expected a whole number from 0", line=line)
             rows.counts[column][row] = count
