@@ -168,6 +168,65 @@ def test_the_worst_stands_first(host):
     assert len(set(severities)) > 1
 
 
+IMMUNE = "; metric = { cachegrind = true } is immune"
+PROJECT = """\
+[project]
+name = "p"
+[build]
+commands = ["make"]
+artefacts = ["b"]
+[systems.base]
+"""
+CASED, PLAIN = (f'[[benchmarks]]\nname = "{name}"\ncommand = ["{{artefact}}"]\n' for name in ("cased", "plain"))
+DACAPO = """\
+[project]
+name = "p"
+[suite]
+kind = "dacapo"
+jar = "dacapo.jar"
+benchmarks = ["fop"]
+iterations = 1
+[systems.jdk]
+prebuilt = "jdk"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "immune", "absent"),
+    [
+        (None, True, "no metric = { cachegrind = true }"),
+        ("no TOML", True, "no metric = { cachegrind = true }"),
+        (PROJECT, True, "no metric = { cachegrind = true }"),
+        (PROJECT + PLAIN, True, "no metric = { cachegrind = true }"),
+        (f'{PROJECT}{CASED}harness = "libtest"\n{PLAIN}', True, "no metric = { cachegrind = true }"),
+        (f'{PROJECT}{CASED}harness = "libtest"\n', False, None),
+        (f'{PROJECT}{CASED}harness = "gungraun"\n', False, 'harness = "gungraun" starts it'),
+        (DACAPO, False, None),
+    ],
+)
+def test_simulated_counts_are_advised_where_a_benchmark_may_have_them(
+    host, tmp_path, monkeypatch, text, immune, absent
+):
+    """A harness measures its cases itself, and ``metric.cachegrind`` beside it is refused."""
+    virtual(host)
+    monkeypatch.setenv("PATH", str(tmp_path / "no programs"))
+    if text is not None:
+        (tmp_path / "layoutrand.toml").write_text(text)
+    found = diagnose(tmp_path, SubprocessRunner(), tuning=Tuning(host.root, [tmp_path / "undo.json"]), root=host.root)
+    (told,) = [problem for problem in found.problems if "neighbours" in problem.what]
+    assert ("metric = { cachegrind = true } is immune" in f"{told.what} {told.mend}") is immune
+    lacking = [problem.what for problem in found.problems if problem.what.startswith("valgrind")]
+    assert lacking == ([] if absent is None else [f"valgrind is absent: {absent}"])
+
+
+@pytest.mark.parametrize("may", [True, False])
+def test_what_helps_where_the_hypervisor_takes_time_may_be_another_machine_alone(host, may):
+    host.write("proc/stat", "cpu 900 0 90 5 5 0 0 10 0 0")
+    every = host_problems(host_facts(host.root), host_settings(host.root), {}, may_simulate=may)
+    (found,) = [each for each in every if "hypervisor" in each.what]
+    assert found.mend == f"measure while they are quiet, or on bare metal{IMMUNE if may else ''}"
+
+
 @pytest.mark.slow
 def test_the_document_has_what_it_always_had_and_more(host, tmp_path):
     host.cpu_times(5, 5)

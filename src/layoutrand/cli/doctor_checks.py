@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.cache.store import Cache, default_root
+from layoutrand.cli.options import CONFIG_NAME
 from layoutrand.config.conditions import CONTROL_GROUP, PROCESS_GROUP
+from layoutrand.config.config import parse
 from layoutrand.config.toolchain import Toolchain, factors_of_version, version_number
-from layoutrand.errors import HostError, StoreError
+from layoutrand.errors import HostError, StoreError, UsageError
+from layoutrand.harnesses.known import harnesses
 from layoutrand.host.facts import host_facts, host_settings, host_state
 from layoutrand.host.host_problems import HostProblem, Severity, host_problems
 from layoutrand.host.huge_pages import no_huge_pages
@@ -25,6 +28,7 @@ from layoutrand.linkers.known import linker
 from layoutrand.platform.control_groups import LIMITS, NoPlace, Place, find_place, how_to_be_given_one
 from layoutrand.platform.packages import install
 from layoutrand.platform.process import Runner
+from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
 LOOK_S: Final = 0.3
 """How long doctor looks at what the machine is doing."""
@@ -70,10 +74,12 @@ def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, roo
     linkers = toolbox.installed_linkers(chains)
     missing = {chain.name: toolbox.missing(chain) for chain in chains if chain.machine is None}
     own = tuple(ability for ability in abilities if ability.toolchain in missing)  # who wants a cross compiler knows it
-    problems = [*_toolchain_problems(own, missing), *_instrument_problems(programs), *_cache_problems()]
+    asked = _Asked.by(project)
+    problems = [*_toolchain_problems(own, missing), *_instrument_problems(programs, asked), *_cache_problems()]
     changed, left = _changed(tuning)
     isolation = find_place(root)
-    problems += [*left, *host_problems(facts, settings, state), *_isolation_problems(isolation)]
+    of_host = host_problems(facts, settings, state, may_simulate=asked.may_simulate)
+    problems += [*left, *of_host, *_isolation_problems(isolation)]
     return Diagnosis(
         abilities,
         programs,
@@ -132,12 +138,39 @@ def _toolchain_problems(abilities: tuple[Ability, ...], missing: Mapping[str, Se
     ]
 
 
-def _instrument_problems(programs: dict[str, str | None]) -> list[HostProblem]:
-    return [
-        HostProblem("note", f"{each.program} is absent: {each.missed}", each.how_to_install())
-        for each in instruments()
-        if each.missed and each.program and programs[each.program] is None
-    ]
+@dataclass(frozen=True)
+class _Asked:
+    """Whether a benchmark of the project may have the processor simulated, and which harnesses it has.
+
+    A harness or a suite measures by itself, and the configuration refuses other instruments beside it.
+    """
+
+    may_simulate: bool = True
+    harnesses: frozenset[str] = frozenset()
+
+    @classmethod
+    def by(cls, project: Path) -> _Asked:
+        """As its configuration says; of one that is not there or is wrong, which other commands tell, nothing."""
+        path = project / CONFIG_NAME
+        try:
+            config = parse(text_of_regular(path, largest=WRITTEN_BY_HAND), path=str(path))
+        except (OSError, UnicodeDecodeError, UsageError):
+            return cls()
+        free = [each for each in config.benchmarks if each.metric.suite is None]
+        is_open = config.suite is None and (bool(free) or not config.benchmarks)
+        return cls(is_open, frozenset(each.harness for each in config.benchmarks if each.harness is not None))
+
+
+def _instrument_problems(programs: dict[str, str | None], asked: _Asked) -> list[HostProblem]:
+    found = []
+    for each in instruments():
+        if not each.missed or not each.program or programs[each.program] is not None:
+            continue
+        starting = [one.name for one in harnesses() if one.name in asked.harnesses and each.program in one.starts]
+        if starting or asked.may_simulate or not each.simulated:
+            missed = f'harness = "{starting[0]}" starts it' if starting else each.missed
+            found.append(HostProblem("note", f"{each.program} is absent: {missed}", each.how_to_install()))
+    return found
 
 
 def isolation_in_words(found: Place | NoPlace) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal
 
 from layoutrand.config.disturbance import Disturbance, disturbances, sentence
@@ -18,6 +19,7 @@ _SLOW_CLOCKS: Final = {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"}
 _CLOCKS: Final = {"x86_64": "tsc", "aarch64": "arch_sys_counter", "riscv64": "riscv_clocksource"}
 _WORTH_ISOLATING: Final = 4
 _MUCH_STEAL: Final = 0.005
+_IMMUNE: Final = "metric = { cachegrind = true } is immune"
 
 
 @dataclass(frozen=True)
@@ -30,18 +32,22 @@ class HostProblem:
 
 
 def host_problems(
-    facts: Mapping[str, Any], settings: Mapping[str, Any], state: Mapping[str, Any]
+    facts: Mapping[str, Any], settings: Mapping[str, Any], state: Mapping[str, Any], *, may_simulate: bool = True
 ) -> Iterator[HostProblem]:
     """The worst first; ``facts`` and ``settings`` are those of `layoutrand.host.facts`.
 
-    ``state`` is what `host_state` and a `HostWatch` tell.  What the machine does not tell is no problem.
+    ``state`` is what `host_state` and a `HostWatch` tell.  What the machine does not tell is no problem.  Counts of a
+    simulated processor are advised where ``may_simulate`` says that there can be such.
     """
-    every = [problem for check in _CHECKS for problem in check(facts, settings, state)]
+    virtual = partial(_virtual, may_simulate=may_simulate)
+    checks: list[_Check] = [_clock, _work, virtual, _memory, _cores, _counters]
+    every = [problem for check in checks for problem in check(facts, settings, state)]
     for severity in ("error", "warning", "note"):
         yield from (problem for problem in every if problem.severity == severity)
 
 
 _Values = Mapping[str, Any]
+_Check = Callable[[_Values, _Values, _Values], Iterator[HostProblem]]
 
 
 def _clock(facts: _Values, settings: _Values, _state: _Values) -> Iterator[HostProblem]:
@@ -98,20 +104,21 @@ def _work(facts: _Values, settings: _Values, state: _Values) -> Iterator[HostPro
         )
 
 
-def _virtual(_facts: _Values, settings: _Values, state: _Values) -> Iterator[HostProblem]:
+def _virtual(_facts: _Values, settings: _Values, state: _Values, *, may_simulate: bool) -> Iterator[HostProblem]:
     share = settings.get("steal_share") or 0.0
+    immune = f"; {_IMMUNE}" if may_simulate else ""
     now = "steal" in disturbances(state, Disturbance())
     if now or share > _MUCH_STEAL:
         what = sentence("steal", state) if now else f"the hypervisor took {share:.1%} of the CPU time since the start"
         yield HostProblem(
             "warning",
             f"{what}: wall times contain the neighbours' work",
-            "measure while they are quiet, or on bare metal; metric = { cachegrind = true } is immune",
+            f"measure while they are quiet, or on bare metal{immune}",
         )
     elif settings.get("virtual"):
         yield HostProblem(
             "note",
-            "a virtual machine: neighbours disturb wall times; metric = { cachegrind = true } is immune",
+            f"a virtual machine: neighbours disturb wall times{immune}",
             "measure on bare metal where wall time is what matters",
         )
 
@@ -172,13 +179,3 @@ def _counters(_facts: _Values, settings: _Values, _state: _Values) -> Iterator[H
             "the NMI watchdog occupies a hardware counter and interrupts every CPU",
             f"echo 0 | sudo tee /proc/sys/kernel/nmi_watchdog; {TUNE}",
         )
-
-
-_CHECKS: Final[tuple[Callable[[_Values, _Values, _Values], Iterator[HostProblem]], ...]] = (
-    _clock,
-    _work,
-    _virtual,
-    _memory,
-    _cores,
-    _counters,
-)
