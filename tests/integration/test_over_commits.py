@@ -274,3 +274,21 @@ def test_layouts_that_could_not_be_made_are_told_and_counted_nowhere(tmp_path):
     document = json.loads(done.stdout)
     assert (document["executed"], document["already"]) == (0, 0)
     assert " ".join(done.stderr.split()).count("toy has 2 placeable sections") == 1
+
+
+def test_a_case_that_nothing_has_reported_yet_is_told_after_one_round_and_then_before_anything_is_built(tmp_path):
+    root = tmp_path / "p"
+    gitkit.make(root)
+    main = MAIN.replace("total %d", "test copy ... bench: %d ns/iter (+/- 1)")
+    files = {"part.c": PART, ".gitignore": ".layoutrand\n"}
+    commits = [gitkit.commit(root, {"main.c": main.format(more=k), **files}) for k in (0, 100)]
+    config, _, _ = CONFIG.format(source=".").partition("metric")
+    (root / "layoutrand.toml").write_text(f'{config}harness = "libtest"\n')
+    called = calls_in(root, tmp_path / "cache")
+    words = ["bisect", "HEAD~1", "HEAD", "--share-machine", "--benchmark"]
+    first = called(*words, "count/copi", status=2).stderr
+    assert "\n2 executions" in first
+    assert "count has no case that is called 'count/copi'; there are count/copy; did you" in " ".join(first.split())
+    again = called(*words, "count/copi", status=2).stderr
+    assert f"layoutrand: count has no case that is called 'count/copi' at {commits[0][:9]}; there are" in again
+    assert len(again.splitlines()) == 1

@@ -127,6 +127,11 @@ class CommitPair:
         return self.question.project / ".layoutrand" / FOLDER / f"{digest}.sqlite"
 
 
+def recorded_checks(project: Path) -> list[Path]:
+    """The results files of a project's checks."""
+    return sorted((project / ".layoutrand" / FOLDER).glob("*.sqlite"))
+
+
 def _together(mine: SystemBuild, more: SystemBuild) -> SystemBuild:
     """The same build with more layouts; notes that were told before are not told again.
 

@@ -146,13 +146,17 @@ class _Search:
         """With both ends built; raises `UsageError` where they are none, `BuildFailed` where they do not build."""
         from layoutrand.analysis.bisecting import SearchState
         from layoutrand.capture.commit_log import LoggedCommit
+        from layoutrand.cli.named_cases import refuse_misspelt
 
+        part = self.project.part
         log = self.project.log(fetch=True)
         line = log.first_parents(log.resolve(good), log.resolve(bad))
         if len(line) < 2:
             raise UsageError(f"{good} and {bad} are the same commit, so there is nothing between them")
         described = log.described(line)
         state = SearchState.begin([described.get(commit, LoggedCommit(commit)) for commit in line], confidence)
+        ends = {each.commit: each.short for each in (state.line[0], state.line[-1])}
+        refuse_misspelt([self.judged], [part.config], part.directory, ends, self.project.terminal)
         state = self._built(state, [0, len(line) - 1])
         for end in state.skipped:
             raise BuildFailed(
@@ -202,6 +206,8 @@ class _Search:
         last = len(state.line) - 1
         if state.captures[0] == state.captures[last]:
             return self._answer(state, "same program")
+        if self.judged not in self.project.part.benchmarks:  # a case that there is none of is told after one round
+            self._rounds(state, [0, last], 0, 1)
         # The ends differ, or there is no step to look for.
         state, decision = self._decide(state, None)
         if decision.outcome != "differ":

@@ -88,7 +88,8 @@ def check(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.check.question import CheckQuestion
     from layoutrand.cli.check_output import CheckOutput
     from layoutrand.cli.failing import Failures
-    from layoutrand.config.two_commits import coupled_by
+    from layoutrand.cli.named_cases import refuse_misspelt
+    from layoutrand.config.two_commits import coupled_by, declared_inside
     from layoutrand.execute.isolated import isolated
 
     failing = options.failing_verdicts(fail_if)
@@ -102,6 +103,8 @@ def check(  # noqa: PLR0913 - one parameter for each option
     project = _CheckedProject(directory, config, options.count_jobs(jobs), terminal, confidence, failures)
     where = source_repository(directory, config.build.source, config.build.repo)
     commits = chosen_commits(where, project.mirrors(), *both_ends(base, head))
+    labels = {each.commit: each.label for each in commits}
+    refuse_misspelt(wanted, [config, declared_inside(config, where.inside)], directory, labels, terminal)
     question = CheckQuestion(
         config=config,
         project=directory,

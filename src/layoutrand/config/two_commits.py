@@ -89,6 +89,11 @@ def two_commits(
     )
 
 
+def declared_inside(config: Config, inside: str) -> Config:
+    """The configuration with its benchmarks as `two_commits` declares them."""
+    return config.model_copy(update={"benchmarks": _benchmarks(config.benchmarks, inside)})
+
+
 def _of_both(choice: ChosenWarmup, system: str) -> list[ChosenWarmup]:
     """A choice of warm-up as it holds for the two, if it does."""
     if choice.system is None:
