@@ -162,6 +162,23 @@ def test_commits_with_few_layouts_in_common_are_told_that_these_are_missing(tmp_
     assert "cannot tell: too few" not in said(tmp_path / "q")
 
 
+@pytest.mark.parametrize(("few", "seeds"), [(2, None), (5, None), (6, 30), (5040, 6)])
+def test_no_layouts_are_asked_for_that_a_program_has_not(tmp_path, said, monkeypatch, few, seeds):
+    """Of few layouts two seeds often have the same one, so it takes more seeds than layouts."""
+    asked = []
+    monkeypatch.setattr(
+        history_command, "layouts_of_captures", lambda _, captures: asked.append(captures) or {min(captures): few}
+    )
+    measured_commits(tmp_path / "p", n_commits=4, n_seeds=2)
+    text = " ".join(said(tmp_path / "p").split())
+    assert {frozenset(each) for each in asked} == {frozenset(f"capture-{k}" for k in (0, 1, 3))}
+    if seeds is None:
+        assert f"there are only {few} distinct layouts: factors such as text-offset and padding in" in text
+        assert "--seeds" not in text
+    else:
+        assert f"--seeds {seeds}`" in text and "distinct layouts" not in text
+
+
 def test_tables_and_page_name_every_commit(project, said, tmp_path):
     root, commits = project
     text = said(root, "--full", "--html", str(tmp_path / "h.html"))
@@ -288,6 +305,23 @@ def test_a_step_of_unknown_size_takes_more_layouts(project, said, monkeypatch):
     changed_screen(monkeypatch, unknown)
     screen = " ".join(said(root).split())
     assert f"Next: layoutrand history --run {commits[0][:9]}..{commits[-1][:9]} --seeds {2 * N_SEEDS}" in screen
+
+
+def test_nor_where_the_size_of_a_step_is_unknown(project, said, monkeypatch):
+    shown = {}
+    for few in (None, 2 * N_SEEDS + 1, 2 * N_SEEDS):
+
+        def unknown(history, few=few):
+            series = [
+                replace(each, n_distinct=few, steps=tuple(replace(step, verdict="size unknown") for step in each.steps))
+                for each in history.series
+            ]
+            return replace(history, series=tuple(series))
+
+        with monkeypatch.context() as changing:
+            changed_screen(changing, unknown)
+            shown[few] = "Next: " in said(project[0])
+    assert shown == {None: True, 2 * N_SEEDS + 1: True, 2 * N_SEEDS: False}
 
 
 def test_commits_that_were_not_built_do_not_hide_what_else_is_to_be_known(project, said, monkeypatch):

@@ -292,3 +292,15 @@ def test_a_case_that_nothing_has_reported_yet_is_told_after_one_round_and_then_b
     again = called(*words, "count/copi", status=2).stderr
     assert f"layoutrand: count has no case that is called 'count/copi' at {commits[0][:9]}; there are" in again
     assert len(again.splitlines()) == 1
+
+
+def test_a_program_of_two_layouts_is_not_told_to_take_more(tmp_path):
+    root = tmp_path / "p"
+    gitkit.make(root)
+    main = '#include <stdio.h>\nint f1(int);\nint main(void) { printf("total %d\\n", 100 * f1(1)); }\n'
+    for more in range(3):
+        gitkit.commit(root, {"main.c": main, "part.c": f"int f1(int x) {{ return x + {more}; }}\n"}, "more")
+    (root / "layoutrand.toml").write_text(CONFIG.format(source="."))
+    called = calls_in(root, tmp_path / "cache")
+    told = called("history", "--run", "HEAD~2..HEAD", "--seeds", "6", status=1).stdout
+    assert "there are only 2 distinct layouts" in " ".join(told.split()) and "--seeds" not in told

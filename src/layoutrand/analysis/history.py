@@ -6,7 +6,7 @@ A step in the means over layouts is the program's.  A step that only stock shows
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import Final
@@ -48,7 +48,9 @@ _BESIDE: Final = 2
 class HistoryQuestion:
     """What is asked: of which results, in which commits (None: the order is not known, and why), and how sure.
 
-    ``order`` are hashes, oldest first; ``of`` names what they are the history of.
+    ``order`` are hashes, oldest first; ``of`` names what they are the history of.  ``n_distinct`` are the layouts that
+    captures can have at most, of captures where these are few; it is asked only where more would help, as it takes a
+    look at captures.
     """
 
     question: Question
@@ -59,6 +61,7 @@ class HistoryQuestion:
     metrics: Sequence[str] = ()
     confidence: float = 0.95
     threshold: float = 0.01
+    n_distinct: Callable[[Collection[str]], Mapping[str, int]] = lambda _: {}
 
 
 def history(asked: HistoryQuestion, store: ResultsStore) -> History:
@@ -207,9 +210,14 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
     asked_of = StepQuestion(asked.confidence, asked.threshold, first.better)
     of_chosen = clock.of_groups(*([number] for number in chosen))
     seen = seen_steps(PointValues(layouts, tuple(range(len(chosen))), of_chosen), stocks, asked_of)
+    n_distinct: int | None = None
+    is_open = not seen.layouts.can_tell or any(step.verdict == "size unknown" for step in seen.steps)
+    if is_open:  # more layouts would help, if there are more
+        captures = {points[number].capture for number in chosen}
+        n_distinct = min(asked.n_distinct(captures).values(), default=None)
     if not seen.layouts.can_tell:
         ends = rows[0][0][0].short, rows[-1][0][-1].short
-        warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), len(common), ends))
+        warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), len(common), ends, n_distinct))
     if seen.clock is not None:
         warnings.append(ClockOfSeries(first.benchmark, first.system, seen.clock))
     return CommitSeries(
@@ -227,6 +235,7 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         warnings=tuple(warnings),
         resolution=seen.resolution,
         clock=seen.clock,
+        n_distinct=n_distinct,
     )
 
 

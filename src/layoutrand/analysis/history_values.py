@@ -60,7 +60,8 @@ class CommitSeries:
     those of stock; ``steps`` is what both say together.  ``resolution`` is, of means without a step, or with steps of a
     clock, how large one in the middle could be and be taken for noise, or for these; None where that is not known.
     Where times lie on one or two steps of their clock, of which ``clock`` tells, means and ratios have room for these;
-    what may be nothing but such steps is none of ``steps``, and within ``resolution``.
+    what may be nothing but such steps is none of ``steps``, and within ``resolution``.  ``n_distinct`` are the layouts
+    that all programs can have at most, where more would help and these are few; else None.
     """
 
     system: str
@@ -77,6 +78,7 @@ class CommitSeries:
     warnings: tuple[AnyWarning, ...]
     resolution: float | None = None
     clock: CoarseClock | None = None
+    n_distinct: int | None = None
 
 
 @dataclass(frozen=True)

@@ -145,6 +145,15 @@ def has_few_layouts(series: CommitSeries) -> bool:
     return len(series.points) > 1 and 0 < series.n_common < FEWEST_ROUNDS
 
 
+def seeds_with_more(series: CommitSeries) -> int | None:
+    """How many seeds give more layouts than were measured; None where hardly any do.
+
+    Seeds are drawn, so few of the layouts that are left are found by as many seeds: half of all count as all.
+    """
+    few = series.n_distinct
+    return 2 * series.n_rounds if few is None or 2 * series.n_rounds < few else None
+
+
 def history_document(history: History) -> dict[str, Any]:
     """``layoutrand/history/1``."""
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 
 from layoutrand.cli import options
 from layoutrand.cli.commit_range import range_ends
-from layoutrand.cli.selecting import Benchmarks, Host, existing_results
+from layoutrand.cli.selecting import Benchmarks, Host, existing_results, layouts_of_captures
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
 from layoutrand.warning import plural
@@ -183,6 +184,7 @@ def load_history(
         metrics=metrics,
         confidence=how_sure[0],
         threshold=how_sure[1],
+        n_distinct=partial(layouts_of_captures, part.config),
     )
     with open_for_reading(existing_results(part.directory)) as store:
         return make_history(asked, store)

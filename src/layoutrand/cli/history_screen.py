@@ -15,6 +15,7 @@ from layoutrand.analysis.history_words import (
     how_compared,
     no_step,
     reasons_of,
+    seeds_with_more,
     series_name,
     step_place,
     step_verdict,
@@ -163,9 +164,10 @@ def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Li
                 command = f"layoutrand bisect {place.good.short} {bad} --benchmark {series.benchmark}"
                 return steps_and_details([command], "Details: --full", width)
     for series in sorted(told, key=_weight):
-        if series.n_rounds and any(step.verdict == "size unknown" for step in series.steps):
+        is_short = series.n_rounds and any(step.verdict == "size unknown" for step in series.steps)
+        if is_short and (seeds := seeds_with_more(series)):
             ends = f"{series.points[0].commits[0].short}..{series.points[-1].commits[-1].short}"
-            command = f"layoutrand history --run {ends} --seeds {2 * series.n_rounds}"
+            command = f"layoutrand history --run {ends} --seeds {seeds}"
             return steps_and_details([command], "Details: --full", width)
     why = [warning for series in told for reason in reasons_of(series) for warning in reason.warnings]
     helps = [step.briefly for step in steps(why, layouts=LayoutsThere(max(series.n_rounds for series in told)))]

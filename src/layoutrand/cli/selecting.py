@@ -135,6 +135,17 @@ def distinct_layouts(config: Config, selection: Selection) -> dict[str, int]:
 
     None are known on a machine that results were copied to, and that has no cache.
     """
+    captures = {(each.system, each.capture) for each in selection.executions if each.capture}
+    few = layouts_of_captures(config, {capture for _, capture in captures})
+    counts: dict[str, list[int | None]] = {}
+    for system, capture in captures:
+        counts.setdefault(system, []).append(few.get(capture))
+    known = {system: [each for each in own if each is not None] for system, own in counts.items()}
+    return {system: max(own) for system, own in known.items() if len(own) == len(counts[system])}
+
+
+def layouts_of_captures(config: Config, captures: Collection[str]) -> dict[str, int]:
+    """How many layouts these programs can have, of those of which that are few and which are in the cache."""
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.link.one_layout import layouts_of
 
@@ -142,10 +153,6 @@ def distinct_layouts(config: Config, selection: Selection) -> dict[str, int]:
         cache = Cache(default_root())
     except CacheError:
         return {}
-    counts: dict[str, list[int | None]] = {}
-    for system, name in {(each.system, each.capture) for each in selection.executions if each.capture}:
-        capture = cache.load_capture(name)
-        number = None if capture is None else layouts_of(capture.links, config.layout)
-        counts.setdefault(system, []).append(number)
-    known = {system: [each for each in own if each is not None] for system, own in counts.items()}
-    return {system: max(own) for system, own in known.items() if len(own) == len(counts[system])}
+    found = {name: cache.load_capture(name) for name in captures}
+    counts = {name: layouts_of(each.links, config.layout) for name, each in found.items() if each is not None}
+    return {name: count for name, count in counts.items() if count is not None}
