@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from layoutrand.analysis.bisect_words import bisect_cases_document, bisect_document
-from layoutrand.analysis.bisecting import CaseSearch, CaseSearches, Decision, SearchAnswer, SearchState
+from layoutrand.analysis.bisecting import CaseSearch, CaseSearches, Decision, SearchAnswer, SearchState, what_is_lacking
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.cli import bisect_command
 from layoutrand.cli.bisect_screen import bisect_cases_screen, bisect_screen
@@ -87,10 +87,65 @@ def test_of_counts_it_is_more_or_less_as_check_has_it():
 def test_where_commits_between_gave_no_number_it_is_told_how_to_tell_them_apart():
     several = answered("one of several")
     assert "--retry-failed" not in screen(several)
-    state = dataclasses.replace(several.state, skipped={16: "no"}, numberless=(17, 18))
-    text = " ".join(screen(dataclasses.replace(several, state=state)).split())
+    text = " ".join(screen(passed_over("numbers", "layouts")).split())
     assert "those between could not be built or gave too few numbers" in text
     assert "Next: mend what fails and give --retry-failed, to tell these apart" in text
+
+
+def passed_over(*lacking):
+    """Of commits 16 to 19, that the first could not be built, and what the others' rounds are without."""
+    several = answered("one of several")
+    line, places = several.state.line, dict(enumerate(lacking, 17))
+    over = [Decision(line[k], "open", 0, None, numberless=(line[k],), lacking=why) for k, why in places.items()]
+    decisions = (*several.state.decisions, *over)
+    state = dataclasses.replace(several.state, skipped={16: "no"}, numberless=tuple(places), decisions=decisions)
+    return dataclasses.replace(several, state=state)
+
+
+@pytest.mark.parametrize(
+    ("lacking", "helps"),
+    [
+        (("binaries", "layouts"), "mend what fails and give the same command"),
+        (("layouts", "layouts"), "add padding to layout.factors for more layouts"),
+    ],
+)
+def test_nothing_is_executed_again_where_nothing_was_made_to_execute(lacking, helps):
+    answer = passed_over(*lacking)
+    assert f"Next: {helps}, to tell these apart" in " ".join(screen(answer).split())
+    only = dataclasses.replace(answer.state.decisions[-1], numberless=(answer.state.line[answer.state.bad],))
+    ended = dataclasses.replace(answer.state, decisions=(*answer.state.decisions, only))
+    text = " ".join(screen(dataclasses.replace(answer, ending="cannot tell", state=ended)).split())
+    assert "Next: add padding to layout.factors for more layouts, or name other ends" in text
+    assert "has only one layout, whatever the seed" in text
+    assert "--retry-failed" not in text
+
+
+@pytest.mark.parametrize(
+    ("given", "lost", "few", "lacking"),
+    [
+        ([1, 2], [3, 4, 5, 6, 7, 8], 2, "layouts"),
+        ([1, 2], [3, 4, 5, 6, 7], 2, "numbers"),
+        ([1, 2], [3, 4, 5, 6, 7, 8], 4, "layouts"),
+        ([1, 2], [3, 4, 5, 6, 7, 8], 24, "binaries"),
+        ([1, 2], [3, 4, 5, 6, 7, 8], None, "binaries"),
+        ([], range(1, 9), 1, "layouts"),
+        ([], range(1, 9), 2, "binaries"),
+    ],
+)
+def test_what_rounds_without_a_number_are_without(given, lost, few, lacking):
+    known = {} if few is None else {"c": few}
+    found = what_is_lacking({"c": dict.fromkeys(given, 1.0)}, range(1, 9), {("c", seed) for seed in lost}, known)
+    assert found == lacking
+
+
+def test_one_commit_is_not_told_to_be_one_of_several():
+    found = answered()
+    pair = SearchState(found.state.line[:2], 0, 1, decisions=found.state.decisions[:1])
+    alone = screen(dataclasses.replace(found, state=pair, suspects=found.state.line[1:2]))
+    assert "work, a: is it this commit?" in alone and "which of" not in alone
+    assert "ⓘ 214 executions now, 30 were there already" in alone
+    three = dataclasses.replace(pair, line=found.state.line[:3])
+    assert "ⓘ 1 of 1 commit between was measured; " in screen(dataclasses.replace(found, state=three))
 
 
 def test_of_a_merge_it_is_told_how_its_branch_is_searched():
@@ -136,10 +191,18 @@ def test_a_commit_that_gives_numbers_of_few_rounds_only_is_told_with_how_many():
     """A program of two functions has two layouts, however many rounds are asked for."""
     begun = answered("cannot tell")
     last = Decision(None, "open", 2, between(-0.1, 0.1), numberless=(begun.state.line[18],), n_given=2)
-    few = dataclasses.replace(begun, state=dataclasses.replace(begun.state, decisions=(last,)))
-    text = " ".join(screen(few).split())
-    assert "cannot tell: only 2 rounds of 000000012 gave a number, and no further one does" in text
-    assert "--most-seeds" not in text
+    said = {
+        "numbers": "cannot tell: only 2 rounds of 000000012 gave a number, and no further one does",
+        "binaries": "cannot tell: only 2 layouts of 000000012 could be made, and no further one can",
+        "layouts": "cannot tell: 000000012 has too few layouts: seeds gave 2, and further ones repeat these",
+    }
+    for lacking, words in said.items():
+        decisions = (dataclasses.replace(last, lacking=lacking),)
+        few = dataclasses.replace(begun, state=dataclasses.replace(begun.state, decisions=decisions))
+        text = " ".join(screen(few).split())
+        assert words in text
+        assert "--most-seeds" not in text
+        assert ("--retry-failed" in text) == (lacking == "numbers")
 
 
 @pytest.mark.parametrize(

@@ -304,3 +304,10 @@ def test_a_program_of_two_layouts_is_not_told_to_take_more(tmp_path):
     called = calls_in(root, tmp_path / "cache")
     told = called("history", "--run", "HEAD~2..HEAD", "--seeds", "6", status=1).stdout
     assert "there are only 2 distinct layouts" in " ".join(told.split()) and "--seeds" not in told
+    screen = " ".join(called("bisect", "HEAD~1", "HEAD", "--quiet", status=4).stdout.split())
+    assert "have too few layouts: seeds gave 2, and further ones repeat these; 1 commit is left" in screen
+    assert "Next: add padding to layout.factors for more layouts" in screen and "--retry-failed" not in screen
+    assert "which of 1 commits" not in screen
+    text = (root / "layoutrand.toml").read_text()
+    (root / "layoutrand.toml").write_text(f'{text}[layout]\nfactors = ["function-order", "padding"]\n')
+    assert json.loads(called("bisect", "HEAD~1", "HEAD", "--json").stdout)["ending"] == "found"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, SearchAnswer, SearchState
+from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, Lacking, SearchAnswer, SearchState
 from layoutrand.analysis.comparison_document import interval_json
 from layoutrand.analysis.conclusion_words import reason_json, verdict_words
 from layoutrand.analysis.verdict_marks import change_words
@@ -48,7 +48,7 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
     if answer.ending == "same program":
         return "both ends are the same program, so nothing was executed"
     if answer.numberless:
-        return f"cannot tell: {numberless_words(answer.numberless, answer.state.decisions[-1].n_given)}; {left}"
+        return f"cannot tell: {numberless_words(answer.numberless, answer.state.decisions[-1])}; {left}"
     if answer.ending == "cannot tell":
         last = answer.state.decisions[-1] if answer.state.decisions else None
         if answer.out_of_time and (last is None or last.outcome != "open" or last.numberless):  # a passed one
@@ -66,29 +66,55 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
     return "found"
 
 
-def numberless_words(commits: Sequence[LoggedCommit], n_given: int) -> str:
-    """That rounds of these commits have no number, but so many; each failure to link or execute was told before."""
-    of = " or ".join(each.short for each in commits)
-    if n_given:
-        return f"only {plural(n_given, 'round')} of {of} gave a number, and no further one does"
-    return f"no execution of {of} gave a number"
+def numberless_words(commits: Sequence[LoggedCommit], decision: Decision) -> str:
+    """That rounds of these commits have no number, but a few; each failure to link or execute was told before."""
+    of, n_given = " or ".join(each.short for each in commits), decision.n_given
+    have = f"{' and '.join(each.short for each in commits)} {'has' if len(commits) == 1 else 'have'}"
+    match decision.lacking:
+        case "layouts" if n_given:
+            return f"{have} too few layouts: seeds gave {n_given}, and further ones repeat these"
+        case "layouts":
+            return f"{have} only one layout, whatever the seed"
+        case "binaries" if n_given:
+            return f"only {plural(n_given, 'layout')} of {of} could be made, and no further one can"
+        case "binaries":
+            return f"no layout of {of} could be made"
+        case "numbers" if n_given:
+            return f"only {plural(n_given, 'round')} of {of} gave a number, and no further one does"
+        case "numbers":
+            return f"no execution of {of} gave a number"
 
 
 def _passed(state: SearchState, place: int) -> str:
     """Why a commit was passed over that could be built."""
     commit = state.line[place]
-    given = next((each.n_given for each in state.decisions if each.commit == commit and each.numberless), 0)
-    return numberless_words([commit], given)
+    return numberless_words([commit], next(each for each in state.decisions if each.numberless == (commit,)))
+
+
+_HELPS: Final[Mapping[Lacking, str]] = {
+    "numbers": "mend what fails and give --retry-failed",
+    "binaries": "mend what fails and give the same command",
+    "layouts": "add padding to layout.factors for more layouts",
+}
+"""Against rounds without a number; nothing that is executed again gives a program more layouts."""
 
 
 def numberless_step(answer: SearchAnswer) -> str:
     """What to do where commits without numbers are why there is no answer, or none that is one commit; else nothing."""
+    state = answer.state
     if answer.numberless:
-        return "mend what fails and give --retry-failed, or name other ends"
-    left = range(answer.state.good + 1, answer.state.bad)
-    if answer.ending == "one of several" and any(place in answer.state.numberless for place in left):
-        return "mend what fails and give --retry-failed, to tell these apart"
+        return f"{_HELPS[state.decisions[-1].lacking]}, or name other ends"
+    left = [state.line[place] for place in state.numberless if state.good < place < state.bad]
+    if answer.ending == "one of several" and left:
+        why = {each.lacking for each in state.decisions if each.numberless and each.commit in left}
+        return f"{next(words for lacking, words in _HELPS.items() if lacking in why)}, to tell these apart"
     return ""
+
+
+def title(answer: SearchAnswer) -> str:
+    """What was asked."""
+    n = len(answer.state.line) - 1
+    return f"which of {n:,} commits" if n > 1 else "is it this commit?"
 
 
 def certainty(answer: SearchAnswer) -> str:
@@ -126,9 +152,11 @@ def cost_words(answer: SearchAnswer) -> str:
     """What it took."""
     decided = sum(decision.commit is not None for decision in answer.state.decisions)
     looked = decided - len(answer.state.numberless)
-    parts = [
-        f"{looked} of {max(0, len(answer.state.line) - 2)} commits between {'was' if looked == 1 else 'were'} measured"
-    ]
+    between = len(answer.state.line) - 2
+    parts = []
+    if between:
+        be = "was" if 1 in (looked, between) else "were"
+        parts.append(f"{looked} of {plural(between, 'commit')} between {be} measured")
     if answer.state.same:
         n = len(answer.state.same)
         parts.append(f"{n} {'was' if n == 1 else 'were'} the same program as an end")
@@ -136,7 +164,8 @@ def cost_words(answer: SearchAnswer) -> str:
         parts.append(f"{len(answer.state.skipped)} could not be built")
     if answer.state.numberless:
         parts.append(f"{len(answer.state.numberless)} gave too few numbers")
-    return f"{', '.join(parts)}; {plural(answer.executed, 'execution')} now, {answer.known:,} were there already"
+    said = f"{', '.join(parts)}; " if parts else ""
+    return f"{said}{plural(answer.executed, 'execution')} now, {answer.known:,} were there already"
 
 
 def bisect_document(
@@ -172,7 +201,7 @@ def bisect_document(
         "reasons": [reason_json(each) for each in answer.reasons],
         "warnings": [
             *([] if answer.clock is None else [str(answer.clock)]),
-            *([numberless_words(answer.numberless, state.decisions[-1].n_given)] if answer.numberless else []),
+            *([numberless_words(answer.numberless, state.decisions[-1])] if answer.numberless else []),
         ],
     }
 
@@ -247,7 +276,7 @@ def apart_words(n_rounds: int) -> str:
 def decision_words(decision: Decision, *, is_first: bool) -> str:
     """One decision in a line; what is no commit between is the two ends in the first, and the pair left in the last."""
     if decision.numberless:
-        return numberless_words(decision.numberless, decision.n_given)
+        return numberless_words(decision.numberless, decision)
     of = ("the ends" if is_first else "the pair left") if decision.commit is None else decision.commit.short
     found = "" if decision.interval is None else f", {100 * math.expm1(decision.interval.centre):+.2f} %"
     from_what = "" if decision.interval is None or decision.commit is None else " from the good end"

@@ -10,7 +10,7 @@ is left are two neighbours, and their own difference is the answer.  Nothing is 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
@@ -24,6 +24,8 @@ from layoutrand.stats import Interval, running_interval
 Side = Literal["good", "bad"]
 Ending = Literal["found", "one of several", "same program", "no step", "cannot tell"]
 Outcome = Literal["differ", "same", "good", "bad", "open"]
+Lacking = Literal["numbers", "binaries", "layouts"]
+"""What rounds without a number are without: their executions failed, or nothing was made to execute."""
 
 FEWEST_ROUNDS: Final = 8
 """No decision rests on fewer: where layouts fall into two groups, a few may all be of one."""
@@ -47,6 +49,7 @@ class Decision:
     leaves it open, so that no further round is executed.  ``numberless`` are the commits that were executed and gave no
     number in any round, or in none of the last two looks, but in ``n_given`` before: what always fails goes on failing,
     and a program has no more layouts than its functions allow, so that no further round is executed either.
+    ``lacking`` says what their other rounds are without.
     """
 
     commit: LoggedCommit | None
@@ -57,6 +60,7 @@ class Decision:
     is_coarse: bool = False
     numberless: tuple[LoggedCommit, ...] = ()
     n_given: int = 0
+    lacking: Lacking = "numbers"
 
 
 @dataclass(frozen=True)
@@ -200,6 +204,21 @@ class CaseSearches:
     def is_told(self) -> bool:
         """Whether there is an answer for each case."""
         return bool(self.cases) and all(each.answer.ending != "cannot tell" for each in self.cases)
+
+
+def what_is_lacking(
+    idle: Mapping[str, Rounds], seeds: Sequence[int], lost: Container[object], few: Mapping[str, int]
+) -> Lacking:
+    """What rounds without a number are without, of captures with too few: capture -> the rounds of ``seeds`` with one.
+
+    ``lost`` are the (capture, seed) without a binary, ``few`` the layouts of captures that have few.  Seeds are drawn,
+    so few of the layouts that are left are found by as many: half of all count as all.
+    """
+    missing = {(capture, seed) for capture, own in idle.items() for seed in seeds if seed not in own}
+    if not all(each in lost for each in missing):
+        return "numbers"
+    repeats = (few.get(capture, math.inf) <= max(1, 2 * len(own)) for capture, own in idle.items())
+    return "layouts" if all(repeats) else "binaries"
 
 
 def is_enough(n: int, *, exact: bool) -> bool:

@@ -12,6 +12,7 @@ import typer
 
 from layoutrand.cli import options
 from layoutrand.cli.commit_range import both_ends
+from layoutrand.cli.selecting import layouts_of_captures
 from layoutrand.errors import BuildFailed, UsageError
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from layoutrand.config.config import Benchmark, Config
     from layoutrand.config.metric import Better
     from layoutrand.execute.run_plan import RunChoices
+    from layoutrand.model import LayoutName
 
 CANNOT_TELL: Final = 4
 """Exit status where there is no answer."""
@@ -140,6 +142,7 @@ class _Search:
     executed: int = 0
     known: int = 0
     wanted: set[tuple[str, int]] = field(default_factory=set)
+    lost: set[tuple[str, LayoutName]] = field(default_factory=set)  # of which capture which layout has no binary
     found: SearchedRounds | None = None
 
     def begun(self, good: str, bad: str, confidence: float) -> SearchState:
@@ -258,7 +261,7 @@ class _Search:
     def _decide(self, state: SearchState, place: int | None, *, rises: bool = True) -> tuple[SearchState, Decision]:
         """Execute rounds until there is a decision about a commit, or about the two ends, or too many rounds."""
         from layoutrand.analysis.bisect_words import apart_words, decision_words
-        from layoutrand.analysis.bisecting import FEWEST_ROUNDS, decide_ends, decide_side
+        from layoutrand.analysis.bisecting import FEWEST_ROUNDS, decide_ends, decide_side, what_is_lacking
 
         number = len(state.decisions)
         places = [state.good, *([] if place is None else [place]), state.bad]
@@ -286,13 +289,16 @@ class _Search:
                 )
             everything = found.of(names, seeds)
             looks.append([len(own) for own in everything])
-            given = dict(zip(places, looks[-1], strict=True))
-            if decision.outcome == "open":
-                idle = {each for each, *counts in zip(places, *looks[-3:], strict=True) if _gives_no_more(counts)}
+            recent = zip(places, everything, *looks[-3:], strict=True)
+            idle = {each: own for each, own, *counts in recent if _gives_no_more(counts)}
+            if decision.outcome == "open" and idle:
+                captures = {state.captures[each]: own for each, own in idle.items()}
+                few = layouts_of_captures(self.project.part.config, captures)
                 decision = replace(
                     decision,
-                    numberless=tuple(state.line[each] for each in places if each in idle),
-                    n_given=max((given[each] for each in idle), default=0),
+                    numberless=tuple(state.line[each] for each in idle),
+                    n_given=max(map(len, idle.values())),
+                    lacking=what_is_lacking(captures, seeds, self.lost, few),
                 )
             is_last = decision.is_coarse or bool(decision.numberless) or n >= self.most or self._is_late()
             if decision.outcome != "open" or is_last:
@@ -325,8 +331,8 @@ class _Search:
         choices = replace(self.choices, seeds=list(seeds))
         summary, built = self.project.execute([state.line[place].commit for place in places], choices, self.told)
         self.executed += summary.executed
-        lost = {(each.capture.id, one.layout) for each in built.values() if each.capture for one in each.failures}
-        wanted = {(state.captures[place], seed) for place in places for seed in seeds} - lost
+        self.lost |= {(each.capture.id, one.layout) for each in built.values() if each.capture for one in each.failures}
+        wanted = {(state.captures[place], seed) for place in places for seed in seeds} - self.lost
         self.known += max(0, len(wanted - self.wanted) - summary.executed)
         self.wanted |= wanted
         return [name_at(part.systems[0], state.captures[place]) for place in places]

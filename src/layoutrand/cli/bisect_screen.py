@@ -17,6 +17,7 @@ from layoutrand.analysis.bisect_words import (
     rest_of_cases,
     rest_words,
     size_words,
+    title,
 )
 from layoutrand.analysis.next_steps import LayoutsThere
 from layoutrand.analysis.reasons import steps
@@ -43,7 +44,7 @@ def bisect_screen(
     width = screen_width(columns)
     line = answer.state.line
     of = f"{line[0].short} … {line[-1].short}"
-    lines: list[Line] = [*header(f"{benchmark}, {system}: which of {len(line) - 1} commits", [of], width), []]
+    lines: list[Line] = [*header(f"{benchmark}, {system}: {title(answer)}", [of], width), []]
     word = direction(answer, better)
     if answer.ending == "found":
         lines += _commit(answer, word)
