@@ -109,8 +109,18 @@ def test_a_budget_that_was_used_up_before_anything_was_executed_is_told_so(tmp_p
     assert ending_sentence(only(answer), answer.question) == (
         "no layout was executed of both commits before --budget 50 ms was used up; the same command goes on from here"
     )
-    answer = made.check(budget_s=4.0)
-    assert ending_sentence(only(answer), answer.question).startswith("stopped at --budget 4 s; ")
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "said"),
+    [
+        (4.0, "stopped, as the next round (about 1 s) would not fit in what is left of --budget 4 s; "),
+        (1.0, "stopped at --budget 1 s; "),  # how long the first round takes nobody knows
+    ],
+)
+def test_where_there_is_time_left_but_not_for_a_round_that_is_told(tmp_path, budget_s, said):
+    answer = Made(tmp_path).check(budget_s=budget_s)
+    assert ending_sentence(only(answer), answer.question) == f"{said}the same command goes on from here"
 
 
 def test_what_a_budget_cut_off_before_there_were_bounds_is_not_called_noisy(tmp_path):

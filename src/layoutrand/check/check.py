@@ -141,4 +141,5 @@ class _Begun:
             executed=rounds.executed,
             results=pair.results_path(),
             one_sided=rounds.one_sided,
+            next_round_s=rounds.unfit_s,
         )

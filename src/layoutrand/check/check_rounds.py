@@ -75,13 +75,14 @@ class _Progress:
 
 @dataclass
 class CheckRounds:
-    """The rounds of one pair of commits."""
+    """The rounds of one pair of commits; ``unfit_s`` is how long one would take that less than that was left for."""
 
     pair: CommitPair
     asked: Sequence[Quantity]
     selection: Selection | None = None
     executed: int = 0
     one_sided: dict[str, str] = field(default_factory=dict)
+    unfit_s: float | None = None
     _progress: dict[Quantity, _Progress] = field(default_factory=dict)
     _seed: dict[_Executed, int] = field(default_factory=dict)
     _compared: tuple[Selection, Comparison | None] | None = None
@@ -168,14 +169,14 @@ class CheckRounds:
 
     def next_round(self, left_s: float) -> bool:
         """Execute one more round of all that is open; False where it would not end in the seconds that are left."""
-        if self._round_s > left_s:
+        if not self._fits(left_s):
             return False
         begin = self.pair.tools.clock()
         active = self._active()
         wanted = {each: self._seed.get(each, 0) + 1 for each in map(_executed, active)}
         self._link(wanted.values())
         linked = self.pair.tools.clock()
-        if linked - begin + self._round_s > left_s:  # links took what was left
+        if not self._fits(left_s - (linked - begin)):
             return False
         waited_s = self._execute(wanted)
         self._seed |= wanted
@@ -188,6 +189,11 @@ class CheckRounds:
         if waited_s is not None:  # that another layoutrand measured says nothing of how long the next round takes
             self._round_s = self.pair.tools.clock() - linked - waited_s
         return True
+
+    def _fits(self, left_s: float) -> bool:
+        """Whether a round would end in the seconds that are left; links may have taken them all."""
+        self.unfit_s = self._round_s if self._round_s > left_s > 0 else None
+        return self._round_s <= left_s
 
     def comparison(self) -> Comparison | None:
         """The comparison of all that was executed, each benchmark by itself; None without any complete round."""
@@ -349,7 +355,7 @@ class CheckRounds:
         found = (
             {}
             if self.selection is None
-            else {each.system: each for each in self.selection.samples if _is(each, quantity)}
+            else {each.system: each for each in self.selection.samples if quantity_of(each) == quantity}
         )
         return found.get(BASE), found.get(HEAD)
 
@@ -380,14 +386,6 @@ def _is_due(slot: Slot, wanted: Mapping[_Executed, int]) -> bool:
     if slot.round != wanted.get((slot.benchmark, slot.instrument)):
         return False
     return isinstance(slot.layout, int) or (slot.layout == STOCK and slot.round <= STOCK_ROUNDS)
-
-
-def _is(sample: Sample, quantity: Quantity) -> bool:
-    return (sample.benchmark, sample.instrument, sample.metric) == (
-        quantity.benchmark,
-        quantity.instrument,
-        quantity.metric,
-    )
 
 
 def _complete(slots: Sequence[Slot]) -> list[Slot]:

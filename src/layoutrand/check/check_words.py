@@ -133,6 +133,9 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
             budget, goes_on = f"--budget {duration(question.budget_s)}", "the same command goes on from here"
             if not any(each.n_rounds for each in system.benchmarks):
                 return f"no layout was executed of both commits before {budget} was used up; {goes_on}"
+            if system.next_round_s is not None:
+                takes = f"the next round (about {duration(system.next_round_s)})"
+                return f"stopped, as {takes} would not fit in what is left of {budget}; {goes_on}"
             return f"stopped at {budget}; {goes_on}"
         case "layouts":
             return f"stopped at --most-layouts {question.most_layouts:,}"

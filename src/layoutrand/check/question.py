@@ -11,6 +11,7 @@ from typing import Final, Literal, Protocol
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.conclusion import CANNOT_TELL, SAME_PROGRAM, Conclusion, Verdict, of_pair
 from layoutrand.analysis.next_steps import Step, StepKind
+from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.build.build import SystemBuild
 from layoutrand.cache.store import Cache
@@ -133,7 +134,8 @@ class SystemCheck:
 
     ``changes`` says what differs, artefact by artefact; None where that is not known.  ``comparison`` and ``selection``
     are those of what was executed, None where nothing was.  ``one_sided`` are cases of harnesses that one commit alone
-    has, with which that is, so that there is nothing to compare.
+    has, with which that is, so that there is nothing to compare.  ``next_round_s`` is how long another round would have
+    taken, where less than that was left of the budget; None where nothing was left, or something else ended it.
     """
 
     system: str
@@ -148,6 +150,7 @@ class SystemCheck:
     executed: int = 0
     results: Path | None = None
     one_sided: Mapping[str, str] = field(default_factory=dict)
+    next_round_s: float | None = None
 
     @property
     def failures(self) -> tuple[Execution, ...]:
@@ -222,9 +225,9 @@ def step_of_check(step: Step) -> Step:
     return replace(step, command="") if step.kind in _BY_RUN else step
 
 
-def quantity_of(pair: BenchmarkRatio) -> Quantity:
-    """What the ratio is of."""
-    return Quantity(pair.benchmark, pair.instrument, pair.metric)
+def quantity_of(found: BenchmarkRatio | Sample) -> Quantity:
+    """What the ratio or the sample is of."""
+    return Quantity(found.benchmark, found.instrument, found.metric)
 
 
 def one_program(quantities: Sequence[Quantity]) -> tuple[CheckedBenchmark, ...]:
