@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +29,7 @@ TABLES = "".join(f'[[benchmarks]]\nname = "{name}"\ncommand = ["{{artefact}}"]\n
 N_COMMITS, N_SEEDS = 12, 10
 CONTROLS = ("stock", "identity")
 SLOWER_FROM, LAYOUT_FROM = 7, 4
+DISTURBED = {"disturbances": ("busy",), "host_state": {"other_cpu_s": 1.0, "other_cpu": []}}
 
 
 def value(chance, name, number, layout, round_effect):
@@ -40,7 +42,9 @@ def value(chance, name, number, layout, round_effect):
     return mean * chance.gauss(1, 0.002 if layout == "stock" else 0.006)
 
 
-def measured_commits(root, *, apart=False, dirty=(), unbuilt=(), n_commits=N_COMMITS, n_seeds=N_SEEDS, unit="s"):
+def measured_commits(
+    root, *, apart=False, dirty=(), unbuilt=(), n_commits=N_COMMITS, n_seeds=N_SEEDS, unit="s", disturbed=0.0
+):
     """A repository whose commits were all measured: side by side, or one after the other."""
     chance = random.Random(8)
     config = make_config(TABLES, systems=("O2",))
@@ -70,6 +74,7 @@ def measured_commits(root, *, apart=False, dirty=(), unbuilt=(), n_commits=N_COM
                         measurements=(
                             Measurement("wall_s", unit, 0, value(chance, name, k, layout, effects[seed]), warmup=False),
                         ),
+                        **(DISTURBED if name == "work" and order % 100 < 100 * disturbed else {}),
                     )
                 )
     built = [
@@ -285,6 +290,27 @@ def test_where_no_layout_was_executed_it_says_so(tmp_path, monkeypatch, capsys):
     told = said_of_nothing(tmp_path, monkeypatch, capsys, *((each, number) for each in CONTROLS))
     assert "no layout of 1 commit was executed, only builds as they are" in told
     assert "`layoutrand build` says why" in told and "no results of commits" not in told
+
+
+def test_executions_that_were_disturbed_are_told_as_compare_tells_them(project, tmp_path, said):
+    commits = measured_commits(tmp_path / "p", disturbed=0.3)
+    screen = said(tmp_path / "p")
+    (line,) = [line for line in screen.splitlines() if "disturbed" in line and "Next" not in line]
+    count = N_SEEDS * (N_COMMITS - 1) * 2
+    found = re.fullmatch(rf"  ⚠ work: (\d+) of {count} executions were disturbed", line)
+    assert found and 0.2 * count < int(found[1]) < 0.4 * count
+    assert len(screen.splitlines()) <= history_screen.MOST_LINES
+    (told,) = [each for each in json.loads(said(tmp_path / "p", "--json"))["warnings"] if "disturbed" in each]
+    assert f"work: {found[1]} of {count} executions were disturbed (busy {found[1]}; O2 {found[1]})" in told
+    one = said(tmp_path / "p", "--benchmark", "startup", "--since", commits[LAYOUT_FROM + 1])
+    assert "disturbed" not in one
+    alone = said(tmp_path / "p", "--benchmark", "work", "--since", commits[SLOWER_FROM])
+    assert "  ⚠ " in alone and "Next: run.disturbance.repeat" in alone
+    assert "disturbed" not in said(project[0])
+
+    measured_commits(tmp_path / "few", disturbed=0.04)
+    assert "disturbed" not in said(tmp_path / "few"), "so few cast no doubt, as with compare"
+    assert "executions were disturbed" in said(tmp_path / "few", "--json")
 
 
 def changed_screen(monkeypatch, change):

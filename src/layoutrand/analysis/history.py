@@ -32,6 +32,8 @@ from layoutrand.analysis.round_design import control_sample
 from layoutrand.analysis.sample import Executions, Sample, binary_mean
 from layoutrand.analysis.selection import Question
 from layoutrand.capture.commit_log import CommitLog, LoggedCommit
+from layoutrand.config.disturbance import summary
+from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import simulated
 from layoutrand.model import STOCK, BinaryName, BuiltFrom
@@ -87,7 +89,7 @@ def history(asked: HistoryQuestion, store: ResultsStore) -> History:
         host=recorded.experiment.hostname,
         confidence=asked.confidence,
         threshold=asked.threshold,
-        warnings=(*recorded.warnings, *warnings),
+        warnings=(*_disturbed(lines.values(), asked), *recorded.warnings, *warnings),
     )
 
 
@@ -117,6 +119,21 @@ def _nothing(recorded: RecordedCommits, lines: Mapping[str, _Line], warnings: Se
             "over layouts: `layoutrand build` says why there are none"
         )
     return "\n".join([why, *(f"  - {each}" for each in (*recorded.warnings, *warnings))])
+
+
+def _disturbed(lines: Collection[_Line], asked: HistoryQuestion) -> list[DisturbedExecutions]:
+    """What disturbed executions of these programs, of each benchmark of which a metric is followed that feels it."""
+    followed = {
+        (sample.benchmark, sample.instrument)
+        for line in lines
+        for _, program in line
+        for sample in program.samples
+        if _is_followed(sample, asked)
+    }
+    executions = [each for line in lines for _, program in line for each in program.executions]
+    felt = [each for each in executions if (each.benchmark, each.instrument) in followed]
+    is_repeated = asked.question.config.run.disturbance.repeat > 0
+    return [DisturbedExecutions(row, is_repeated) for row in summary(felt, simulated())]
 
 
 def _in_order(recorded: RecordedCommits, asked: HistoryQuestion) -> tuple[dict[str, _Line], list[AnyWarning]]:
@@ -169,12 +186,16 @@ def _all_commits(asked: HistoryQuestion, recorded: RecordedCommits) -> list[Logg
     ]
 
 
+def _is_followed(sample: Sample, asked: HistoryQuestion) -> bool:
+    return bool(sample.binaries) and (sample.metric in asked.metrics if asked.metrics else sample.is_primary)
+
+
 def _series_of(line: _Line, asked: HistoryQuestion) -> Iterable[CommitSeries]:
     """A series for each benchmark and metric of one system."""
     keys: dict[tuple[str, str, str], None] = {}
     for _, program in line:
         for sample in program.samples:
-            if sample.binaries and (sample.metric in asked.metrics if asked.metrics else sample.is_primary):
+            if _is_followed(sample, asked):
                 keys[sample.benchmark, sample.instrument, sample.metric] = None
     for key in keys:
         rows = [

@@ -13,9 +13,10 @@ from layoutrand.analysis.history_warnings import FEWEST_ROUNDS
 from layoutrand.analysis.reasons import Reason, reasons
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
+from layoutrand.config.execution_warnings import DisturbedExecutions, disturbed_together
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import estimate
-from layoutrand.warning import plural, sentences_of
+from layoutrand.warning import AnyWarning, plural, sentences_of
 
 STEP_SYMBOLS: Final[Mapping[StepVerdict, str]] = {
     "faster": "✓",
@@ -108,6 +109,18 @@ def no_step(history: History, series: CommitSeries) -> str:
     return f"cannot tell: a step below about {shown} % would not show{why}"
 
 
+def disturbed(history: History) -> list[tuple[str, tuple[Reason, ...]]]:
+    """Benchmark -> that so many of its executions were disturbed as cast doubt on its numbers, if they were."""
+    told = [each for each in history.warnings if isinstance(each, DisturbedExecutions)]
+    names = dict.fromkeys(series.benchmark for series in history.series)
+    return [(name, reasons(each for each in told if each.row.benchmark == name)) for name in names]
+
+
+def all_warnings(history: History) -> list[AnyWarning]:
+    """What is to be known of the history and of its series, each once."""
+    return disturbed_together([*history.warnings, *(each for series in history.series for each in series.warnings)])
+
+
 def reasons_of(series: CommitSeries) -> tuple[Reason, ...]:
     """Why steps may be there that are not told, where that is no matter of noise."""
     return () if series.clock is None else reasons([series.clock])
@@ -164,9 +177,7 @@ def history_document(history: History) -> dict[str, Any]:
         "threshold": history.threshold,
         "commits": [_commit_json(commit) for commit in history.commits],
         "series": [_series_json(history, series) for series in history.series],
-        "warnings": sentences_of(
-            dict.fromkeys([*history.warnings, *(each for series in history.series for each in series.warnings)])
-        ),
+        "warnings": sentences_of(all_warnings(history)),
     }
 
 

@@ -10,6 +10,8 @@ from rich.cells import cell_len
 from layoutrand.analysis.history_words import (
     NOTABLE,
     STEP_SYMBOLS,
+    all_warnings,
+    disturbed,
     from_to,
     has_no_step,
     how_compared,
@@ -23,8 +25,9 @@ from layoutrand.analysis.history_words import (
 )
 from layoutrand.analysis.next_steps import LayoutsThere
 from layoutrand.analysis.reasons import steps
-from layoutrand.cli.answer_parts import filled, header, steps_and_details, wrapped
+from layoutrand.cli.answer_parts import filled, header, steps_and_details, warning_lines, wrapped
 from layoutrand.cli.charts import Line, between, screen_width
+from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.text.distinct_names import distinct_names
 from layoutrand.text.quantities import estimate, quantity
 
@@ -143,9 +146,10 @@ def _step(step: HistoryStep, series: CommitSeries, history: History, width: int)
 
 
 def _notes(history: History, width: int) -> list[Line]:
-    warnings = [*history.warnings, *(each for series in history.series for each in series.warnings)]
+    warnings = [each for each in all_warnings(history) if not isinstance(each, DisturbedExecutions)]
     said = list(dict.fromkeys(str(each) for each in warnings))
-    lines = [line for text in said[:_MOST_WARNINGS] for line in wrapped("ⓘ", "cyan", text, width, _LINES_OF_NOTE)]
+    lines = warning_lines(disturbed(history), width)
+    lines += [line for text in said[:_MOST_WARNINGS] for line in wrapped("ⓘ", "cyan", text, width, _LINES_OF_NOTE)]
     if len(said) > _MOST_WARNINGS:
         lines.append([(f"    and {len(said) - _MOST_WARNINGS} more: --full", "dim")])
     return lines
@@ -169,7 +173,9 @@ def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Li
             ends = f"{series.points[0].commits[0].short}..{series.points[-1].commits[-1].short}"
             command = f"layoutrand history --run {ends} --seeds {seeds}"
             return steps_and_details([command], "Details: --full", width)
-    why = [warning for series in told for reason in reasons_of(series) for warning in reason.warnings]
+    found = [reason for series in told for reason in reasons_of(series)]
+    found += [reason for _, own in disturbed(history) for reason in own]
+    why = [warning for reason in found for warning in reason.warnings]
     helps = [step.briefly for step in steps(why, layouts=LayoutsThere(max(series.n_rounds for series in told)))]
     return steps_and_details(helps, "Details: --full · a page: --html FILE", width)
 
@@ -200,5 +206,5 @@ def show_history(history: History, page: Display) -> None:
         page.line(sentence)
     share = f"{100 * (1 - history.confidence):g} %"
     page.line(f"Of histories without a step at most {share} show one, for each series.")
-    for warning in dict.fromkeys([*history.warnings, *(each for series in history.series for each in series.warnings)]):
+    for warning in all_warnings(history):
         page.warn(str(warning))

@@ -9,6 +9,7 @@ from typing import Final
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint
 from layoutrand.analysis.history_words import (
     STEP_SYMBOLS,
+    all_warnings,
     has_few_layouts,
     has_no_step,
     how_compared,
@@ -40,7 +41,6 @@ _CHIPS: Final = {
 
 def history_page(history: History) -> Page:
     """The page; `layoutrand.report.html.render` makes the file of it."""
-    warnings = [*history.warnings, *(each for series in history.series for each in series.warnings)]
     found = [(step.verdict, step_verdict(series, step)) for series in history.series for step in series.steps]
     chips = [
         VerdictChip(key, f"{each[1]}: {found.count(each)}")  # "1 more" would be one further
@@ -56,7 +56,7 @@ def history_page(history: History) -> Page:
         lights=_lights(history),
         findings=[f"{sentence}." for sentence in sentences(history)],
         forests=[],
-        alerts=sentences_of(dict.fromkeys(warnings)),
+        alerts=sentences_of(all_warnings(history)),
         facts=[
             ("threshold", f"{100 * history.threshold:g} %"),
             ("false alarms", f"of histories without a step at most {100 * (1 - history.confidence):g} % show one"),
