@@ -130,7 +130,9 @@ def without_log(text: str, log: Path | None) -> str:
 
 
 class BuildFailed(BuildError):
-    """The user's build commands failed."""
+    """The user's build commands failed; ``status`` is theirs, None where something else ended them or the machine."""
+
+    status: int | None = None
 
 
 class CaptureFailed(BuildError):

@@ -93,6 +93,13 @@ def test_a_range_is_built_and_measured_and_each_program_executed_once(project):
     assert step["ratio"] == pytest.approx(3700 / 3600)
     again = called("history", "--run", f"{commits[0]}..HEAD", "--seeds", "6", "--json", status=1)
     assert "0 executions now" in " ".join(again.stderr.split())
+    assert f"{commits[2][:9]} is left out: the build exited with status 1" in again.stderr
+    assert "instrumented build" not in again.stderr and "stock build" not in again.stderr
+    assert "is not tried again: --retry-failed builds it again" in again.stderr
+    words = ("history", "--run", f"{commits[0]}..HEAD", "--seeds", "6", "--retry-failed")
+    retried = called(*words, status=1).stderr
+    assert retried.count("instrumented build") == retried.count("stock build") == 1
+    assert f"{commits[2][:9]} is left out" in retried and "--retry-failed builds it again" not in retried
     # A run of the work tree at a commit is the same program, found under the same commit.
     called("run", "--seeds", "6", "--share-machine")
     whole = json.loads(called("history", "--json").stdout)
@@ -311,3 +318,26 @@ def test_a_program_of_two_layouts_is_not_told_to_take_more(tmp_path):
     text = (root / "layoutrand.toml").read_text()
     (root / "layoutrand.toml").write_text(f'{text}[layout]\nfactors = ["function-order", "padding"]\n')
     assert json.loads(called("bisect", "HEAD~1", "HEAD", "--json").stdout)["ending"] == "found"
+
+
+@pytest.mark.parametrize(("fails", "is_remembered"), [("exit 3", True), ("kill -TERM $$", False)])
+def test_a_commit_that_failed_to_build_is_built_again_when_that_is_asked_for(tmp_path, fails, is_remembered):
+    """Once it can be built nothing is remembered of that; what a signal ended may be built at the next call."""
+    root = tmp_path / "p"
+    gitkit.make(root)
+    needed = tmp_path / "needed"
+    commits = [gitkit.commit(root, {"main.c": MAIN.format(more=k), "part.c": PART}) for k in (0, 100)]
+    own = f"if grep -q '+ 100' main.c && [ ! -e {needed} ]; then {fails}; fi"
+    text = CONFIG.format(source=".").replace('commands = ["', f'commands = ["""{own}""", "')
+    (root / "layoutrand.toml").write_text(text)
+    called = calls_in(root, tmp_path / "cache")
+    assert f"{commits[1][:9]} could not be built" in called("bisect", *commits, status=1).stderr
+    keys = tmp_path / "cache/keys"
+    assert bool(list(keys.glob("failed-*"))) == is_remembered
+    needed.touch()
+    if is_remembered:
+        told = called("bisect", *commits, status=1).stderr
+        assert "--retry-failed builds it again" in told and "instrumented build" not in told
+        assert json.loads(called("bisect", *commits, "--retry-failed", "--json").stdout)["ending"] == "found"
+    assert json.loads(called("bisect", *commits, "--json").stdout)["ending"] == "found"
+    assert not list(keys.glob("failed-*"))

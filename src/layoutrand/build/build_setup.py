@@ -53,7 +53,8 @@ class BuildSetup:
     """Where and with what everything is built; layouts are linked on ``nodes`` where there are some.
 
     ``failed`` is what builds failed for that others would fail for, too. ``turns`` are as many as the ``jobs`` of the
-    whole call: builds and linkers that work at the same time share them.
+    whole call: builds and linkers that work at the same time share them.  ``recalls_failures``: what failed of a
+    commit in an earlier call is not built again.
     """
 
     config: Config
@@ -67,6 +68,7 @@ class BuildSetup:
     turns: Turns
     nodes: LinkingNodes | None = None
     failed: SharedFailures = field(default_factory=SharedFailures)
+    recalls_failures: bool = False
 
     @classmethod
     def of(

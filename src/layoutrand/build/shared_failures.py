@@ -11,7 +11,7 @@ from layoutrand.build.build_warnings import NotBuilt
 from layoutrand.config.config import Config
 from layoutrand.errors import LayoutrandError, NothingLinked, OtherMachine, WrongArtefact
 
-_SHARED: Final = (NothingLinked, OtherMachine, WrongArtefact)
+SHARED: Final = (NothingLinked, OtherMachine, WrongArtefact)
 """What no flag of a compiler is to blame for: the commands, the artefacts, the compiler that the build calls."""
 
 
@@ -40,7 +40,7 @@ class SharedFailures:
 
     def note(self, config: Config, name: str, error: LayoutrandError) -> None:
         """Remember that the system failed for this, if others would, too."""
-        if isinstance(error, _SHARED) and not self.keep_going:
+        if isinstance(error, SHARED) and not self.keep_going:
             with self._lock:
                 self._begun.add(name)
                 self._first.setdefault(_in_common(config, name), (name, error))

@@ -12,6 +12,7 @@ from layoutrand.build.binaries import as_failure, cached_binary, store_stock
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.build_warnings import CaptureBuiltAgain, StockBuiltAgain
 from layoutrand.build.earlier_builds import recall_capture, remember_build
+from layoutrand.build.failed_commits import forget_failed, note_failed, refuse_failed
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.keys import stock_key
 from layoutrand.capture.build_order import BuildOrder, make_order
@@ -152,10 +153,17 @@ def _made(setup: BuildSetup, order: BuildOrder, take: Callable[..., _Taken], not
     from layoutrand.build.why_again import TellsWhy
 
     setup.failed.refuse(setup.config, order.recipe.system)
+    refuse_failed(setup, order)
     again = TellsWhy(setup, order)
     try:
         with setup.turns.taken(setup.jobs):
-            return take(order, setup.cache, setup.runner, jobs=setup.jobs, say=setup.progress.say, building=again)
+            made = take(order, setup.cache, setup.runner, jobs=setup.jobs, say=setup.progress.say, building=again)
+    except LayoutrandError as error:
+        note_failed(setup, order, error)
+        raise
+    else:
+        forget_failed(setup, order)
+        return made
     finally:
         note(again.is_built)
 

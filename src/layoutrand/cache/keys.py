@@ -108,6 +108,11 @@ def kept_name(key: str) -> str:
     return f"kept-{key[:40]}"
 
 
+def failed_name(build: str) -> str:
+    """Under which it is remembered that the build of that `build_key` failed."""
+    return f"failed-{build[:40]}"
+
+
 def learned_name(build: str, wish: Any) -> str:
     """Under which what a first build taught is remembered: of that key, for somebody who asked for ``wish``."""
     return f"learned-{_digest([build, wish])[:40]}"

@@ -150,6 +150,12 @@ class Cache:
         with cache_errors("write", path):
             write_atomically(path, KeyRecord(key, value, system, facts or {}).stored())
 
+    def forget(self, key: str) -> None:
+        """Have nothing recorded under the key."""
+        path = self.root / "keys" / f"{key}.json"
+        with cache_errors("remove", path):
+            path.unlink(missing_ok=True)
+
     def recall(self, key: str) -> Mapping[str, Any] | None:
         """What a key gave, or None; a record that is damaged, or of another key, counts as none."""
         return self.look_up(key)[0]

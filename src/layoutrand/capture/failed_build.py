@@ -18,6 +18,8 @@ LINES: Final = 5000
 
 _LITTLE: Final = 1 << 20  # bytes
 _LAST_LINES: Final = 20
+_BY_SIGNAL: Final = 128
+"""From this status on a signal ended a shell, or what it executed."""
 
 
 def failed_build(what: str, status: int, log: Path, space: Workspace) -> BuildFailed:
@@ -28,8 +30,12 @@ def failed_build(what: str, status: int, log: Path, space: Workspace) -> BuildFa
     output = re.sub(rf"{re.escape(str(space.temporary))}/cc\w+", "cc*", output)
     said = of_build(output)
     told = f"it says:\n{_indent(said)}" if said else f"the end of its output:\n{_indent(_end(output))}"
-    cause = f"exited with status {status}; {told}{_stale_cmake_hint(output)}{_full_disk_hint(space.base)}"
-    return BuildFailed(f"{what} {cause}", log=log, cause=f"the build {cause}")
+    full = _full_disk_hint(space.base)
+    cause = f"exited with status {status}; {told}{_stale_cmake_hint(output)}{full}"
+    error = BuildFailed(f"{what} {cause}", log=log, cause=f"the build {cause}")
+    if 0 < status < _BY_SIGNAL and not full:
+        error.status = status
+    return error
 
 
 def _end(output: str) -> str:

@@ -55,7 +55,7 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
         str | None, typer.Option(help="Time after which no further rounds begin, such as 10m or 1h; default: none.")
     ] = None,
     confidence: options.Confidence = 0.95,
-    retry_failed: options.RetryFailed = False,
+    retry_failed: options.RetryBuilds = False,
     wait: options.Wait = 3600,
     share_machine: options.ShareMachine = False,
     jobs: options.Jobs = 0,
@@ -241,7 +241,8 @@ class _Search:
         from layoutrand.cli.commit_runs import unbuilt
 
         terminal = self.project.terminal
-        results = self.project.build([state.line[place].commit for place in places])
+        commits = [state.line[place].commit for place in places]
+        results = self.project.build(commits, retry_failed=self.choices.retry_failed)
         why = unbuilt(results)
         captures = {commit: result.capture.id for (_, commit), result in results.items() if result.capture}
         for place in places:

@@ -101,10 +101,12 @@ def build_with_progress(
     captures: Mapping[str, str] | None = None,
     keep_going: bool = False,
     offer_without_stock: bool = False,
+    recalls_failures: bool = False,
 ) -> list[SystemBuild]:
     """Build, with a progress bar; systems that ``captures`` names from these, which earlier builds left.
 
-    ``offer_without_stock``: who waits for a stock build is told that it can be left out.
+    ``offer_without_stock``: who waits for a stock build is told that it can be left out.  ``recalls_failures``: commits
+    whose builds failed earlier are not built again.
     """
     from layoutrand.build.build import build as build_systems
     from layoutrand.build.build import build_earlier
@@ -128,7 +130,7 @@ def build_with_progress(
         if offer_without_stock:
             progress = replace(progress, stock_begins=_once(lambda: terminal.say(_STOCK_TOO)))
         setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress, jobs=part.jobs)
-        setup = replace(setup, nodes=nodes, failed=SharedFailures(keep_going))
+        setup = replace(setup, nodes=nodes, failed=SharedFailures(keep_going), recalls_failures=recalls_failures)
         if captures:
             return build_earlier(setup, {name: captures[name] for name in systems}, layouts)
         return build_systems(setup, systems, layouts)

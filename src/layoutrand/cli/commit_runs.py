@@ -70,14 +70,18 @@ class ProjectCommits:
         show_failures([each for each in lost if (each.cause or each.error) not in self._told], self.terminal)
         self._told.update(each.cause or each.error for each in lost)
 
-    def build(self, commits: Sequence[str]) -> dict[tuple[str, str], SystemBuild]:
-        """Build each system at each commit, and link no layouts; by system and commit."""
+    def build(self, commits: Sequence[str], *, retry_failed: bool) -> dict[tuple[str, str], SystemBuild]:
+        """Build each system at each commit, and link no layouts; by system and commit.
+
+        What failed to build earlier is built again where ``retry_failed``.
+        """
         from layoutrand.cli.building import build_with_progress
         from layoutrand.model import IDENTITY
 
         part, wanted = self._at(commits)
         layouts: list[LayoutName] = [] if part.config.build.mode == "relink" else [IDENTITY]  # which is a build there
-        return {wanted[result.system]: result for result in build_with_progress(part, layouts, self.terminal)}
+        results = build_with_progress(part, layouts, self.terminal, recalls_failures=not retry_failed)
+        return {wanted[result.system]: result for result in results}
 
     def _at(self, commits: Sequence[str]) -> tuple[ProjectPart, dict[str, tuple[str, str]]]:
         """The project with its systems at commits in place of its own, and name -> system, commit."""

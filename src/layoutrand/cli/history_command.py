@@ -39,7 +39,7 @@ def history(  # noqa: PLR0913 - one parameter for each option
     every: Annotated[int, typer.Option(min=1, help="With --run: only every so many commits, and the last.")] = 1,
     seeds: options.Seeds = "30",
     retry_failed: Annotated[
-        bool, typer.Option(help="With --run: execute again what failed; the failures stay recorded.")
+        bool, typer.Option(help="With --run: build and execute again what failed; failed executions stay recorded.")
     ] = False,
     system: options.Systems = None,
     benchmark: Benchmarks = None,

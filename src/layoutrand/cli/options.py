@@ -115,6 +115,9 @@ Wait = Annotated[
     float, typer.Option(min=0, callback=a_number, help="Seconds to wait for another layoutrand that measures.")
 ]
 RetryFailed = Annotated[bool, typer.Option(help="Execute again what failed; the failures stay recorded.")]
+RetryBuilds = Annotated[
+    bool, typer.Option(help="Build and execute again what failed; failed executions stay recorded.")
+]
 ShareMachine = Annotated[
     bool, typer.Option("--share-machine", help="Measure even while another layoutrand measures on this machine.")
 ]

@@ -291,8 +291,8 @@ def build_and_execute(
     settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
     seeds = dict.fromkeys([*choices.seeds, *(map(second_seed, choices.seeds) if choices.twice else ())])
     layouts = all_layouts(list(seeds), controls=choices.controls, listed=config.run.controls)
-    building_config = config if config.build.mode == "relink" else config.here()
-    results = building.build_with_progress(replace(part, config=building_config), layouts, terminal)
+    part = replace(part, config=config if config.build.mode == "relink" else config.here())
+    results = building.build_with_progress(part, layouts, terminal, recalls_failures=choices.recalls_failures)
     if choices.twice:
         config, executed = with_second(config, part.systems), divided(results, choices.seeds)
     at_captures = called_by_commits(results) if choices.by_capture else {}

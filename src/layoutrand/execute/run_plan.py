@@ -68,6 +68,11 @@ class RunChoices:
     give_up: bool = False
     is_round: bool = False
 
+    @property
+    def recalls_failures(self) -> bool:
+        """Whether commits whose builds failed earlier are not built again."""
+        return self.by_capture and not self.retry_failed
+
 
 @dataclass(frozen=True)
 class BuiltSystems:
