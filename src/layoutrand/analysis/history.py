@@ -207,7 +207,8 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
     asked_of = StepQuestion(asked.confidence, asked.threshold, first.better)
     of_chosen = clock.of_groups(*([number] for number in chosen))
     seen = seen_steps(PointValues(layouts, tuple(range(len(chosen))), of_chosen), stocks, asked_of)
-    if not seen.layouts.can_tell:
+    is_one_program = len(rows) == 1 and len(rows[0][0]) > 1  # of which no measurement could tell more
+    if not seen.layouts.can_tell and not is_one_program:
         ends = rows[0][0][0].short, rows[-1][0][-1].short
         warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), len(common), ends))
     if seen.clock is not None:
