@@ -30,6 +30,15 @@ def test_the_likeliest_goes_by_name_then_place_then_size(tmp_path):
     assert not first(Likeliest(()), tmp_path, linked[3:]).is_program
 
 
+@pytest.mark.parametrize("name", ["marisa-test", "test-x", "x_tests", "unittest", "Fuzz.x"])
+def test_a_name_of_a_test_comes_after_others_however_large(tmp_path, name):
+    linked = [program(f"build/{name}", 99), program("build/latest", 5), program("build/x", 4)]
+
+    assert first(Likeliest(()), tmp_path, linked).artefacts == ("build/latest",)
+    assert first(Likeliest((name,)), tmp_path, linked).artefacts == (f"build/{name}",)  # a project that is one
+    assert first(Likeliest(()), tmp_path, linked[:1]).artefacts == (f"build/{name}",)
+
+
 def test_what_cmake_links_to_try_a_compiler_is_told_to_nobody(tmp_path):
     linked = [program("build/CMakeFiles/_CMakeLTOTest-CXX/bin/boo", 9), program("build/a", 5), program("build/b", 4)]
     assert first(Likeliest(("a",)), tmp_path, linked).others == ("build/b",)

@@ -184,6 +184,28 @@ def test_no_layouts_are_asked_for_that_a_program_has_not(tmp_path, said, monkeyp
         assert f"--seeds {seeds}`" in text and "distinct layouts" not in text
 
 
+def test_commits_that_are_one_program_are_said_to_be_and_not_to_be_too_few(tmp_path, said):
+    """Nothing that is executed could tell more: they are the same."""
+    commits = measured_commits(tmp_path / "p", n_commits=3)
+    text = said(
+        tmp_path / "p", "--since", commits[1], "--html", str(tmp_path / "h.html")
+    )  # the third is that of the second
+    assert f"{commits[1][:9]} … {commits[2][:9]}" in text
+    assert text.count("= same program at all commits") == 2
+    for each in (text, said(tmp_path / "p", "--since", commits[1], "--full"), (tmp_path / "h.html").read_text()):
+        assert "same program at all commits" in each
+        assert "cannot tell" not in each
+        assert "cannot show" not in each
+
+
+def test_of_one_commit_it_is_said_how_to_measure_more(tmp_path, said):
+    (commit,) = measured_commits(tmp_path / "p", n_commits=1)
+    text = " ".join(said(tmp_path / "p").split())
+    assert "cannot tell: too few commits" in text
+    assert "`layoutrand history --run OLD..NEW` measures commits from OLD to NEW" in text
+    assert f"· vm · {commit[:9]} work" in text  # not as a range from itself to itself
+
+
 def test_tables_and_page_name_every_commit(project, said, tmp_path):
     root, commits = project
     text = said(root, "--full", "--html", str(tmp_path / "h.html"))

@@ -60,7 +60,15 @@ def test_a_kind_that_was_never_executed_lasts_as_long_as_those_most_like_it(tmp_
     known.append(done(tmp_path, "a", "x", 50.0, instrument="cachegrind"))
     assert Live(BENCHMARKS, known, slots("b", "x", 2)).remaining_s() == pytest.approx(2.0)  # the same benchmark
     assert Live(BENCHMARKS, known, slots("b", "y", 1, "cachegrind")).remaining_s() == pytest.approx(50.0)
-    assert Live(BENCHMARKS, known[2:], slots("b", "y", 1)).remaining_s() == pytest.approx(50.0)  # all there is
+
+
+def test_of_a_simulator_executions_without_it_tell_no_duration_nor_it_theirs(tmp_path):
+    """It takes tens of times as long: 40 executions of 30 ms, half of them simulated, were said to take two seconds."""
+    plain, simulated = done(tmp_path, "a", "x", 2.0), done(tmp_path, "a", "x", 50.0, instrument="cachegrind")
+    both = slots("a", "x", 1) + slots("a", "x", 1, "cachegrind")
+    for known in ([plain], [simulated]):
+        assert Live(BENCHMARKS, known, both).remaining_s() is None
+    assert Live(BENCHMARKS, [plain, simulated], both).remaining_s() == pytest.approx(52.0)
 
 
 def test_what_lies_between_executions_takes_its_time_too(tmp_path):

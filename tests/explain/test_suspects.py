@@ -28,7 +28,7 @@ from layoutrand.explain.confirming import (
     verdict,
 )
 from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained, explain_selection, explained_before
-from layoutrand.explain.explain_warnings import MeasuredWhileChanging
+from layoutrand.explain.explain_warnings import CostOutside, MeasuredWhileChanging
 from layoutrand.explain.features import Feature, all_features, design
 from layoutrand.explain.hotness import HotFunction, Hotness
 from layoutrand.explain.next_sweep import with_sweeps
@@ -439,3 +439,14 @@ def test_the_command_that_says_more(planted, tmp_path):
     )
     (told,) = [each["cause"] for each in document["benchmarks"][0]["suspects"]]
     assert (told["mechanism"], told["next"], told["candidates"][0]["out"]) == ("line", None, None)
+
+
+def test_cost_in_a_library_that_is_laid_out_too_is_not_said_to_stay_in_place():
+    alone = str(CostOutside(1.0, "bin/x"))
+    assert alone == "100 % of the cost lies outside bin/x, in code that no layout moves"
+
+    said = str(CostOutside(1.0, "bin/x", ("lib/liby.so.0",)))
+    assert "100 % of the cost lies outside bin/x, where `explain` does not look" in said
+    assert "lib/liby.so.0, whose layout changes too, or in code that no layout moves" in said
+    assert 'artefact = "lib/liby.so.0", whose command finds the program at ../bin/x from its artefact_dir' in said
+    assert "program at x from" in str(CostOutside(1.0, "x", ("liby.so.0",)))

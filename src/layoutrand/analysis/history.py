@@ -236,7 +236,8 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
     if is_open:  # more layouts would help, if there are more
         captures = {points[number].capture for number in chosen}
         n_distinct = min(asked.n_distinct(captures).values(), default=None)
-    if not seen.layouts.can_tell:
+    is_one_program = len(rows) == 1 and len(rows[0][0]) > 1  # of which no measurement could tell more
+    if not seen.layouts.can_tell and not is_one_program:
         ends = rows[0][0][0].short, rows[-1][0][-1].short
         warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), len(common), ends, n_distinct))
     if seen.clock is not None:

@@ -133,6 +133,8 @@ class TooShortHistory(AnyWarning):
     def __str__(self) -> str:
         what = plural(self.n_points, "program")
         why = rest = ""
+        if self.ends[0] == self.ends[1]:
+            rest = "; `layoutrand history --run OLD..NEW` measures commits from OLD to NEW"
         if self.n_points > 1 and not self.n_common:
             why = " measured at different times"
         elif self.n_points > 1 and self.n_common < FEWEST_ROUNDS:

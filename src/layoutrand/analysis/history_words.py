@@ -88,8 +88,15 @@ def sees_threshold(history: History, series: CommitSeries) -> bool:
     return series.resolution is not None and series.resolution <= history.threshold
 
 
+def is_one_program(series: CommitSeries) -> bool:
+    """Whether several commits are one program, so that there is nothing to be told by measuring."""
+    return len(series.points) == 1 and len(series.points[0].commits) > 1
+
+
 def has_no_step(history: History, series: CommitSeries) -> bool:
     """Whether it is known that there is no step beyond the threshold, where none is told."""
+    if is_one_program(series):
+        return True
     if not series.layouts.can_tell:
         return False
     return sees_threshold(history, series) or (bool(series.layouts.steps) and series.clock is None)
@@ -97,6 +104,8 @@ def has_no_step(history: History, series: CommitSeries) -> bool:
 
 def no_step(history: History, series: CommitSeries) -> str:
     """What it means that no step is told: that there is none, or that noise or steps of a clock would hide it."""
+    if is_one_program(series):
+        return "same program at all commits"
     if has_no_step(history, series):
         return f"no step beyond {100 * history.threshold:g} %"
     why = "".join(f" ({each.cause})" for each in reasons_of(series))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,11 @@ _ASIDE: Final = frozenset(
     {"test", "tests", "testing", "t", "example", "examples", "demo", "demos", "doc", "docs", "fuzz"}
 )
 """Directories of programs that are not what a project is for."""
+
+_TESTING: Final = frozenset({"test", "tests", "unittest", "unittests", "selftest", "fuzz", "fuzzer"})
+"""Words in names of such programs: `x-test` of a large test suite is no smaller than `x`."""
+
+_WORDS: Final = re.compile(r"[^-_.]+")
 
 _BUILD_SCRIPTS: Final = ("build-script-", "build_script_")
 """What Cargo links to execute during the build."""
@@ -60,7 +66,7 @@ class Chooser(Protocol):
 
 @dataclass(frozen=True)
 class Likeliest:
-    """Chooses without a command: by names that the project goes by, then by where programs lie, then by size.
+    """Chooses without a command: by names that the project goes by, then by what programs are for, then by size.
 
     Where only libraries were linked, the largest of these.
     """
@@ -85,9 +91,17 @@ class Likeliest:
         return (
             _KINDS.index(file.kind),
             place,
-            not _ASIDE.isdisjoint(posixpath.dirname(file.path).split("/")),
+            _is_aside(file.path, name),
             -file.size,
         )
+
+
+def _is_aside(path: str, name: str) -> bool:
+    """Whether the place or the name of a program says that a project is not for it."""
+    return not (
+        _ASIDE.isdisjoint(posixpath.dirname(path).split("/"))
+        and _TESTING.isdisjoint(each.lower() for each in _WORDS.findall(name))
+    )
 
 
 @dataclass(frozen=True)

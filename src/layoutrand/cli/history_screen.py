@@ -15,6 +15,7 @@ from layoutrand.analysis.history_words import (
     from_to,
     has_no_step,
     how_compared,
+    is_one_program,
     no_step,
     reasons_of,
     seeds_with_more,
@@ -77,7 +78,7 @@ def _facts(history: History) -> list[str]:
     counts = [point.n_layouts for series in history.series for point in series.points]
     layouts = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
     points = [point for series in history.series for point in series.points]
-    ends = f"{points[0].commits[0].short} … {points[-1].commits[-1].short}"
+    ends = " … ".join(dict.fromkeys([points[0].commits[0].short, points[-1].commits[-1].short]))
     return [f"{layouts} layouts each", history.host, ends]
 
 
@@ -122,9 +123,9 @@ def _steps(series: CommitSeries, history: History, width: int, most: int) -> lis
     small = len(series.steps) - len(largest)
     if not shown:
         said = no_step(history, series)
-        symbol = "≈" if has_no_step(history, series) else "?"
+        symbol = "=" if is_one_program(series) else "≈" if has_no_step(history, series) else "?"
         rest = f"; {small} smaller: --full" if small else ""
-        lines.append([("    ", ""), (f"{symbol} ", "" if symbol == "≈" else "yellow"), (f"{said}{rest}", "")])
+        lines.append([("    ", ""), (f"{symbol} ", "yellow" if symbol == "?" else ""), (f"{said}{rest}", "")])
     elif small and most > len(largest):
         lines.append([(f"    and {small} smaller: --full", "dim")])
     return lines

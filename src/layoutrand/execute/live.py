@@ -67,7 +67,8 @@ class Live:
     """The state of a run after each execution.
 
     Durations are means per system, benchmark and instrument, of executions recorded before and of those just made; a
-    kind that was never executed is taken to last as long as the kinds most like it.
+    kind that was never executed is taken to last as long as the kinds most like it.  Of simulated executions others
+    tell nothing, nor they of these: they take tens of times as long.
     """
 
     def __init__(
@@ -121,7 +122,10 @@ class Live:
             return 0.0
         if not self._count:
             return None
-        executing = sum(n * self._duration(kind) for kind, n in waiting.items())
+        lasting = [(n, self._duration(kind)) for kind, n in waiting.items()]
+        if any(seconds is None for _, seconds in lasting):
+            return None
+        executing = sum(n * seconds for n, seconds in lasting if seconds is not None)
         if not self._between and self._gap is None and executing < _LONG_S * sum(waiting.values()):
             return None
         between = fmean(self._between) if self._between else self._gap or 0.0
@@ -186,11 +190,15 @@ class Live:
             mean = fmean(m.value for m in values)
             binaries.setdefault(execution.layout, []).append(mean)
 
-    def _duration(self, kind: _Kind) -> float:
-        """Of this kind, or of the benchmark on any system, or of the instrument, or of anything."""
+    def _duration(self, kind: _Kind) -> float | None:
+        """Of this kind, or of the benchmark on any system, or the instrument, or of any that is as simulated."""
         _system, benchmark, instrument = kind
-        alike = [[k for k in self._count if k == kind], [k for k in self._count if k[1:] == (benchmark, instrument)]]
-        alike += [[k for k in self._count if k[2] == instrument], list(self._count)]
+        is_simulated = instrument in simulated()
+        comparable = [k for k in self._count if (k[2] in simulated()) == is_simulated]
+        if not comparable:
+            return None
+        alike = [[k for k in comparable if k == kind], [k for k in comparable if k[1:] == (benchmark, instrument)]]
+        alike += [[k for k in comparable if k[2] == instrument], comparable]
         kinds = next(kinds for kinds in alike if kinds)
         return sum(self._seconds[k] for k in kinds) / sum(self._count[k] for k in kinds)
 

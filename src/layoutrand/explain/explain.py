@@ -168,6 +168,7 @@ def examined(
         caches=caches_of(
             selection.host_facts, sample.instrument, link.machine, huge=experiments.on_huge_pages(selection.experiment)
         ),
+        others=tuple(each for each in config.build.artefacts if each != artefact),
     )
     check(subject)
     profiled = _of_one_case(config, benchmark, case) if case else config

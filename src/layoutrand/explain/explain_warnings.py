@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass
 
 from layoutrand.warning import AnyWarning
@@ -106,10 +107,23 @@ class RoundsLeftOut(AnyWarning):
 
 @dataclass(frozen=True)
 class CostOutside(AnyWarning):
-    """A share of the cost in code of others."""
+    """A share of the cost in code of others.
+
+    Layouts move that of ``others``, the artefacts beside the one that was looked at, and nothing else of it.
+    """
 
     share: float
     artefact: str
+    others: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{100 * self.share:.0f} % of the cost lies outside {self.artefact}, in code that no layout moves"
+        outside = f"{100 * self.share:.0f} % of the cost lies outside {self.artefact}"
+        if not self.others:
+            return f"{outside}, in code that no layout moves"
+        place = posixpath.relpath(self.artefact, posixpath.dirname(self.others[0]) or ".")
+        there = self.others[0]
+        return (
+            f"{outside}, where `explain` does not look: in {' or '.join(self.others)}, whose layout changes too, or in "
+            f'code that no layout moves. It looks there for a benchmark with artefact = "{there}", whose command '
+            f"finds the program at {place} from its artefact_dir"
+        )

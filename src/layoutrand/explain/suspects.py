@@ -77,6 +77,7 @@ class Subject:
 
     ``binaries`` maps each seed to the binary that was measured, ``identity`` is the one that was profiled, ``caches``
     are those of the machine that measured.  ``use`` is how variables are used, where these are placed, too.
+    ``others`` are the artefacts that are laid out besides.
     """
 
     sample: Sample
@@ -86,6 +87,7 @@ class Subject:
     binaries: Mapping[int, Binary]
     caches: CodeCaches = USUAL
     use: DataUse | None = None
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -376,7 +378,7 @@ def _warnings(
     if profiled_by_samples:
         found.append(NoCalls())
     if hotness.in_artefact < 0.5:
-        found.append(CostOutside(1 - hotness.in_artefact, subject.artefact))
+        found.append(CostOutside(1 - hotness.in_artefact, subject.artefact, subject.others))
     return found
 
 
