@@ -21,10 +21,12 @@ def free(monkeypatch: pytest.MonkeyPatch, memory: int | None) -> None:
     ("layouts", "process_s", "linker_s", "jobs", "expected"),
     [
         (10_000, 0.1, 0.0, 1, 0),  # one at a time
-        (20, 0.1, 0.0, 8, 8),
+        (50, 0.1, 0.0, 8, 0),
+        (70, 0.1, 0.0, 8, 8),
         (20, 0.01, 0.0, 8, 0),  # done before a process has started
-        (40, 0.1, 0.0, 2, 0),  # 2.9 s by threads, 2 s by processes and their start
-        (60, 0.1, 0.0, 2, 2),
+        (60, 0.1, 0.0, 2, 0),  # 3.75 s by threads, 3 s by processes and their start
+        (100, 0.1, 0.0, 2, 2),
+        (100, 0.1, 0.0, 4, 0),
         (1_000, 0.05, 1.0, 8, 0),  # linkers take all cores already
         (1_000, 0.05, 0.1, 32, 32),
     ],
@@ -45,9 +47,9 @@ def test_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each takes as much as this one; unknown memory is no limit."""
     costs = [LayoutCost(1.0, 0.0)] * 3
     own = 1024 * making_processes.resource.getrusage(making_processes.resource.RUSAGE_SELF).ru_maxrss
-    free(monkeypatch, own * 7)
-    assert processes_worth(1_000, costs, 8) == 3
-    free(monkeypatch, own * 2)
+    free(monkeypatch, own * 11)
+    assert processes_worth(1_000, costs, 8) == 5
+    free(monkeypatch, own * 7)  # three are no more than what threads do
     assert processes_worth(1_000, costs, 8) == 0
     free(monkeypatch, None)
     assert processes_worth(1_000, costs, 8) == 8

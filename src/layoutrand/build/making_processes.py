@@ -1,4 +1,4 @@
-"""Layouts of one artefact, made by processes of ours: threads of one process hardly draw, write and prove two at once.
+"""Layouts of one artefact, made by threads, and by processes of ours where threads would wait for each other too long.
 
 Each process reads the capture, and what was learned of the program, from the cache, and makes some layouts at a time as
 a thread would: same seed, same bytes.
@@ -33,8 +33,11 @@ if TYPE_CHECKING:  # numpy comes after `blas_threads`
     from layoutrand.model import Binary, LayoutName
     from layoutrand.platform.process import Turns
 
-_THREADS_AS_CORES: Final = 1.4
-"""How many cores threads of one process use for this work: two threads, 30 layouts of 42,000 sections."""
+_SHARE_OF_CORES: Final = 0.8
+"""What threads of one process use of their cores: of two, 1.6 for a program of 42,000 sections, 1.8 for GNU Go."""
+
+_MOST_CORES: Final = 3.5
+"""And how many cores they use at most: of those 42,000 sections one holds the interpreter's lock 28 % of the time."""
 
 _WORTH_S: Final = 1.0
 """Twice what a process takes before its first layout."""
@@ -64,16 +67,17 @@ def processes_worth(layouts: int, costs: Sequence[LayoutCost], jobs: int) -> int
         return 0
     process_s = median(cost.process_s for cost in costs)
     linker_s = median(cost.linker_s for cost in costs)
-    if not _pays(layouts, process_s, linker_s, jobs):
+    if not _pays(layouts, process_s, linker_s, jobs=jobs, count=jobs):
         return 0
     free = told_by_psutil(Path("/"), lambda psutil: int(psutil.virtual_memory().available))
     own = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     count = jobs if free is None else min(jobs, free // (2 * own))
-    return count if _pays(layouts, process_s, linker_s, count) else 0
+    return count if _pays(layouts, process_s, linker_s, jobs=jobs, count=count) else 0
 
 
-def _pays(layouts: int, process_s: float, linker_s: float, count: int) -> bool:
-    return count > 1 and layouts * (process_s / _THREADS_AS_CORES - (process_s + linker_s) / count) >= _WORTH_S
+def _pays(layouts: int, process_s: float, linker_s: float, *, jobs: int, count: int) -> bool:
+    by_threads = process_s / min(_SHARE_OF_CORES * jobs, _MOST_CORES)
+    return count > 1 and layouts * (by_threads - (process_s + linker_s) / count) >= _WORTH_S
 
 
 @dataclass(frozen=True)
