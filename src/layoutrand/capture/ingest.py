@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -86,8 +86,9 @@ def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
         except (BuildError, FeatureUnsupported):  # not as expected; what follows finds it out, and says what is wrong
             _remove(setup, "edited", "identity")
         marked = _marked(setup, link, draft, found)
-    identity, chosen = _told(setup, link, *marked)
-    link = _edit(setup, replace(link, identity=identity), draft, found, chosen)
+    identity, chosen = _told(setup, link, marked.named, marked.probed)
+    edited = marked.edited if len(chosen) == len(marked.named) else None
+    link = _edit(setup, replace(link, identity=identity), draft, found, chosen, edited=edited)
     masks: list[Callable[[], codecheck.Masks]] = [partial(_masks, found, chosen)]
     del named, proved, draft, found, marked, chosen  # all that the link read: more memory than what follows needs
     return prove_identity(setup, link, partial(_once, masks))
@@ -240,18 +241,35 @@ def _relocated(
     return arguments
 
 
-def _marked(
-    setup: IngestSetup, link: CapturedLink, draft: Draft, found: list[objects.Object]
-) -> tuple[list[objects.Candidate], bytes]:
-    """The sections that may be placed, and the file that a link gives with unique symbols on them, but no order."""
+@dataclass(frozen=True)
+class _Marked:
+    """The sections that may be placed, and the file that a link gives with unique symbols on them, but no order.
+
+    ``edited`` has the SHA-256 of each file with these symbols, where layouts link the same files if all sections are
+    in the output: then they are kept for that.
+    """
+
+    named: list[objects.Candidate]
+    probed: bytes
+    edited: dict[str, str] | None
+
+
+def _marked(setup: IngestSetup, link: CapturedLink, draft: Draft, found: list[objects.Object]) -> _Marked:
     named = objects.candidates(found, data=places_data(setup.factors), reserved=draft.reserved, archives=setup.archives)
     marked = objects.edited_files(draft.files, found, named, rename=False)
-    write_edited(setup.base / "probe", marked, setup.base / "root", draft.files)
-    done, probed = setup.link(link, "probe")
-    remove_tree(setup.base / "probe")
+    tree = "probe" if _renames(setup) else "edited"
+    edited = write_edited(setup.base / tree, marked, setup.base / "root", draft.files)
+    done, probed = setup.link(link, tree)
+    if _renames(setup):
+        remove_tree(setup.base / tree)
     if done.returncode != 0:
         raise CaptureFailed(f"{link.artefact}: the link fails once sections are marked: {done.text().strip()[-2000:]}")
-    return named, probed
+    return _Marked(named, probed, None if _renames(setup) else edited)
+
+
+def _renames(setup: IngestSetup) -> bool:
+    """Whether layouts link sections under new names."""
+    return setup.linker.renames and LINK_ORDER not in setup.factors
 
 
 def _told(
@@ -298,12 +316,19 @@ def _kept(
 
 
 def _edit(
-    setup: IngestSetup, link: CapturedLink, draft: Draft, found: list[objects.Object], chosen: list[objects.Candidate]
+    setup: IngestSetup,
+    link: CapturedLink,
+    draft: Draft,
+    found: list[objects.Object],
+    chosen: list[objects.Candidate],
+    *,
+    edited: dict[str, str] | None = None,
 ) -> CapturedLink:
-    """Write the tree that every layout links: sections named and marked."""
-    renames = setup.linker.renames and LINK_ORDER not in setup.factors
-    changed = objects.edited_files(draft.files, found, chosen, rename=renames)
-    edited = write_edited(setup.base / "edited", changed, setup.base / "root", draft.files)
+    """Write the tree that every layout links, sections named and marked, unless it is there already (``edited``)."""
+    if edited is None:
+        _remove(setup, "edited")
+        changed = objects.edited_files(draft.files, found, chosen, rename=_renames(setup))
+        edited = write_edited(setup.base / "edited", changed, setup.base / "root", draft.files)
     lumped = objects.lumped(found, chosen)
     movable = [candidate.section for candidate in chosen if not candidate.section.pinned]
     if not movable:
