@@ -54,7 +54,7 @@ from layoutrand.link.lto_division import require_factors
 from layoutrand.linkers import linkline
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_function_section
-from layoutrand.platform.disk import remove_tree, sha256_bytes
+from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes
 
 
 def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
@@ -257,11 +257,14 @@ class _Marked:
 def _marked(setup: IngestSetup, link: CapturedLink, draft: Draft, found: list[objects.Object]) -> _Marked:
     named = objects.candidates(found, data=places_data(setup.factors), reserved=draft.reserved, archives=setup.archives)
     marked = objects.edited_files(draft.files, found, named, rename=False)
-    tree = "probe" if _renames(setup) else "edited"
-    edited = write_edited(setup.base / tree, marked, setup.base / "root", draft.files)
-    done, probed = setup.link(link, tree)
+    probe = setup.base / "probe"
+    edited = write_edited(probe, marked, setup.base / "root", draft.files)
+    done, probed = setup.link(link, probe.name)
     if _renames(setup):
-        remove_tree(setup.base / tree)
+        remove_tree(probe)
+    else:
+        with cache_errors("write", probe):
+            probe.rename(setup.base / "edited")
     if done.returncode != 0:
         raise CaptureFailed(f"{link.artefact}: the link fails once sections are marked: {done.text().strip()[-2000:]}")
     return _Marked(named, probed, None if _renames(setup) else edited)
