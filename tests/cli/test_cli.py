@@ -417,6 +417,10 @@ def test_what_init_says_to_do_next_can_be_given_to_a_shell(project, env):
     first = layoutrand("init", "-q", "-C", source.name, cwd=project, env=env)
 
     assert first.returncode == 0, first.stderr
+    assert (
+        "\n  to be executed: toy without arguments and with an empty standard input; it has to end by itself. "
+        in first.stdout
+    ), "before 8 executions of what waits for input, or for ever, take ten minutes each"
     following = first.stdout.split("Next: ")[1].splitlines()[0]
     assert shlex.split(following) == [
         *("layoutrand", "run", "-C", source.name),

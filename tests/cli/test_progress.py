@@ -141,7 +141,7 @@ def test_a_plain_line_says_how_far_how_long_and_what_is_known_worst(tmp_path, ca
     monkeypatch.setattr(progress_module, "_LINE_S", 0.0)
     run(tmp_path)
     first, *lines = capsys.readouterr().err.splitlines()
-    assert first == "6 executions"
+    assert first == "6 executions; one that still runs after 10 min is killed (timeout_s)"
     assert len(lines) == 5  # the last execution says nothing: the result does
     assert "left" not in lines[0], "one short execution tells nothing of the time between"
     assert re.match(r"executions: 5 of 6, (about \d+ s|less than 1 s) left; ", lines[-1])

@@ -26,7 +26,7 @@ from layoutrand.engines.engine import Remote, TaskExecutor
 from layoutrand.errors import ClusterError
 from layoutrand.execute.live import Live
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
-from layoutrand.execute.run_progress import Known, RunProgress, Summary, cost, summarised
+from layoutrand.execute.run_progress import Known, RunProgress, Summary, cost, limit_words, summarised
 from layoutrand.host.attempts import Attempts, is_to_be_repeated
 from layoutrand.model import Execution, SlotKey
 from layoutrand.results.experiments import ResultsStore
@@ -122,7 +122,8 @@ class _SubmittingSide:
         self._begun = {key: before.attempts.get(key, Attempts()).begun(repeat=repeat) for key in self._open}
         self._live = Live(self._plan.benchmarks, before.executions, pending, self._plan.systems)
         if pending:
-            self._say(cost(self._live, len(pending), len(self._plan.slots) - len(pending)))
+            limit = limit_words(self._plan.benchmarks, pending, before.executions)
+            self._say(cost(self._live, len(pending), len(self._plan.slots) - len(pending), limit))
 
     def distribute(self, tasks: Sequence[MeasuringTask]) -> None:
         """Give the tasks out until each of their slots was executed, or was lost too often."""

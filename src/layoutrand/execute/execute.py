@@ -37,7 +37,7 @@ from layoutrand.execute.live import Live
 from layoutrand.execute.measure import Command, Executor, Outcome
 from layoutrand.execute.printed import KeptOutputs, output_sha256
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
-from layoutrand.execute.run_progress import RunProgress, Summary, cost, executed_alone, known, summarised
+from layoutrand.execute.run_progress import RunProgress, Summary, cost, executed_alone, known, limit_words, summarised
 from layoutrand.execute.workplace import Workplace, end_leftovers
 from layoutrand.host.attempts import Attempts, is_to_be_repeated, that_count
 from layoutrand.host.machine_lock import machine_lock_path, only_one_measures
@@ -98,7 +98,8 @@ def execute(
         recorded = list(before.executions)
         live = Live(plan.benchmarks, that_count(recorded, experiments.slot_values), pending, plan.systems)
         if pending and not request.choices.is_round:
-            say(cost(live, len(pending), len(plan.slots) - len(pending)))
+            limit = limit_words(plan.benchmarks, pending, before.executions)
+            say(cost(live, len(pending), len(plan.slots) - len(pending), limit))
         # Of commits `history`, `bisect` and `check` tell what that means for them, and they have no seeds for `run`.
         by_others = request.choices.by_capture or request.choices.is_round
         if not by_others and (alone := executed_alone(plan.slots, pending)):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.config.config import Benchmark
 from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.config.execution_warnings import TooShort, too_short
 from layoutrand.config.schedule import Slot
@@ -19,7 +20,7 @@ from layoutrand.execute.run_warnings import CasesFailed, NotExecuted
 from layoutrand.execute.unlike_outputs import outputs_of
 from layoutrand.host.attempts import Attempts, is_due, that_count
 from layoutrand.instruments.asked_for import primary_metric
-from layoutrand.instruments.known import is_elapsed, simulated
+from layoutrand.instruments.known import instrument, is_elapsed, simulated
 from layoutrand.model import BuildFailure, Execution, Experiment, SlotKey
 from layoutrand.results.experiments import Records
 from layoutrand.text.quantities import duration
@@ -39,12 +40,30 @@ class RunProgress:
     live: Live
 
 
-def cost(live: Live, n_pending: int, n_known: int) -> str:
-    """What is about to be executed, and how long that takes where earlier executions tell."""
+def cost(live: Live, n_pending: int, n_known: int, limit: str = "") -> str:
+    """What is about to be executed, and how long that takes where earlier executions tell; ``limit`` is told behind."""
     known = f" ({n_known:,} {'is' if n_known == 1 else 'are'} recorded already)" if n_known else ""
     seconds = live.remaining_s()
     time = "" if seconds is None else f", about {duration(max(1, round(seconds)))}"
-    return f"{plural(n_pending, 'execution')}{known}{time}"
+    return f"{plural(n_pending, 'execution')}{known}{time}{limit}"
+
+
+def limit_words(
+    benchmarks: Mapping[str, Benchmark], pending: Sequence[Slot], recorded: Iterable[Execution] = ()
+) -> str:
+    """After how long an execution is killed, where none of its benchmark has ended by itself yet; "" where one has.
+
+    It has to be said beforehand: during an execution nothing is drawn, and one that waits for ever looks like any.
+    """
+    ended = {each.benchmark for each in recorded if each.status != "timeout"}
+    waiting = dict.fromkeys((slot.benchmark, slot.instrument) for slot in pending if slot.benchmark not in ended)
+    if not waiting:
+        return ""
+    limits = sorted({benchmarks[name].timeout_s for name, _ in waiting})
+    after = " to ".join(duration(each) for each in dict.fromkeys((limits[0], limits[-1])))
+    slowdowns = {name: instrument(name).slowdown for _, name in waiting}
+    longer = "".join(f", {slowdown} times that under {name}" for name, slowdown in slowdowns.items() if slowdown > 1)
+    return f"; one that still runs after {after} is killed (timeout_s{longer})"
 
 
 def executed_alone(slots: Sequence[Slot], pending: Sequence[Slot]) -> str:
