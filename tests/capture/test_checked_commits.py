@@ -93,8 +93,12 @@ def test_what_is_not_there_is_an_error_that_says_so(repository, mirrors, tmp_pat
         of(repository, mirrors, "tpoic")
     with pytest.raises(UsageError, match="no commit nowhere"):
         of(repository, mirrors, "nowhere")
-    with pytest.raises(UsageError, match="no git repository"):
+    with pytest.raises(UsageError, match="in no git repository, so there are no commits to go by$"):
         source_repository(tmp_path, ".", None)
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged/.git").write_text("gitdir: /nowhere\n")
+    with pytest.raises(UsageError, match="no commits to go by: fatal: not a git repository: /nowhere$"):
+        source_repository(tmp_path / "damaged", ".", None)
     shallow = tmp_path / "shallow"
     gitkit.git("clone", "-q", "--depth=1", f"file://{repository}", shallow, cwd=tmp_path)
     with pytest.raises(UsageError, match="shallow"):

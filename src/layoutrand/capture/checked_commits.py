@@ -21,6 +21,9 @@ from layoutrand.platform.repository_addresses import without_credentials
 _DEFAULT_BRANCHES: Final = ("refs/remotes/origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk")
 """Where the default branch is looked for, in this order."""
 
+_NONE: Final = "fatal: not a git repository (or any "
+"""What git says where there is none, in this directory or above; of a damaged one it says which."""
+
 _BY: Final = "layoutrand <layoutrand@localhost>"
 _SHORT: Final = 7
 
@@ -60,9 +63,8 @@ def source_repository(project: Path, source: str, repo: str | None) -> SourceRep
     except BuildFailed as error:
         if repo is not None:  # a bare repository
             return SourceRepository(str(folder), None, "", project)
-        raise UsageError(
-            f"{folder} is in no git repository, so there are no commits to go by: {error.message}"
-        ) from error
+        more = "" if error.message.startswith(_NONE) else f": {error.message}"
+        raise UsageError(f"{folder} is in no git repository, so there are no commits to go by{more}") from error
     root = Path(top).resolve()
     inside = "" if repo is not None or folder == root else folder.relative_to(root).as_posix()
     return SourceRepository(str(root), root, inside, project)
