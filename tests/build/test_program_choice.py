@@ -4,6 +4,7 @@ import pytest
 
 from layoutrand.build.program_choice import Likeliest, NamedByWords
 from layoutrand.capture.linked_files import LinkedFile
+from layoutrand.cli.learning import beside
 from layoutrand.errors import CaptureFailed
 
 LD = "/usr/bin/ld"
@@ -37,6 +38,29 @@ def test_a_name_of_a_test_comes_after_others_however_large(tmp_path, name):
     assert first(Likeliest(()), tmp_path, linked).artefacts == ("build/latest",)
     assert first(Likeliest((name,)), tmp_path, linked).artefacts == (f"build/{name}",)  # a project that is one
     assert first(Likeliest(()), tmp_path, linked[:1]).artefacts == (f"build/{name}",)
+
+
+def test_what_decided_among_several_is_told(tmp_path):
+    large, small = program("tests/large", 99), program("b", 5)
+    cases = {
+        (): (small, program("a", 4)),
+        ("a",): (small, program("bin/a", 4)),
+    }
+    why = {hints: first(Likeliest(hints), tmp_path, linked).why for hints, linked in cases.items()}
+    assert why[()] == "as the largest"
+    assert why["a",] == "by its name (the directory's or one in the build's files)"
+    assert first(Likeliest(()), tmp_path, [large, small]).why == "as it is not among tests, examples and the like"
+    among = first(Likeliest(()), tmp_path, [large, small, program("a", 4)])
+    assert among.why == "as the largest that is not among tests, examples and the like"
+    example = LinkedFile("target/release/examples/x", True, LD, 99, (), "example")
+    tool = LinkedFile("target/release/tool", True, LD, 5, (), "bin")
+    assert first(Likeliest(()), tmp_path, [example, tool]).why == "as a bin of cargo's"
+    later = list(Likeliest(()).choices(tmp_path, [small, program("a", 4)]))[1]
+    assert later.why == "as the likeliest whose link can be captured"
+    alone = first(Likeliest(()), tmp_path, [small, library("libx.so", 100)])
+    assert (alone.why, beside(alone)) == ("", "")
+    assert beside(among) == f"b was chosen {among.why}; linked besides, and not laid out: tests/large, a"
+    assert beside(first(NamedByWords(("a",)), tmp_path, cases[()])) == "linked besides, and not laid out: b"
 
 
 def test_what_cmake_links_to_try_a_compiler_is_told_to_nobody(tmp_path):

@@ -60,7 +60,7 @@ _FIRST: Final = ("gcc", "clang")
 _RUST: Final = "rust"
 """The toolchain for builds by Cargo."""
 
-_VERSION: Final = 2  # of what is remembered; another version's is as good as none
+_VERSION: Final = 3  # of what is remembered; another version's is as good as none
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,12 @@ class FirstBuild:
         if found is None or found.get("version") != _VERSION or found["way"] >= len(self.found.ways):
             return None
         chosen = ChosenProgram(
-            tuple(found["artefacts"]), found["linker"], found["place"], tuple(found["others"]), found["is_program"]
+            tuple(found["artefacts"]),
+            found["linker"],
+            found["place"],
+            tuple(found["others"]),
+            found["is_program"],
+            found["why"],
         )
         way = self.found.ways[found["way"]]
         return Learned(
@@ -318,6 +323,7 @@ class FirstBuild:
                 "place": chosen.place,
                 "others": list(chosen.others),
                 "is_program": chosen.is_program,
+                "why": chosen.why,
                 "factors": list(learned.factors),
                 "mode": learned.mode,
                 "harness": learned.harness,

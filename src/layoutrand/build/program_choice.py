@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -44,7 +44,8 @@ class ChosenProgram:
 
     ``place`` is the word of the command that names it, 0 where there is no command; ``others`` are the programs that
     were linked besides. Where nothing but libraries was linked, the first artefact is one. Cargo's benchmarks and tests
-    are named without their hash, which is another one with other flags.
+    are named without their hash, which is another one with other flags. ``why`` says what it was preferred to those
+    others for, "" where there are none, or where a command names it.
     """
 
     artefacts: tuple[str, ...]
@@ -52,6 +53,7 @@ class ChosenProgram:
     place: int
     others: tuple[str, ...]
     is_program: bool = True
+    why: str = ""
 
 
 class Chooser(Protocol):
@@ -82,7 +84,25 @@ class Likeliest:
         real = [file for file in linked if not posixpath.basename(file.path).startswith(_BUILD_SCRIPTS)] or list(linked)
         programs = [file for file in real if file.is_program]
         for file in sorted(programs or real, key=self._rank):
-            yield _chosen(file, programs, 0)
+            chosen = _chosen(file, programs, 0)
+            yield replace(chosen, why=self._why(file, [each for each in programs if each.path in chosen.others]))
+
+    def _why(self, file: LinkedFile, others: Sequence[LinkedFile]) -> str:
+        """What decided between the file and the likeliest of the others, in a few words."""
+        if not others:
+            return ""
+        own, best = self._rank(file), min(map(self._rank, others))
+        if own > best:
+            return "as the likeliest whose link can be captured"
+        kind, place, is_aside, _size = (mine != theirs for mine, theirs in zip(own, best, strict=True))
+        if kind:
+            return f"as a {file.kind} of cargo's" if file.kind else "as no example, benchmark or test of cargo's"
+        if place:
+            return "by its name (the directory's or one in the build's files)"
+        if is_aside:
+            return "as it is not among tests, examples and the like"
+        smaller = all(each.size <= file.size for each in others)
+        return "as the largest" if smaller else "as the largest that is not among tests, examples and the like"
 
     def _rank(self, file: LinkedFile) -> tuple[int, int, bool, int]:
         """What cargo says is for users first; then names that the project goes by, in the order of the hints."""

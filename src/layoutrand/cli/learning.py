@@ -17,6 +17,7 @@ from layoutrand.errors import BuildFailed, NothingLinked, UsageError
 
 if TYPE_CHECKING:
     from layoutrand.build.first_build import Learned
+    from layoutrand.build.program_choice import ChosenProgram
     from layoutrand.capture.recognise import Recognised
     from layoutrand.config.config import System
 
@@ -160,8 +161,11 @@ def at(directory: Path) -> str:
     return "" if directory == Path() else f" -C {shlex.quote(str(directory))}"
 
 
-def beside(others: Sequence[str]) -> str:
-    """That other programs were linked, too; "" where there are none."""
+def beside(chosen: ChosenProgram) -> str:
+    """What the program was chosen for among several, and that the others were linked, too; "" where there are none."""
     from layoutrand.capture.linked_files import several
 
-    return f"linked besides, and not laid out: {several(others)}" if others else ""
+    if not chosen.others:
+        return ""
+    why = f"{chosen.artefacts[0]} was chosen {chosen.why}; " if chosen.why else ""
+    return f"{why}linked besides, and not laid out: {several(chosen.others)}"

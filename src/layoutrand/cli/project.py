@@ -137,7 +137,7 @@ def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, ter
     where = learning.at(question.directory)
     what = ", ".join(learned.chosen.artefacts)
     terminal.line(f"{path} written: {project.what} links {what} with toolchain {learned.toolchain}")
-    if others := learning.beside(learned.chosen.others):
+    if others := learning.beside(learned.chosen):
         terminal.line(f"  {others}")
     if project.benchmark is None:
         terminal.line("  a library alone: add a benchmark, a program that uses it, to the file")

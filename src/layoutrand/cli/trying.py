@@ -240,7 +240,7 @@ class _Try:
             f"{', '.join(learned.chosen.artefacts)}: linked by {os.path.basename(learned.chosen.linker)}, toolchain "
             f"{learned.toolchain}"
         )
-        if others := learning.beside(learned.chosen.others):
+        if others := learning.beside(learned.chosen):
             question.terminal.say(others)
         systems = {SYSTEM: System(toolchain=learned.toolchain)}
         return NewProject(safe_name(question.directory), found.what, learned, systems, benchmark)
