@@ -131,9 +131,23 @@ def test_the_artefact_is_a_script(simple: Workshop) -> None:
     assert "prog is a script; libtool puts the program itself into .libs/prog" in message
 
 
-def test_the_artefact_is_a_static_library(simple: Workshop) -> None:
-    message = failure_of(simple.build(BUILD + " && $AR rc libu.a u.o", artefacts=["libu.a"], seeds=[1])).error
-    assert "libu.a is a static library, whose functions are laid out in the programs that are linked with it" in message
+@pytest.mark.parametrize(
+    ("links", "told"),
+    [
+        ("$CC -o with main.o libu.a; $CC -o too main.o -Llib -L. -lu", ", here with, too"),
+        # What is there of the same name as a shared library is what -lu takes, unless it is to be static.
+        ("$CC -shared -o libu.so u.o; $CC -o not main.o -L. -lu; $CC -static -o with main.o -L. -lu", ", here with"),
+        ("true", ". The build linked: prog"),
+    ],
+)
+def test_the_artefact_is_a_static_library(simple: Workshop, links: str, told: str) -> None:
+    """What is linked with it is named, and what else the build links is not."""
+    build = f"{BUILD} && $AR rc libu.a u.o && {links}"
+    message = failure_of(simple.build(build, artefacts=["libu.a"], seeds=[1])).error
+    assert message.splitlines()[0] == (
+        "libu.a is a static library, whose functions are laid out in the programs that are linked with it: "
+        f"build.artefacts takes these{told}"
+    )
 
 
 def test_the_artefact_was_never_linked(simple: Workshop) -> None:

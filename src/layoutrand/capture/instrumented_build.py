@@ -29,11 +29,12 @@ from layoutrand.capture.linked_files import (
     left_in,
     likeliest_first,
     linked_files,
+    linked_with,
     of_another_machine,
     several,
 )
 from layoutrand.capture.origin import Say
-from layoutrand.capture.records import read_records
+from layoutrand.capture.records import LinkRecord, read_records
 from layoutrand.capture.side_by_side import Beside, nothing_beside
 from layoutrand.capture.which_link import captured_link
 from layoutrand.capture.workspace import Workspace, workspace
@@ -147,7 +148,7 @@ def keep(
     with cache.scratch("capture") as scratch:
         for number, artefact in enumerate(order.recipe.build.artefacts):
             say(f"{order.recipe.system}: capturing the link of {artefact}")
-            data = artefact_of(tree, artefact, log, outputs)
+            data = artefact_of(tree, artefact, log, outputs, records=records)
             base = scratch / str(number)
             recipe = order.recipe
             setup = IngestSetup(
@@ -324,10 +325,19 @@ def _changed(order: BuildOrder) -> bool:
     return bool(source.digest(order.origin.in_place, order.origin.exclude) != order.origin.facts["digest"])
 
 
-def artefact_of(tree: Path, artefact: str, log: Path, outputs: Sequence[str], *, whatever: bool = False) -> bytes:
+def artefact_of(
+    tree: Path,
+    artefact: str,
+    log: Path,
+    outputs: Sequence[str],
+    *,
+    whatever: bool = False,
+    records: Sequence[LinkRecord] = (),
+) -> bytes:
     """The artefact that the build left; raises `WrongArtefact` if there is none, or no ELF file unless ``whatever``.
 
-    ``outputs`` are what links of the build wrote: the message names those that are there.
+    ``outputs`` are what links of the build wrote: the message names those that are there.  ``records`` are these links,
+    for what was linked with a static library.
     """
     path = tree / artefact
     if not path.is_file():
@@ -340,17 +350,25 @@ def artefact_of(tree: Path, artefact: str, log: Path, outputs: Sequence[str], *,
             program = Path(artefact).parent / ".libs" / Path(artefact).name
             raise WrongArtefact(f"{artefact} is a script; libtool puts the program itself into {program}", log=log)
         if archive.is_archive(data):
-            raise WrongArtefact(
-                f"{artefact} is a static library, whose functions are laid out in the programs that are linked with "
-                "it: build.artefacts takes these",
-                log=log,
-            )
+            raise WrongArtefact(_static_library(tree, artefact, outputs, records), log=log)
         raise WrongArtefact(
             f"{artefact} is not an ELF file. If the build packs or converts a program into it, `layoutrand build "
             "--mode rebuild` lays out that program inside the build, once per seed",
             log=log,
         )
     return data
+
+
+def _static_library(tree: Path, artefact: str, outputs: Sequence[str], records: Sequence[LinkRecord]) -> str:
+    """That it cannot be laid out by itself, and what can in its place."""
+    text = (
+        f"{artefact} is a static library, whose functions are laid out in the programs that are linked with it: "
+        "build.artefacts takes these"
+    )
+    if users := linked_with(records, artefact, tree):
+        return f"{text}, here {several(likeliest_first(users, artefact))}"
+    there = likeliest_first(left_in(outputs, tree), artefact)
+    return f"{text}. The build linked: {several(there)}" if there else text
 
 
 def suite_facts(order: BuildOrder, tree: Path, say: Say) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import posixpath
 import re
@@ -27,6 +28,9 @@ from layoutrand.platform.regular_file import PROGRAM, beginning, content_of_regu
 
 _MOST_NAMED: Final = 12
 _ENOUGH_TO_TELL: Final = 64
+_SEARCHED: Final = frozenset({"L", "library-path"})
+_STATIC: Final = frozenset({"static", "Bstatic", "dn", "non_shared"})
+_SHARED: Final = frozenset({"Bdynamic", "dy", "call_shared"})
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,29 @@ def left_in(outputs: Sequence[str], tree: Path) -> list[str]:
     """Paths in the tree of those outputs of links that are there, trials of configure steps left out."""
     there = [_where(output, tree) for output in outputs if not is_of_a_trial(output, str(tree))]
     return list(dict.fromkeys(path for path in there if path is not None and is_elf_file(tree / path)))
+
+
+def linked_with(records: Iterable[LinkRecord], library: str, tree: Path) -> list[str]:
+    """What links of the build made with this static library, by their command lines; paths as `left_in` has them."""
+    wanted = os.path.realpath(tree / library)
+    return left_in([record.output() for record in records if wanted in _archives(record)], tree)
+
+
+def _archives(record: LinkRecord) -> Iterator[str]:
+    """The files that a link line names, and what its ``-l`` stand for now, where they were static or found no other."""
+    line = record.words()
+    folders = [record.absolute(word.text) for word in line if word.option in _SEARCHED]
+    is_static = False
+    for word in line:
+        if word.option in _STATIC or word.option in _SHARED:
+            is_static = word.option in _STATIC
+        elif word.kind == "input":
+            yield os.path.realpath(record.absolute(word.text))
+        elif word.kind == "library":
+            names = [f"lib{word.text}.a"] if is_static else [f"lib{word.text}.so", f"lib{word.text}.a"]
+            names = [word.text[1:]] if word.text.startswith(":") else names
+            places = (posixpath.join(folder, name) for folder in folders for name in names)
+            yield from (os.path.realpath(place) for place in itertools.islice(filter(os.path.exists, places), 1))
 
 
 def several(paths: Sequence[str]) -> str:
