@@ -186,6 +186,8 @@ def show_build(results: Sequence[SystemBuild], page: Display) -> None:
         )
     columns = ("system", "placeable sections", "binaries", "made now", "cached", "verified", "failed", "build once")
     page.table("Binaries", columns, rows)
+    if text := _of_artefacts(results):
+        page.line(text)
     written = sum(binary.engine == "permute" for result in results for binary in result.binaries)
     if written:
         page.line(f"{written} of them written without a linker, and verified as linked ones are")
@@ -195,6 +197,24 @@ def show_build(results: Sequence[SystemBuild], page: Display) -> None:
         page.line(str(coinciding))
     warn_folded((note for result in results for note in result.notes), page)
     show_failures([failure for result in results for failure in result.failures], page)
+
+
+def _of_artefacts(results: Sequence[SystemBuild]) -> str:
+    """How binaries of several artefacts are counted; "" where there is one."""
+    from layoutrand.capture.linked_files import several
+
+    artefacts = list(dict.fromkeys(binary.artefact for result in results for binary in result.binaries))
+    if len(artefacts) < 2:
+        return ""
+    made = {
+        (len(result.binaries), len({binary.layout for binary in result.binaries}))
+        for result in results
+        if result.binaries
+    }
+    named = f"{len(artefacts)} artefacts ({several(artefacts)})"
+    if len(made) == 1 and (binaries := min(made)[0]) == len(artefacts) * (layouts := min(made)[1]):
+        return f"{binaries:,} binaries of a system: {named}, each in {layouts:,} layout{'s' * (layouts > 1)}"
+    return f"each layout of a system is a binary of each of its artefacts: {named}"
 
 
 def _unwritten(linked: Iterable[LinkedAllTheSame]) -> Iterator[str]:
