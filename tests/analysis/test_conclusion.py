@@ -17,7 +17,7 @@ from fakes import make_config
 from layoutrand.analysis.analysis_warnings import NothingExecuted
 from layoutrand.analysis.conclusion import FAIL_IF, Conclusion, stated
 from layoutrand.analysis.conclusion_warnings import FalseAlarm
-from layoutrand.analysis.next_steps import LayoutsThere
+from layoutrand.analysis.next_steps import STEPS, LayoutsThere, with_number
 from layoutrand.analysis.reasons import concerns, reasons, steps
 from layoutrand.cli import analysis as analysis_module
 from layoutrand.cli import reporting as reporting_module
@@ -178,7 +178,7 @@ def test_no_more_layouts_are_asked_for_than_there_are(project, capsys, monkeypat
     there = f"the program has only {len(old)} distinct layout"
     assert any(there in each for each in row["warnings"])
     screen = said(capsys, "compare", "a", "b")[1]
-    assert "Next: a larger run.executions, to execute each binary more" in " ".join(screen.split())
+    assert "Next: set run.executions = 2 in layoutrand.toml, to execute each binary twice" in " ".join(screen.split())
     assert "--seeds" not in screen
     assert "layouts may tell" not in screen
     full = unwrapped(said(capsys, "compare", "a", "b", "--full")[1])
@@ -206,7 +206,7 @@ def test_nor_do_analyse_the_report_and_what_says_that_two_systems_are_one_progra
     said(capsys, "report", "-o", "r.html")
     pages = [said(capsys, command)[1] for command in ("analyse", "compare")]
     for page in (*pages, Path("r.html").read_text()):
-        assert "execute each binary more often" in page
+        assert "set run.executions = 2 in layoutrand.toml" in " ".join(page.split())
         assert "--seeds 30" not in page
 
 
@@ -306,6 +306,21 @@ def test_more_layouts_are_named_by_a_number_that_can_be_typed():
     ]
 
 
+def test_a_key_is_named_with_its_file_and_the_value_to_write():
+    """What stands behind `Next:` among commands is no word that nobody can give to anything."""
+    for step in STEPS.values():
+        for key in re.findall(r"\brun\.[a-z._]+", f"{step.briefly} {step}"):
+            assert re.search(rf"set {re.escape(key)} = \S+ in layoutrand\.toml", step.briefly), step
+            assert re.search(rf"set {re.escape(key)} = \S+ in layoutrand\.toml", str(step)), step
+    often = [with_number(STEPS["more executions"], LayoutsThere(30, executions=count)) for count in (1, 2, 5)]
+    assert [step.briefly for step in often] == [
+        "set run.executions = 2 in layoutrand.toml, to execute each binary twice",
+        "set run.executions = 4 in layoutrand.toml, to execute each binary 4 times",
+        "set run.executions = 10 in layoutrand.toml, to execute each binary 10 times",
+    ]
+    assert STEPS["repeat disturbed"].briefly == "set run.disturbance.repeat = 3 in layoutrand.toml, and execute again"
+
+
 def test_a_cause_is_given_once_and_the_worst_effect_counts():
     many = DisturbedExecutions(Disturbed("b", 10, 5, {"busy": 5}, {"a": 5}, {}), is_repeated=False)
     few = DisturbedExecutions(Disturbed("b", 1000, 5, {"busy": 5}, {"a": 5}, {}), is_repeated=False)
@@ -317,6 +332,8 @@ def test_a_cause_is_given_once_and_the_worst_effect_counts():
     always = DisturbedExecutions(Disturbed("b", 10, 9, {"busy": 9}, {"a": 9}, {}), is_repeated=False)
     # What is repeated would be disturbed again.
     assert [step.kind for step in steps([always], layouts=LayoutsThere(10))] == ["quiet machine"]
+    again = DisturbedExecutions(many.row, is_repeated=True)
+    assert [step.kind for step in steps([again], layouts=LayoutsThere(10))] == ["quiet machine"]
     assert Conclusion("faster", "faster", reasons([many]), ()).trust == "doubtful"
     assert Conclusion("faster", "faster", reasons([few]), ()).trust == "sound"
 

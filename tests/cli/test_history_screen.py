@@ -327,7 +327,7 @@ def test_executions_that_were_disturbed_are_told_as_compare_tells_them(project, 
     one = said(tmp_path / "p", "--benchmark", "startup", "--since", commits[LAYOUT_FROM + 1])
     assert "disturbed" not in one
     alone = said(tmp_path / "p", "--benchmark", "work", "--since", commits[SLOWER_FROM])
-    assert "  ⚠ " in alone and "Next: run.disturbance.repeat" in alone
+    assert "  ⚠ " in alone and "Next: set run.disturbance.repeat = 3 in layoutrand.toml" in alone
     assert "disturbed" not in said(project[0])
 
     measured_commits(tmp_path / "few", disturbed=0.04)

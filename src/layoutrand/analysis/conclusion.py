@@ -178,7 +178,17 @@ def _layouts_of(pairs: Sequence[BenchmarkRatio]) -> LayoutsThere:
     """The layouts of the system that has most of them; how few there are where all of the pairs are told of it."""
     most = max(count for pair in pairs for count in (pair.n_baseline, pair.n_candidate))
     few = [few_layouts(pair.warnings) for pair in pairs]
-    return LayoutsThere(most, few[0] if all(few) else None)
+    often = max(
+        _often(*each)
+        for pair in pairs
+        for each in zip(pair.n_executions, (pair.n_baseline, pair.n_candidate), strict=True)
+    )
+    return LayoutsThere(most, few[0] if all(few) else None, often)
+
+
+def _often(n_executions: int, n_binaries: int) -> int:
+    """How often each binary was executed."""
+    return max(1, round(n_executions / max(1, n_binaries)))
 
 
 def all_of(result: Comparison) -> list[Conclusion]:
@@ -191,7 +201,7 @@ def of_layouts(analysis: Analysis, warnings: Sequence[AnyWarning] = ()) -> Layou
     """What is concluded from the layouts of one system; ``warnings`` are those about all that is analysed."""
     about = [each for each in warnings if concerns(each, analysis.benchmark, analysis.instrument, (analysis.system,))]
     told = [*analysis.warnings, *about]
-    layouts = LayoutsThere(analysis.n_binaries, few_layouts(told))
+    layouts = LayoutsThere(analysis.n_binaries, few_layouts(told), _often(analysis.n_executions, analysis.n_binaries))
     return LayoutConclusion(_of_layouts(analysis), reasons(told), steps(told, layouts=layouts))
 
 

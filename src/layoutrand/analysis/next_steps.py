@@ -52,6 +52,14 @@ class Step:
         return f"{self.sentence}: `{self.command}`" if self.command else self.sentence
 
 
+_OFF: Final = '"off"'
+
+
+def _set(key: str, value: object, then: str = "") -> str:
+    """A key of layoutrand.toml as a step: where it is, and what to write there."""
+    return f"set {key} = {value} in layoutrand.toml{then}"
+
+
 STEPS: Final[dict[StepKind, Step]] = {
     step.kind: step
     for step in (
@@ -59,8 +67,8 @@ STEPS: Final[dict[StepKind, Step]] = {
         Step(
             "more executions",
             "",
-            "execute each binary more often (run.executions = 2 or more)",
-            short="run.executions = 2, to execute each binary twice",
+            f"execute each binary more often: {_set('run.executions', 2)}",
+            short=_set("run.executions", 2, ", to execute each binary twice"),
         ),
         Step(
             "other threshold",
@@ -76,7 +84,12 @@ STEPS: Final[dict[StepKind, Step]] = {
             short="less noise, or a larger --threshold",
         ),
         Step("quiet machine", "layoutrand doctor", "measure on a quieter machine; what disturbs this one is told by"),
-        Step("repeat disturbed", "", "set run.disturbance.repeat, and execute again", short="run.disturbance.repeat"),
+        Step(
+            "repeat disturbed",
+            "",
+            _set("run.disturbance.repeat", 3, ", and execute again"),
+            short=_set("run.disturbance.repeat", 3, ", and execute again"),
+        ),
         Step("retry failed", "layoutrand run --retry-failed", "execute again what failed"),
         Step(
             "same rounds", "layoutrand run", "execute all systems in the same rounds, on the same nodes, with new seeds"
@@ -96,7 +109,8 @@ STEPS: Final[dict[StepKind, Step]] = {
         Step(
             "repeatable",
             "",
-            'have the program do the same each time: a fixed seed, no clock, no addresses (run.aslr = "off")',
+            f"have the program do the same each time: a fixed seed, no clock, no addresses ({_set('run.aslr', _OFF)})",
+            short=_set("run.aslr", _OFF, ", and have the program do without clock and random seed"),
         ),
         Step("run again", "layoutrand run", "execute what is configured now"),
         Step(
@@ -133,14 +147,23 @@ def _of_import(step: Step) -> Step:
 
 @dataclass(frozen=True)
 class LayoutsThere:
-    """How many layouts were executed; ``few`` says how many the program has, where that is less than is asked for."""
+    """How many layouts were executed; ``few`` says how many the program has, where that is less than is asked for.
+
+    ``executions`` is how often each binary was, at most.
+    """
 
     n_executed: int
     few: FewDistinctLayouts | None = None
+    executions: int = 1
 
 
 def with_number(step: Step, layouts: LayoutsThere) -> Step:
-    """The step, with a number of layouts if it is about these: as many again as there are, if not the usual number."""
+    """The step, with a number if it is about layouts or executions: as many again as there are.
+
+    Of layouts at least the usual number.
+    """
+    if step.kind == "more executions":
+        return _more_executions(layouts)
     if step.kind != "more layouts":
         return step
     return _more_layouts(USUAL_LAYOUTS if layouts.n_executed < USUAL_LAYOUTS else 2 * layouts.n_executed)
@@ -148,6 +171,16 @@ def with_number(step: Step, layouts: LayoutsThere) -> Step:
 
 def _more_layouts(wanted: int) -> Step:
     return replace(STEPS["more layouts"], command=f"layoutrand run --seeds {wanted}", n_layouts=wanted)
+
+
+def _more_executions(layouts: LayoutsThere) -> Step:
+    wanted = max(2, 2 * layouts.executions)
+    often = "twice" if wanted == 2 else f"{wanted} times"
+    return replace(
+        STEPS["more executions"],
+        sentence=f"execute each binary more often: {_set('run.executions', wanted)}",
+        short=_set("run.executions", wanted, f", to execute each binary {often}"),
+    )
 
 
 def within(told: tuple[Step, ...], layouts: LayoutsThere) -> tuple[Step, ...]:
@@ -160,11 +193,9 @@ def within(told: tuple[Step, ...], layouts: LayoutsThere) -> tuple[Step, ...]:
         return told
     if layouts.n_executed < few.n_layouts / 2:
         return tuple(_more_layouts(few.n_layouts) if step.kind == "more layouts" else step for step in told)
-    instead = Step(
-        "more executions",
-        "",
-        f"{few.brief()}; execute each binary more often (run.executions), or add a factor such as text-offset or "
-        "padding to layout.factors",
-        short="a larger run.executions, to execute each binary more often",
+    instead = _more_executions(layouts)
+    instead = replace(
+        instead,
+        sentence=f"{few.brief()}; {instead.sentence}, or add a factor such as text-offset or padding to layout.factors",
     )
     return instead, *(step for step in told if step.kind not in {"more layouts", "more executions"})

@@ -120,7 +120,11 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     executions.DisturbedExecutions: Meaning(
         "disturbed",
         "doubts",
-        lambda each: "quiet machine" if each.row.disturbed > MOST * each.row.executions else "repeat disturbed",
+        lambda each: (
+            "quiet machine"
+            if each.is_repeated or each.row.disturbed > MOST * each.row.executions
+            else "repeat disturbed"
+        ),
         lambda each: each.row.disturbed > MANY * each.row.executions,
     ),
     executions.TooShort: Meaning("too short", "doubts", "more work"),
