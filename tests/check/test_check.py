@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
@@ -14,7 +15,7 @@ import pytest
 from checkkit import ONE, TWO, Made
 from experiments import execution
 from fakes import FakeExecutor, make_config
-from layoutrand.analysis.next_steps import STEPS
+from layoutrand.analysis.next_steps import STEPS, Step
 from layoutrand.check.check import _Begun
 from layoutrand.check.check_document import check_document
 from layoutrand.check.check_words import ending_sentence, layout_share
@@ -29,6 +30,7 @@ from layoutrand.errors import UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.results.file import open_for_reading, open_for_writing
 from layoutrand.stats.running_ratio import FEWEST_ROUNDS
+from warningkit import unwrapped
 
 
 def only(answer):
@@ -226,6 +228,45 @@ def test_one_layout_is_told_in_words_and_with_how_many_it_takes(tmp_path):
     ]
     assert not [line for line in lines if "no ratio" in line or "not to be tested" in line]
     assert details(each) == "there is no ratio, open after 1 layout"
+
+
+@pytest.mark.parametrize(
+    ("sd", "most", "told"),
+    [
+        (0.01, 8, r"Next: go on with --most-layouts \d+ "),
+        (0.3, 8, r"Next: less noise, or a larger --threshold "),  # no number of layouts within reach would do
+        (0.01, 3, r"Next: a larger --most-layouts "),  # without bounds: nothing says how many
+    ],
+)
+def test_what_a_limit_of_layouts_ended_is_decided_by_more_of_them(tmp_path, capsys, sd, most, told):
+    answer = Made(tmp_path, ratio=1.005, sd=sd).check(most_layouts=most)
+    (each,) = only(answer).benchmarks
+    assert only(answer).ending == "layouts"
+    assert re.search(told, "\n".join("".join(text for text, _ in line) for line in check_screen(answer, 80)))
+    (wanted,) = [step for step in each.concluded.next if step.kind == "more layouts"]
+    if "go on" in told:
+        assert wanted.short == f"go on with --most-layouts {each.pair.forecast.n_binaries}"
+    show_full(answer, Terminal(json=False, quiet=False))
+    assert ("next: more layouts than are within reach would be needed" in unwrapped(capsys.readouterr().out)) == (
+        sd == 0.3
+    )
+
+
+def test_what_the_budget_ended_is_decided_by_a_larger_one_where_that_is_within_reach(tmp_path):
+    for name, sd, told in (("few", 0.008, "a larger --budget"), ("many", 0.3, "less noise, or a larger --threshold")):
+        (tmp_path / name).mkdir()
+        answer = Made(tmp_path / name, ratio=1.0, sd=sd).check(budget_s=10)
+        assert only(answer).ending == "budget"
+        screen = "\n".join("".join(text for text, _ in line) for line in check_screen(answer, 80))
+        assert f"Next: {told} " in screen, screen
+
+
+def test_more_layouts_than_may_do_are_named_where_those_that_surely_do_are_out_of_reach():
+    step = Step("more layouts", "", "figures", has_figures=True, n_layouts=5000, fewest=60)
+    assert step_of_check(step, 8).briefly == "go on with --most-layouts 60 or more"
+    assert step_of_check(step, 80).briefly == "a larger --most-layouts"
+    assert step_of_check(replace(step, fewest=1200), 8).short == ""
+    assert step_of_check(step).short == ""
 
 
 def test_what_one_build_of_each_would_have_said(tmp_path):

@@ -258,7 +258,8 @@ def _to_decide(pair: BenchmarkRatio) -> list[Step]:
     # A simulated processor has no noise that could be less.
     sooner = STEPS["other threshold" if pair.instrument in simulated() else "sooner"]
     more = [] if few or is_enough else [sooner]
-    return [Step("more layouts", command, sentence, has_figures=True, n_layouts=forecast.n_binaries), *more]
+    most, fewest = forecast.n_binaries, forecast.fewest
+    return [Step("more layouts", command, sentence, has_figures=True, n_layouts=most, fewest=fewest), *more]
 
 
 def _of_layouts(analysis: Analysis) -> LayoutVerdict:

@@ -32,7 +32,8 @@ USUAL_LAYOUTS: Final = 30
 class Step:
     """What to do next: its kind, a command or nothing, and a sentence without a full stop.
 
-    ``has_figures`` where it says how many of something would do; ``n_layouts`` is how many layouts, if that is it.
+    ``has_figures`` where it says how many of something would do; ``n_layouts`` is how many layouts, if that is it, and
+    ``fewest`` how many may do.
     ``short`` is for a screen that has a few words for each.
     """
 
@@ -42,6 +43,7 @@ class Step:
     has_figures: bool = False
     n_layouts: int | None = None
     short: str = ""
+    fewest: int | None = None
 
     @property
     def briefly(self) -> str:

@@ -128,10 +128,11 @@ class _Begun:
                 pair.system, self.ending, rows, changes, pair.captures, build_failures=failures, notes=notes
             )
         comparison = rounds.comparison()
+        stopped_at = pair.question.most_layouts if rounds.ending() == "layouts" else None
         return SystemCheck(
             system=pair.system,
             ending=rounds.ending(),
-            benchmarks=concluded_benchmarks(comparison, rounds.quantities, rounds.n_rounds),
+            benchmarks=concluded_benchmarks(comparison, rounds.quantities, rounds.n_rounds, stopped_at=stopped_at),
             changes=changes,
             captures=pair.captures,
             comparison=comparison,

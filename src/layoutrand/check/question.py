@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
-from layoutrand.analysis.conclusion import CANNOT_TELL, SAME_PROGRAM, Conclusion, Verdict, of_pair
-from layoutrand.analysis.next_steps import Step, StepKind
+from layoutrand.analysis.conclusion import CANNOT_TELL, SAME_PROGRAM, WITHIN_REACH, Conclusion, Verdict, of_pair
+from layoutrand.analysis.next_steps import STEPS, Step, StepKind
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.build.build import SystemBuild
@@ -192,37 +192,59 @@ class CheckAnswer:
 
 
 def concluded_benchmarks(
-    comparison: Comparison | None, quantities: Sequence[Quantity], counts: Mapping[Quantity, int]
+    comparison: Comparison | None,
+    quantities: Sequence[Quantity],
+    counts: Mapping[Quantity, int],
+    *,
+    stopped_at: int | None = None,
 ) -> tuple[CheckedBenchmark, ...]:
-    """A verdict for each quantity; that nobody can tell where there is no ratio of it."""
+    """A verdict for each quantity; that nobody can tell where there is no ratio of it.
+
+    ``stopped_at`` is the number of layouts that ended the check, None where it ended for something else.
+    """
     found = {} if comparison is None else {quantity_of(pair): pair for pair in comparison.benchmarks}
     rows = []
     for quantity in quantities:
         pair = found.get(quantity)
         concluded = Conclusion(CANNOT_TELL, CANNOT_TELL, (), ())
         if comparison is not None and pair is not None:
-            concluded = of_check(of_pair(comparison, pair))
+            concluded = of_check(of_pair(comparison, pair), stopped_at)
         rows.append(
             CheckedBenchmark(quantity, concluded, pair, counts.get(quantity, 0), concluded.verdict != CANNOT_TELL)
         )
     return tuple(rows)
 
 
-def of_check(concluded: Conclusion) -> Conclusion:
-    """The same with steps that are taken by another `check`, and by no `run`."""
-    return replace(concluded, next=tuple(map(step_of_check, concluded.next)))
+def of_check(concluded: Conclusion, stopped_at: int | None = None) -> Conclusion:
+    """The same with steps that are taken by another `check`, and by no `run`; ``stopped_at`` as in `step_of_check`."""
+    steps = concluded.next
+    is_wide = any(each.cause == "interval too wide" for each in concluded.reasons)
+    if stopped_at is not None and not steps and is_wide:  # of so few that there are no bounds nothing says how many
+        steps = (STEPS["more layouts"],)
+    return replace(concluded, next=tuple(step_of_check(step, stopped_at) for step in steps))
 
 
-def step_of_check(step: Step) -> Step:
-    """The step as a check can take it."""
+def step_of_check(step: Step, stopped_at: int | None = None) -> Step:
+    """The step as a check can take it that ended at so many layouts, or for something else."""
     if step.kind == "more layouts":
-        return replace(step, command="", short="a larger --budget")
+        is_within_reach = bool(step.command) or not step.has_figures
+        by_budget = "a larger --budget" if is_within_reach else ""
+        return replace(step, command="", short=by_budget if stopped_at is None else _larger_limit(step, stopped_at))
     if step.kind == "other threshold" and not step.short:
         return replace(step, short="less noise, or a larger --threshold")
     if step.kind == "retry failed":
         again = "--retry-failed, after a look at the log"
         return replace(step, command="", sentence=f"{step.sentence} ({again})", short=again)
     return replace(step, command="") if step.kind in _BY_RUN else step
+
+
+def _larger_limit(step: Step, stopped_at: int) -> str:
+    """The limit of layouts to go on with, as a number where that is known; "" where none within reach would do."""
+    if step.n_layouts and stopped_at < step.n_layouts <= WITHIN_REACH:
+        return f"go on with --most-layouts {step.n_layouts}"
+    if step.fewest and stopped_at < step.fewest <= WITHIN_REACH:
+        return f"go on with --most-layouts {step.fewest} or more"
+    return "" if (step.fewest or 0) > WITHIN_REACH else "a larger --most-layouts"
 
 
 def quantity_of(found: BenchmarkRatio | Sample) -> Quantity:

@@ -229,7 +229,7 @@ def _is_cut(lines: Sequence[Line]) -> bool:
 
 def _is_within_reach(step: Step) -> bool:
     """Not so many layouts that nobody executes them, nor a range of such numbers, which is a sentence of `--full`."""
-    return bool(step.command) if step.kind == "more layouts" and step.has_figures else True
+    return bool(step.command or step.short) if step.kind == "more layouts" and step.has_figures else True
 
 
 def next_lines(steps: Sequence[Step], width: int) -> list[Line]:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -288,7 +289,8 @@ def show_full(answer: CheckAnswer, page: Display) -> None:
         _show_verdicts(answer, system, page)
         if system.comparison is not None:
             page.line("base is the first commit, head the second:")
-            show_comparisons([system.comparison], page, taken=of_check)
+            stopped_at = answer.question.most_layouts if system.ending == "layouts" else None
+            show_comparisons([system.comparison], page, taken=partial(of_check, stopped_at=stopped_at))
         for text in (ending_sentence(system, answer.question), *one_sided_sentences(system, answer.question)):
             if text:
                 page.item(text)
