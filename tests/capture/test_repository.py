@@ -57,6 +57,45 @@ def checked_out(mirrors, url, rev, target, exclude=()):
     return target
 
 
+def lose(root, revision):
+    """Have a repository lose an object."""
+    name = git("rev-parse", revision, cwd=root)
+    (root / ".git/objects" / name[:2] / name[2:]).unlink()
+    return name
+
+
+def test_damaged_branches_and_tags_are_left_out_and_told_and_the_others_are_fetched(repository, mirrors, fresh, said):
+    """One of an old branch does not keep two sound commits from being compared."""
+    wanted, default = head(repository), git("rev-parse", "--abbrev-ref", "HEAD", cwd=repository)
+    git("checkout", "-q", "--orphan", "old", cwd=repository)
+    commit(repository, {"file": "lost\n"})
+    git("tag", "bad", cwd=repository)
+    git("checkout", "-q", default, cwd=repository)
+    lost = lose(repository, "bad:file")
+
+    assert mirrors.resolve(str(repository), "HEAD") == wanted
+    fetched = git("for-each-ref", "--format=%(refname)", cwd=mirrors.path(str(repository))).splitlines()
+    assert fetched == [f"refs/heads/{default}", "refs/heads/side", "refs/tags/v1"]
+    assert said[1:] == [
+        f"{repository}: left out, as the repository cannot read what they lead to (remote: fatal: unable to read "
+        f"{lost}): refs/heads/old, refs/tags/bad. `git fsck` there says what is lost"
+    ]
+    git("branch", "-D", "side", cwd=repository)
+    newer = commit(repository, {"file": "3\n"})
+    assert fresh().resolve(str(repository), "HEAD") == newer, "nor is it taken for a damaged mirror"
+    fetched = git("for-each-ref", "--format=%(refname)", cwd=mirrors.path(str(repository))).splitlines()
+    assert fetched == [f"refs/heads/{default}", "refs/tags/v1"]
+    with pytest.raises(BuildFailed, match=f"unable to read {lost}"):
+        fresh().resolve(str(repository), git("rev-parse", "bad", cwd=repository))
+
+
+def test_a_repository_that_is_damaged_at_its_root_is_an_error(tmp_path, mirrors):
+    root = make(tmp_path / "repo", {"file": "1\n"})
+    lost = lose(root, "HEAD:file")
+    with pytest.raises(BuildFailed, match=f"cannot get HEAD of .*unable to read {lost}"):
+        mirrors.resolve(str(root), "HEAD")
+
+
 def test_revisions_are_resolved_to_commits(repository, mirrors):
     """A branch, a tag, an abbreviated hash, HEAD and nothing at all name the commits that git says they do."""
     first, second = git("rev-parse", "v1^{commit}", cwd=repository), head(repository)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from layoutrand.cache.store import MIRROR_DESCRIPTION
 from layoutrand.capture import source
 from layoutrand.capture.checkout import leave_out, refuse_pointers, set_times, work_trees
+from layoutrand.capture.damaged_refs import fetch_sound, is_of_damage
 from layoutrand.capture.submodules import OWN, Repository, Submodule, described, places, submodules
 from layoutrand.config.problems import suggest
 from layoutrand.errors import BuildFailed
@@ -196,7 +197,7 @@ class Mirrors:
             remove_tree(fresh)
             fresh.mkdir(parents=True)
             git("init", "--quiet", "--bare", "--template=", cwd=fresh, plain=True)
-            _fetch_into(fresh, url, _EVERYTHING, settings)
+            self._fetch_everything(url, fresh, settings)
             (fresh / MIRROR_DESCRIPTION).write_text(
                 f"{without_credentials(url)}\n", encoding="utf-8", errors="surrogateescape"
             )
@@ -212,7 +213,7 @@ class Mirrors:
         if not _succeeds(mirror, "rev-parse", "--git-dir"):
             return False
         try:
-            _fetch_into(mirror, url, _EVERYTHING, settings, "--prune")
+            self._fetch_everything(url, mirror, settings, "--prune")
         except BuildFailed as error:
             try:
                 git("ls-remote", "--quiet", "--", url, "HEAD", cwd=self.root, settings=settings)
@@ -221,6 +222,19 @@ class Mirrors:
             self.say(f"the mirror of {without_credentials(url)} is damaged")
             return False
         return True
+
+    def _fetch_everything(self, url: str, mirror: Path, settings: Sequence[str], *options: str) -> None:
+        """All branches and tags; of a repository on this machine without those that are damaged, which is said."""
+        try:
+            _fetch_into(mirror, url, _EVERYTHING, settings, *options)
+        except BuildFailed as error:
+            if not is_of_damage(error) or not os.path.isdir(url) or _promisor(url) is not None:
+                raise
+            self.say(
+                fetch_sound(
+                    url, error, lambda what: _fetch_into(mirror, url, "", settings, *options, "--stdin", refspecs=what)
+                )
+            )
 
 
 class LocalRevisions(Mirrors):
@@ -264,11 +278,15 @@ def _fetch_commit(url: str, mirror: Path, commit: str, settings: Sequence[str]) 
     _fetch_into(mirror, url, commit, settings)
 
 
-def _fetch_into(mirror: Path, url: str, what: str, settings: Sequence[str], *options: str) -> None:
+def _fetch_into(
+    mirror: Path, url: str, what: str, settings: Sequence[str], *options: str, refspecs: Sequence[str] = ()
+) -> None:
+    """Fetch ``what`` into the mirror, or else what ``refspecs`` say, of which there may be many."""
     # A clone with little history, such as a continuous-integration service makes, is good enough to build from.
     fetch = ("--git-dir=.", "fetch", "--quiet", "--no-tags", "--update-shallow", *options)
     try:
-        git(*fetch, "--", url, what, cwd=mirror, settings=settings)
+        listed = b"".join(os.fsencode(refspec) + b"\n" for refspec in refspecs)
+        git(*fetch, "--", url, *([what] if what else []), cwd=mirror, settings=settings, stdin=listed)
     except BuildFailed as error:
         is_unknown = "couldn't find remote ref" in error.message or f"not our ref {what}" in error.message
         if is_unknown or (promisor := _promisor(url)) is None:
