@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from buildkit import section
-from layoutrand.explain.hotness import function_names, hot_functions, mangled
+from layoutrand.explain.explain_warnings import CostOutside, NothingHot
+from layoutrand.explain.hotness import cost_elsewhere, function_names, hot_functions, mangled
 from layoutrand.instruments.profile import Profile
 
 SECTIONS = [
@@ -82,3 +83,26 @@ def test_names_for_people_are_never_alike():
     assert len(set(names)) == len(names)
     assert all(len(name) < 80 for name in names)
     assert mangled(sections) == ["_ZN1A1bEv"]
+
+
+def test_a_function_without_a_share_of_all_cost_is_not_hot_however_much_that_is_of_its_artefacts_own():
+    cost = {1000: 999.0, 1064: 1000.0, 4000: 99.0}
+    assert [f.name for f in hot_functions(profile(cost), SECTIONS, ADDRESS, most=9).functions] == [
+        "warm",
+        "hot",
+        "main",
+    ]
+
+    found = hot_functions(profile(cost, total=1_000_000), SECTIONS, ADDRESS, most=9)
+    assert [f.name for f in found.functions] == ["warm"]  # a thousandth
+    assert found.covered == pytest.approx(0.001)
+    assert found.in_artefact == pytest.approx(2098 / 1_000_000)
+    assert cost_elsewhere(found, "bin/x", ()) == (CostOutside(1 - 2098 / 1_000_000, "bin/x"),)
+
+    without = hot_functions(profile(cost, total=10_000_000), SECTIONS, ADDRESS, most=9)
+    assert (without.functions, without.covered) == ((), 0)
+    assert cost_elsewhere(without, "bin/x", ["lib/y"]) == (
+        NothingHot("bin/x", 0.001),
+        CostOutside(1 - 2098 / 10_000_000, "bin/x", ("lib/y",)),
+    )
+    assert cost_elsewhere(hot_functions(profile(cost), SECTIONS, ADDRESS, most=9), "bin/x", ["lib/y"]) == ()

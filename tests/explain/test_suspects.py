@@ -16,6 +16,7 @@ from fakes import make_binary, make_config
 from layoutrand.analysis.analyse import choose_metrics
 from layoutrand.analysis.sample import Sample
 from layoutrand.build.build import SystemBuild
+from layoutrand.cli.suspects_screen import show_explanation
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.execute.run_plan import RunChoices
@@ -28,7 +29,13 @@ from layoutrand.explain.confirming import (
     verdict,
 )
 from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained, explain_selection, explained_before
-from layoutrand.explain.explain_warnings import CostOutside, MeasuredWhileChanging
+from layoutrand.explain.explain_warnings import (
+    CostOutside,
+    FewLayouts,
+    MeasuredWhileChanging,
+    NothingDiffers,
+    NothingHot,
+)
 from layoutrand.explain.features import Feature, all_features, design
 from layoutrand.explain.hotness import HotFunction, Hotness
 from layoutrand.explain.next_sweep import with_sweeps
@@ -39,6 +46,7 @@ from layoutrand.explain.words import (
     answer,
     cause_of,
     could_be_found,
+    looked_at,
     next_step,
     not_seen,
     nothing_found,
@@ -100,6 +108,24 @@ def explanation(tmp_path, suspects=(), **changes):
         "warnings": (),
     }
     return Explanation(**{**fields, **changes})
+
+
+class Told:
+    """A page that keeps the titles of its tables, and the warnings."""
+
+    def __init__(self):
+        self.titles, self.warnings = [], []
+
+    def table(self, title, columns, rows):
+        self.titles.append(title)
+
+    def warn(self, line):
+        self.warnings.append(line)
+
+    def line(self, *_):
+        pass
+
+    sentence = line
 
 
 @pytest.fixture
@@ -450,3 +476,45 @@ def test_cost_in_a_library_that_is_laid_out_too_is_not_said_to_stay_in_place():
     assert "lib/liby.so.0, whose layout changes too, or in code that no layout moves" in said
     assert 'artefact = "lib/liby.so.0", whose command finds the program at ../bin/x from its artefact_dir' in said
     assert "program at x from" in str(CostOutside(1.0, "x", ("liby.so.0",)))
+
+
+def test_where_no_function_has_a_share_of_the_cost_the_answer_says_so_and_where_the_cost_is(tmp_path):
+    """On fribidi, whose own code has none, it was a function with 0.0 % of the cost that explained 30 %."""
+    outside = CostOutside(0.9998, "bin/x", ("lib/liby.so.0",))
+    found = explanation(
+        tmp_path,
+        hotness=Hotness((), {}, 0.0002, 0.0),
+        warnings=(FewLayouts(9, 20), NothingHot("bin/x", 0.001), outside),
+        detectable=1.0,
+        n_features=0,
+    )
+    assert answer(found) == (
+        f"{title(found)}: nothing found: no function of bin/x has as much as 0.1 % of the cost, so none is looked at; "
+        f"{outside}"
+    )
+    assert looked_at(found).endswith("; no hot functions of prog (instructions); 0 features of where they lie")
+    told = Told()
+    show_explanation(found, told, hint=True)
+    assert told.titles == []  # no table of suspects, nor of functions
+    assert [line for line in told.warnings if "cost" in line] == []  # said once
+    assert len(told.warnings) == 1
+    (document,) = explain_document([found], {}, {}, 0.95, EXPERIMENT)["benchmarks"]
+    assert (document["functions"], document["suspects"], document["closest"]) == ([], [], None)
+    assert document["warnings"][1:] == [str(each) for each in found.warnings[1:]]
+
+    same = replace(found, warnings=(NothingDiffers("wall_s"), *found.warnings))
+    assert answer(same) == f"{title(found)}: nothing found: wall_s is the same in all layouts"
+    of_variables = replace(found, closest=("percent of loads", 0.4), detectable=0.4, n_features=1)
+    assert "; where variables lie explains nothing, either. With 1 layouts" in answer(of_variables)
+
+
+def test_a_suspect_of_a_part_of_the_cost_is_said_to_be_one(planted, tmp_path):
+    few = replace(HOTNESS, in_artefact=0.03, covered=0.027)
+    found = explanation(tmp_path, [planted], hotness=few, warnings=(CostOutside(0.97, "prog"),))
+    assert answer(found).endswith(" of what layouts do; but 97 % of the cost lies outside prog")
+    assert "of prog with 2.7 % of the cost (instructions)" in looked_at(found)
+    told = Told()
+    show_explanation(found, told, hint=True)
+    assert len(told.titles) == 2
+    assert told.warnings == [f"{title(found)}: {CostOutside(0.97, 'prog')}"]
+    assert "outside" not in answer(explanation(tmp_path, [planted]))

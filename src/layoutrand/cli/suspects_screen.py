@@ -37,26 +37,26 @@ def show_explanation(found: Explanation, page: Terminal, *, hint: bool, is_tried
     ``hint`` at --confirm; ``is_tried`` where new layouts have said already what to think of the suspects.
     """
     from layoutrand.explain import words
-    from layoutrand.explain.explain_warnings import NothingDiffers
 
     page.sentence(words.answer(found, is_tried=is_tried))
     page.line()
     if found.suspects:
         _show_suspects(found, page, hint=hint)
         page.line()
-    page.table(
-        "Hot functions",
-        ("function", "share of cost", "size"),
-        [(f.name, percent(f.share, 1), f"{f.size:,} B") for f in found.hotness.functions[:_SHOWN]],
-    )
-    if len(found.hotness.functions) > _SHOWN:
-        page.line(f"and {len(found.hotness.functions) - _SHOWN} more")
-    page.line()
+    if found.hotness.functions:
+        page.table(
+            "Hot functions",
+            ("function", "share of cost", "size"),
+            [(f.name, percent(f.share, 1), f"{f.size:,} B") for f in found.hotness.functions[:_SHOWN]],
+        )
+        if len(found.hotness.functions) > _SHOWN:
+            page.line(f"and {len(found.hotness.functions) - _SHOWN} more")
+        page.line()
     page.sentence(words.looked_at(found))
+    said = words.in_the_answer(found)
     for warning in found.warnings:
-        if isinstance(warning, NothingDiffers):  # the line above says it
-            continue
-        page.warn(f"{words.title(found)}: {warning}")
+        if warning not in said:
+            page.warn(f"{words.title(found)}: {warning}")
 
 
 def _show_suspects(found: Explanation, page: Terminal, *, hint: bool) -> None:

@@ -21,6 +21,17 @@ class NothingDiffers(AnyWarning):
 
 
 @dataclass(frozen=True)
+class NothingHot(AnyWarning):
+    """No function of the ``artefact`` has as much as ``worth`` of the cost."""
+
+    artefact: str
+    worth: float
+
+    def __str__(self) -> str:
+        return f"no function of {self.artefact} has as much as {100 * self.worth:g} % of the cost, so none is looked at"
+
+
+@dataclass(frozen=True)
 class FewLayouts(AnyWarning):
     """Too few to find what is weak."""
 

@@ -13,15 +13,24 @@ from numpy.typing import NDArray
 
 from layoutrand.explain.caches import USUAL, CodeCaches
 from layoutrand.explain.data_use import StoreLoads, aliased
+from layoutrand.explain.explain_warnings import CostOutside, NothingHot
 from layoutrand.instruments.profile import Profile, Segment
 from layoutrand.model import Section
 from layoutrand.objects import elf
 from layoutrand.objects.branches import Branch
+from layoutrand.warning import AnyWarning
 
 SHARE: Final = 0.99
 """Of the artefact's own cost: the functions that make it up together are hot.
 
 So much, because a function of a few instructions in a hot loop is as much in the way of others as a long one.
+"""
+
+WORTH: Final = 0.001
+"""Of all cost, in other files as well: a function with less is not hot, however much that is of the artefact's own.
+
+An instruction that misses a cache, or a branch that is foreseen wrongly, costs some twenty times what it costs else.
+So where one in ten does, because of where it lies, such a function changes the whole by no more than 0.2 %.
 """
 
 OFTEN: Final = 0.01
@@ -111,7 +120,7 @@ def segments(file: elf.Elf) -> tuple[Segment, ...]:
 def hot_functions(
     profile: Profile, sections: Sequence[Section], address: NDArray[np.int64], *, most: int, share: float = SHARE
 ) -> Hotness:
-    """The functions that make up ``share`` of the cost in the artefact, but at most ``most``.
+    """The functions that make up ``share`` of the cost in the artefact, but at most ``most``, and none below `WORTH`.
 
     ``address`` has where each of the ``sections`` lies in the binary that was profiled, shape (n,).
     """
@@ -129,7 +138,7 @@ def hot_functions(
     chosen: list[int] = []
     covered = 0.0
     for owner in ranked[:most]:
-        if covered >= share * in_artefact:
+        if covered >= share * in_artefact or cost[owner] < WORTH * profile.total:
             break
         chosen.append(owner)
         covered += cost[owner]
@@ -152,6 +161,14 @@ def hot_functions(
         in_artefact / profile.total if profile.total else 0.0,
         covered / profile.total if profile.total else 0.0,
     )
+
+
+def cost_elsewhere(hotness: Hotness, artefact: str, others: Sequence[str]) -> tuple[AnyWarning, ...]:
+    """That no function of the artefact is hot, and that most of the cost lies in other files, where that is so."""
+    found: list[AnyWarning] = [] if hotness.functions else [NothingHot(artefact, WORTH)]
+    if hotness.in_artefact < 0.5:
+        found.append(CostOutside(1 - hotness.in_artefact, artefact, tuple(others)))
+    return tuple(found)
 
 
 def function_names(sections: Sequence[Section], readable: Mapping[str, str] | None = None) -> list[str]:

@@ -29,7 +29,7 @@ from layoutrand.execute.run_request import make_request
 from layoutrand.explain.as_analysed import as_analysed
 from layoutrand.explain.explain import ExplainSetup, Unexplained, examined, executed
 from layoutrand.explain.features import table_of
-from layoutrand.explain.hotness import Hotness, hot_functions
+from layoutrand.explain.hotness import Hotness, cost_elsewhere, hot_functions
 from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.placement import CodePlacement
 from layoutrand.explain.suspects import Subject, addresses, hot_starts, means_of
@@ -129,7 +129,8 @@ def _predict(sample: Sample, selection: Selection, setup: ExplainSetup, order: P
     hotness = replace(hotness, caches=subject.caches)
     wanted = [function.section for function in hotness.functions]
     if not wanted:
-        raise AnalysisError("the profile has no function of the program, so there is nothing to predict from")
+        reasons = "; ".join(map(str, cost_elsewhere(hotness, subject.artefact, subject.others)))
+        raise AnalysisError(f"there is nothing to predict from: {reasons}")
     placement = CodePlacement(subject.link, setup.config.layout, identity)
     linked = hot_starts(setup.cache, subject.link, hotness, [subject.binaries[seed] for seed in seeds])
     placement.check([IDENTITY, *seeds], np.concatenate([identity[None, wanted], linked]), wanted)

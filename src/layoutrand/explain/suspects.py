@@ -28,10 +28,19 @@ from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError, FeatureUnsupported
 from layoutrand.explain.caches import USUAL, CodeCaches
 from layoutrand.explain.data_use import STORE_LOAD, DataUse, by_pairs
-from layoutrand.explain.explain_warnings import CostOutside, FewLayouts, NoCalls, NothingDiffers
+from layoutrand.explain.explain_warnings import FewLayouts, NoCalls, NothingDiffers
 from layoutrand.explain.features import Feature, all_features, design, features
 from layoutrand.explain.hot_branches import with_branches
-from layoutrand.explain.hotness import Hotness, HotPair, function_names, hot_functions, mangled, renamed, symbol_of
+from layoutrand.explain.hotness import (
+    Hotness,
+    HotPair,
+    cost_elsewhere,
+    function_names,
+    hot_functions,
+    mangled,
+    renamed,
+    symbol_of,
+)
 from layoutrand.explain.mechanisms import counts_in_layouts, together
 from layoutrand.explain.suspect_cause import SuspectCause, suspect_cause
 from layoutrand.instruments.profile import Profile
@@ -372,19 +381,16 @@ def _closest(found: Sequence[Feature], result: Screening) -> tuple[str, float] |
 def _warnings(
     subject: Subject, seeds: Sequence[int], hotness: Hotness, *, profiled_by_samples: bool
 ) -> list[AnyWarning]:
-    found: list[AnyWarning] = []
-    if len(seeds) < FEW:
-        found.append(FewLayouts(len(seeds), FEW))
-    if profiled_by_samples:
-        found.append(NoCalls())
-    if hotness.in_artefact < 0.5:
-        found.append(CostOutside(1 - hotness.in_artefact, subject.artefact, subject.others))
-    return found
+    found: list[AnyWarning] = [FewLayouts(len(seeds), FEW)] if len(seeds) < FEW else []
+    found += [NoCalls()] if profiled_by_samples else []
+    return [*found, *cost_elsewhere(hotness, subject.artefact, subject.others)]
 
 
 def _nothing(explanation: Explanation) -> Explanation:
-    """No two binaries differ in what was measured, or in where their hot functions lie."""
+    """No two binaries differ in what was measured, or in where their hot functions lie, or none of these is hot."""
     metric = explanation.subject.sample.metric if explanation.relative_sd == 0 else None
+    if metric is None and not explanation.hotness.functions:
+        return explanation
     return replace(explanation, warnings=(NothingDiffers(metric), *explanation.warnings))
 
 

@@ -8,13 +8,14 @@ from typing import Final
 
 from layoutrand.config.seeds import format_seeds
 from layoutrand.explain.confirming import Confirmation
-from layoutrand.explain.explain_warnings import MeasuredWhileChanging, NothingDiffers
+from layoutrand.explain.explain_warnings import CostOutside, MeasuredWhileChanging, NothingDiffers, NothingHot
 from layoutrand.explain.features import Feature
 from layoutrand.explain.mechanism_words import mechanism, not_known, unseen
 from layoutrand.explain.suspects import POWER, Explanation, Suspect
 from layoutrand.instruments.known import simulated
 from layoutrand.stats import FactorSplit, Interval
 from layoutrand.text.quantities import number, percent
+from layoutrand.warning import AnyWarning
 
 TWICE: Final = 2.0
 
@@ -36,6 +37,8 @@ def answer(explanation: Explanation, *, is_tried: bool = False) -> str:
         return f"{title(explanation)}: {nothing_found(explanation)}{doubts}"
     if explanation.predicted is not None and explanation.predicted <= 0:
         doubts += "; of layouts that took no part in finding it, it predicts nothing"
+    if any(isinstance(each, CostOutside) for each in explanation.warnings):
+        doubts += f"; but {cost_outside(explanation)}"
     first, *others = explanation.suspects
     share = f"it explains {percent(first.share, 0)} of what layouts do"
     if first.effect is not None:
@@ -50,21 +53,37 @@ def answer(explanation: Explanation, *, is_tried: bool = False) -> str:
 def looked_at(explanation: Explanation) -> str:
     """What was looked at."""
     hotness, n = explanation.hotness, len(explanation.hotness.functions)
-    functions = "1 hot function" if n == 1 else f"{n} hot functions"
+    functions = "1 hot function" if n == 1 else f"{n or 'no'} hot functions"
+    covered = f" with {percent(hotness.covered, 0 if hotness.covered >= 0.1 else 1)} of the cost" if n else ""
     return (
         f"looked at: {len(explanation.seeds)} layouts (seeds {format_seeds(explanation.seeds)}), standard "
         f"deviation "
-        f"{percent(explanation.relative_sd)}; {functions} of {explanation.subject.artefact} with "
-        f"{percent(hotness.covered, 0)} of the cost "
+        f"{percent(explanation.relative_sd)}; {functions} of {explanation.subject.artefact}{covered} "
         f"({explanation.profiled}); {explanation.n_features} features of where they lie"
     )
 
 
+def in_the_answer(explanation: Explanation) -> tuple[AnyWarning, ...]:
+    """The warnings that the answer says, since they are why nothing was found; so they are not told again."""
+    kinds: tuple[type[AnyWarning], ...] = (NothingDiffers,)
+    if not explanation.suspects and not any(isinstance(each, NothingDiffers) for each in explanation.warnings):
+        kinds = (NothingHot, CostOutside) if not explanation.hotness.functions else ()
+    return tuple(each for each in explanation.warnings if isinstance(each, kinds))
+
+
+def cost_outside(explanation: Explanation) -> str:
+    """How much of the cost lies where no suspect can be."""
+    share = 1 - explanation.hotness.in_artefact
+    return f"{percent(share, 0)} of the cost lies outside {explanation.subject.artefact}"
+
+
 def nothing_found(explanation: Explanation) -> str:
     """That nothing was found, what came closest, and what could have been found."""
+    reasons = "; ".join(map(str, in_the_answer(explanation)))
     if explanation.closest is None:
-        (reason,) = (each for each in explanation.warnings if isinstance(each, NothingDiffers))
-        return f"nothing found: {reason}"
+        return f"nothing found: {reasons}"
+    if reasons:
+        return f"nothing found: {reasons}; where variables lie explains nothing, either. {could_be_found(explanation)}"
     name, p_value = explanation.closest
     metric = explanation.subject.sample.metric
     return (
