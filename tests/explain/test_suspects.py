@@ -19,7 +19,7 @@ from layoutrand.build.build import SystemBuild
 from layoutrand.cli.suspects_screen import show_explanation
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, UsageError
-from layoutrand.execute.run_plan import RunChoices
+from layoutrand.execute.run_plan import RunChoices, make_plan
 from layoutrand.explain.confirming import (
     Confirmation,
     Groups,
@@ -28,7 +28,14 @@ from layoutrand.explain.confirming import (
     in_random_order,
     verdict,
 )
-from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained, explain_selection, explained_before
+from layoutrand.explain.explain import (
+    Confirmed,
+    ExplainSetup,
+    Unexplained,
+    confirm,
+    explain_selection,
+    explained_before,
+)
 from layoutrand.explain.explain_warnings import (
     CostOutside,
     FewLayouts,
@@ -518,3 +525,26 @@ def test_a_suspect_of_a_part_of_the_cost_is_said_to_be_one(planted, tmp_path):
     assert len(told.titles) == 2
     assert told.warnings == [f"{title(found)}: {CostOutside(0.97, 'prog')}"]
     assert "outside" not in answer(explanation(tmp_path, [planted]))
+
+
+@pytest.mark.parametrize("instrument", ["native", "cachegrind"])
+def test_to_confirm_only_what_measures_the_metric_is_executed(planted, tmp_path, monkeypatch, instrument):
+    text = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\nmetric = { wall = true, cachegrind = true }\n'
+    config = make_config(text, systems=("O2",))
+    found = explanation(tmp_path, [planted])
+    measured_by = replace(found.subject.sample, instrument=instrument)
+    found = replace(found, subject=replace(found.subject, sample=measured_by))
+    layouts, asked = Layouts(tmp_path), []
+    build = SystemBuild("O2", None, cached=False, binaries=(), failures=(), notes=())
+    profiling = SimpleNamespace(executor=None, say=print)
+    setup = ExplainSetup(config, tmp_path, None, lambda _, seeds: build, profiling, RunChoices(wait_s=0))
+    groups = Groups(planted, (34, 38, 42), (31, 32, 33), 9)
+    monkeypatch.setattr("layoutrand.explain.explain.choose_groups", lambda *_: ([groups], []))
+    monkeypatch.setattr("layoutrand.explain.explain.conclude", lambda *_, **__: ([], []))
+    monkeypatch.setattr("layoutrand.explain.explain.execute_apart", lambda request, *_, **__: asked.append(request))
+    build = layouts.build([31, 32, 33, 34, 38, 42])
+    confirm(found, setup, count=3, first=31, confidence=0.95, progress=print)
+
+    slots = make_plan(asked[0], here=False).slots
+    assert {each.instrument for each in slots} == {instrument}
+    assert sorted(each.layout for each in slots) == [31, 32, 33, 34, 38, 42]

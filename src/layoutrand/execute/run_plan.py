@@ -52,7 +52,8 @@ class RunChoices:
     ``give_up``: what fails from the first execution on is not executed to the end; ``by_capture``: systems are at
     commits, of which those of one program are executed as one. ``retry_failed``: what failed is executed again, if it
     began before ``retry_before`` (seconds since 1970): a call that executes several times tries each once.
-    ``is_round``: the call is a round of many, so what it costs by itself is not told.
+    ``is_round``: the call is a round of many, so what it costs by itself is not told.  ``instruments`` are the names of
+    those that are used, of all that benchmarks ask for; empty for all.
     """
 
     benchmarks: Sequence[str] = ()
@@ -67,6 +68,7 @@ class RunChoices:
     by_capture: bool = False
     give_up: bool = False
     is_round: bool = False
+    instruments: Sequence[str] = ()
 
     @property
     def recalls_failures(self) -> bool:
@@ -298,7 +300,7 @@ def _design(request: RunRequest, benchmarks: Mapping[str, Benchmark]) -> Design:
     run = request.config.run
     return Design(
         systems=tuple(name for name in request.config.systems if name in systems),
-        benchmarks=tuple((name, experiments.instruments_of(benchmark)) for name, benchmark in benchmarks.items()),
+        benchmarks=tuple((name, _instruments(request, benchmark)) for name, benchmark in benchmarks.items()),
         seeds=tuple(sorted({*(layout for layout in layouts if isinstance(layout, int)), *request.choices.seeds})),
         controls=tuple(control for control in run.controls if control in layouts),
         repetitions=run.executions,
@@ -307,6 +309,11 @@ def _design(request: RunRequest, benchmarks: Mapping[str, Benchmark]) -> Design:
         fixed=request.config.in_one_layout(),
         simulated=simulated(),
     )
+
+
+def _instruments(request: RunRequest, benchmark: Benchmark) -> tuple[str, ...]:
+    chosen = request.choices.instruments
+    return tuple(each for each in experiments.instruments_of(benchmark) if not chosen or each in chosen)
 
 
 def _chosen(config: Config, names: Sequence[str]) -> dict[str, Benchmark]:

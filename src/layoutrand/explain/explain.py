@@ -233,9 +233,14 @@ def _measured(sample: Sample, selection: Selection, binaries: dict[LayoutName, B
 
 
 def _request(
-    setup: ExplainSetup, config: Config, built: SystemBuild, benchmark: str, rounds: Sequence[int]
+    setup: ExplainSetup,
+    config: Config,
+    built: SystemBuild,
+    benchmark: str,
+    rounds: Sequence[int],
+    instruments: Sequence[str] = (),
 ) -> RunRequest:
-    choices = replace(setup.choices, benchmarks=[benchmark], seeds=rounds)
+    choices = replace(setup.choices, benchmarks=[benchmark], seeds=rounds, instruments=instruments)
     return make_request(config, setup.project, [built], choices)
 
 
@@ -272,7 +277,8 @@ def confirm(
         return Confirmed((), tuple(problems), None)
     seeds = sorted({seed for group in groups for seed in (*group.worse, *group.better)})
     built = build(seeds)
-    request = _request(setup, config, built, executed(sample.benchmark, config)[0].name, seeds)
+    entry = executed(sample.benchmark, config)[0]
+    request = _request(setup, config, built, entry.name, seeds, [sample.instrument])
     profiling = setup.profiling
     target = results_path(setup.project)
     summary = execute_apart(request, target, profiling.executor, progress=progress, say=profiling.say)

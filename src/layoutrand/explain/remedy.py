@@ -110,6 +110,7 @@ def treat(
             setup.choices,
             benchmarks=[executed(explanation.subject.sample.benchmark, setup.config)[0].name],
             seeds=seeds,
+            instruments=[explanation.subject.sample.instrument],
         ),
     )
     profiling, target = setup.profiling, results_path(setup.project)

@@ -56,6 +56,7 @@ from layoutrand.explain.sweep_rounds import (
     request_of,
     results_path,
     sample_of,
+    slots_of,
 )
 from layoutrand.explain.switching import Switch, Switched, candidates, check_kind, choose_switch, repeats, switched
 from layoutrand.explain.traced_data import Variables, data_use
@@ -120,6 +121,7 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
     Raises what building, `execute` and `swept_binaries` raise, and `AnalysisError` where too little was measured.
     """
     config = in_rounds(setup.config)
+    slots_of(order, config, [])  # that there is no such metric is told before anything is built
     file.check_usable(results_path(setup.project))
     swept, name = _swept(order, setup)
     section = swept.link.sections[swept.section]

@@ -24,13 +24,12 @@ from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.config.config import Config, choose
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import AnalysisError
-from layoutrand.execute import experiment as experiments
 from layoutrand.execute.measure import Executor
 from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_request import make_request
 from layoutrand.explain.hot_functions import ProfilingSetup
 from layoutrand.explain.offsets import Offsets
-from layoutrand.instruments.asked_for import primary_metric
+from layoutrand.instruments.asked_for import instruments_for, primary_metric
 from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import LayoutName
 from layoutrand.results import file
@@ -116,9 +115,9 @@ def made_from(swept: SweptSection) -> str:
 
 
 def slots_of(order: SweepOrder, config: Config, offsets: Sequence[LayoutName]) -> tuple[Slot, ...]:
-    """Every execution, round after round; within a round offsets are in random order."""
+    """Every execution, round after round, for the metric that is asked for; within a round in random order."""
     benchmark = next(b for b in config.benchmarks if b.name == order.benchmark)
-    instruments = experiments.instruments_of(benchmark) if order.metric else (primary_metric(benchmark)[0],)
+    instruments = instruments_for(benchmark, order.metric) if order.metric else (primary_metric(benchmark)[0],)
     slots: list[Slot] = []
     for number in range(1, order.rounds + 1):
         cells = [

@@ -8,7 +8,8 @@ from layoutrand.config.config import Benchmark, Config, choose
 from layoutrand.config.metric import Metric
 from layoutrand.config.problems import suggest
 from layoutrand.errors import ConfigError, FeatureUnsupported
-from layoutrand.instruments.known import asked, instruments
+from layoutrand.instruments.known import asked, instruments, program_itself
+from layoutrand.model import RUSAGE_METRICS
 
 
 def primary_metric(benchmark: Benchmark) -> tuple[str, str]:
@@ -34,6 +35,20 @@ def measured_by(benchmark: Benchmark, name: str) -> tuple[str, str]:
     known = {metric: each.name for each in asked(benchmark.metric) for metric in each.metrics(benchmark.metric)}
     choose("metric", [name], list(known))
     return known[name], name
+
+
+def instruments_for(benchmark: Benchmark, name: str) -> tuple[str, ...]:
+    """The instruments that a metric of that name takes: the one that measures it; raises `UsageError` for no metric.
+
+    Of a harness whose cases have numbers of their own it is all, as nobody knows those before it was executed.
+    """
+    used = tuple(each.name for each in asked(benchmark.metric))
+    if benchmark.metric.by_case:
+        return used
+    itself = program_itself().name
+    if name in RUSAGE_METRICS and itself in used:  # the kernel counts them of any program that is started by itself
+        return (itself,)
+    return (measured_by(benchmark, name)[0],)
 
 
 def check_programs(config: Config, benchmarks: Sequence[str]) -> None:
