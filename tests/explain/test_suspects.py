@@ -44,8 +44,10 @@ from layoutrand.explain.explain_warnings import (
     NothingHot,
 )
 from layoutrand.explain.features import Feature, all_features, design
+from layoutrand.explain.hot_functions import _profile
 from layoutrand.explain.hotness import HotFunction, Hotness
 from layoutrand.explain.next_sweep import with_sweeps
+from layoutrand.explain.other_artefacts import others_of
 from layoutrand.explain.suspect_cause import SuspectCause, SuspectedMechanism
 from layoutrand.explain.suspects import Explanation, Subject, Suspect, enough_means, means_of, suspects_of
 from layoutrand.explain.suspects_document import explain_document
@@ -62,6 +64,7 @@ from layoutrand.explain.words import (
     title,
     worse_where,
 )
+from layoutrand.instruments.profile import Profile
 from layoutrand.model import Experiment
 from layoutrand.stats import Interval, screen_features, split_factor
 
@@ -478,11 +481,43 @@ def test_cost_in_a_library_that_is_laid_out_too_is_not_said_to_stay_in_place():
     alone = str(CostOutside(1.0, "bin/x"))
     assert alone == "100 % of the cost lies outside bin/x, in code that no layout moves"
 
-    said = str(CostOutside(1.0, "bin/x", ("lib/liby.so.0",)))
+    said = str(CostOutside(1.0, "bin/x", ("lib/liby.so.0",), "bin/x"))
     assert "100 % of the cost lies outside bin/x, where `explain` does not look" in said
     assert "lib/liby.so.0, whose layout changes too, or in code that no layout moves" in said
-    assert 'artefact = "lib/liby.so.0", whose command finds the program at ../bin/x from its artefact_dir' in said
-    assert "program at x from" in str(CostOutside(1.0, "x", ("liby.so.0",)))
+    assert said.endswith(
+        'for a benchmark with artefact = "lib/liby.so.0", whose command finds the program at ../bin/x from its artefact_dir'
+    )
+    assert str(CostOutside(1.0, "x", ("liby.so.0",), "x")).endswith("finds the program at x from its artefact_dir")
+    assert str(CostOutside(1.0, "x", ("liby.so.0",))).endswith('for a benchmark with artefact = "liby.so.0"')
+
+
+def test_cost_in_the_program_is_not_said_to_be_found_by_calling_the_library():
+    said = str(CostOutside(0.99, "lib/liby.so.0", ("bin/x", "bin/other"), "bin/x"))
+    assert "in bin/x or bin/other, whose layout changes too" in said
+    assert said.endswith('a benchmark with artefact = "bin/x", whose command starts its artefact')
+    of_another = str(CostOutside(0.99, "lib/liby.so.0", ("lib/libz.so", "bin/x"), "bin/x"))
+    assert of_another.endswith(
+        'artefact = "lib/libz.so", whose command finds the program at ../bin/x from its artefact_dir'
+    )
+
+
+@pytest.mark.parametrize(
+    ("artefact", "command", "program", "others"),
+    [
+        ("bin/x", ["{artefact}", "1"], "bin/x", ("lib/liby.so.0", "bin/z")),
+        ("lib/liby.so.0", ["{artefact_dir}/../bin/z", "1"], "bin/z", ("bin/z", "bin/x")),
+        ("bin/z", ["nice", "{artefact_dir}/x", "{artefact}"], "bin/x", ("bin/x", "lib/liby.so.0")),
+        ("lib/liby.so.0", ["sh", "-c", "{artefact_dir}/../bin/x | cat"], "", ("bin/x", "bin/z")),
+        ("lib/liby.so.0", ["{project}/bin/x", "bin/x", "{{artefact}}"], "", ("bin/x", "bin/z")),
+    ],
+)
+def test_the_program_that_a_command_starts_is_the_first_to_look_at(artefact, command, program, others):
+    text = (
+        '[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = ["bin/x", "bin/z", "lib/liby.so.0"]\n'
+        f'[systems.a]\n[[benchmarks]]\nname = "b"\nartefact = "{artefact}"\ncommand = {json.dumps(command)}\n'
+    )
+    config = parse(text, path="layoutrand.toml")
+    assert others_of(config.benchmarks[0], artefact, config) == (others, program)
 
 
 def test_where_no_function_has_a_share_of_the_cost_the_answer_says_so_and_where_the_cost_is(tmp_path):
@@ -548,3 +583,43 @@ def test_to_confirm_only_what_measures_the_metric_is_executed(planted, tmp_path,
     slots = make_plan(asked[0], here=False).slots
     assert {each.instrument for each in slots} == {instrument}
     assert sorted(each.layout for each in slots) == [31, 32, 33, 34, 38, 42]
+
+
+@pytest.mark.parametrize(
+    ("artefacts", "words"),
+    [
+        ('["bin/x"]', "be seen"),
+        (
+            '["bin/x", "lib/y.so"]',
+            'artefact = "lib/y.so", whose command finds the program at ../bin/x from its artefact_dir',
+        ),
+    ],
+)
+def test_a_profile_without_anything_of_the_artefact_says_where_else_the_cost_may_be(artefacts, words):
+    text = (
+        f'[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = {artefacts}\n[systems.a]\n'
+        '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
+    )
+    config = parse(text, path="layoutrand.toml")
+    plan = SimpleNamespace(
+        references={}, benchmarks={"b": config.benchmarks[0]}, request=SimpleNamespace(config=config)
+    )
+    run = SimpleNamespace(
+        plan=plan, slot=SimpleNamespace(benchmark="b"), binary=SimpleNamespace(artefact="bin/x", stored=None)
+    )
+    place = SimpleNamespace(
+        names=(),
+        sandbox=SimpleNamespace(instrument=None),
+        command=lambda *_: None,
+        workplace=SimpleNamespace(all_written=None),
+    )
+    kind = SimpleNamespace(
+        option="callgrind", prepare=lambda *_: None, prefix=lambda *_: (), profile=lambda *_: Profile(9.0, {}, {})
+    )
+    executor = lambda _: SimpleNamespace(status="ok", reason="")  # noqa: E731
+    profiling = SimpleNamespace(
+        profiler=SimpleNamespace(kind=kind, program="", event=""), executor=executor, runner=None, say=print
+    )
+    with pytest.raises(AnalysisError, match="the profile has nothing in bin/x: it was not executed") as caught:
+        _profile(run, place, profiling, "")
+    assert str(caught.value).endswith(words)

@@ -29,6 +29,7 @@ from layoutrand.explain.data_use import DataUse
 from layoutrand.explain.explain_warnings import ExplainedBefore, MeasuredWhileChanging, VariablesNotTraced
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
 from layoutrand.explain.next_sweep import with_sweeps
+from layoutrand.explain.other_artefacts import others_of
 from layoutrand.explain.own_results import execute_apart
 from layoutrand.explain.suspects import Explanation, Subject, addresses, enough_means, explain, hot_starts
 from layoutrand.explain.traced_data import Variables, data_use
@@ -159,6 +160,7 @@ def examined(
         reasons = dict.fromkeys(failure.error for failure in built.failures)
         raise BuildFailed(f"{artefact} cannot be built: {'; '.join(reasons)}")
     link = built.capture.link(artefact)
+    others, program = others_of(benchmark, artefact, config)
     subject = Subject(
         sample=sample,
         artefact=artefact,
@@ -168,7 +170,8 @@ def examined(
         caches=caches_of(
             selection.host_facts, sample.instrument, link.machine, huge=experiments.on_huge_pages(selection.experiment)
         ),
-        others=tuple(each for each in config.build.artefacts if each != artefact),
+        others=others,
+        program=program,
     )
     check(subject)
     profiled = _of_one_case(config, benchmark, case) if case else config

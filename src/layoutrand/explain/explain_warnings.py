@@ -120,21 +120,26 @@ class RoundsLeftOut(AnyWarning):
 class CostOutside(AnyWarning):
     """A share of the cost in code of others.
 
-    Layouts move that of ``others``, the artefacts beside the one that was looked at, and nothing else of it.
+    Layouts move that of ``others``, the artefacts beside the one that was looked at, likeliest first, and nothing else
+    of it.  ``program`` is the artefact that the command starts, "" where it is none that is known.
     """
 
     share: float
     artefact: str
     others: tuple[str, ...] = ()
+    program: str = ""
 
     def __str__(self) -> str:
         outside = f"{100 * self.share:.0f} % of the cost lies outside {self.artefact}"
         if not self.others:
             return f"{outside}, in code that no layout moves"
-        place = posixpath.relpath(self.artefact, posixpath.dirname(self.others[0]) or ".")
-        there = self.others[0]
+        there, command = self.others[0], ""
+        if there == self.program:
+            command = ", whose command starts its artefact"
+        elif self.program:
+            place = posixpath.relpath(self.program, posixpath.dirname(there) or ".")
+            command = f", whose command finds the program at {place} from its artefact_dir"
         return (
             f"{outside}, where `explain` does not look: in {' or '.join(self.others)}, whose layout changes too, or in "
-            f'code that no layout moves. It looks there for a benchmark with artefact = "{there}", whose command '
-            f"finds the program at {place} from its artefact_dir"
+            f'code that no layout moves. It looks there for a benchmark with artefact = "{there}"{command}'
         )

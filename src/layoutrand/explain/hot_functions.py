@@ -17,8 +17,10 @@ from layoutrand.execute.judge import left_by
 from layoutrand.execute.measure import Executor, Outcome
 from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.execute.workplace import Sandbox, Workplace
+from layoutrand.explain.explain_warnings import CostOutside
 from layoutrand.explain.hotness import segments
 from layoutrand.explain.identity_run import IdentityRun, LookingPlace
+from layoutrand.explain.other_artefacts import others_of
 from layoutrand.harnesses.case_names import ENTRY_OF_ITS_OWN
 from layoutrand.harnesses.known import harness_named
 from layoutrand.instruments.profile import Profile, ProfiledExecution, Segment
@@ -102,8 +104,11 @@ def _profile(run: IdentityRun, place: LookingPlace, profiling: ProfilingSetup, c
     except NoMeasurement as error:
         raise AnalysisError(str(error)) from error
     if not made.cost:
+        artefact = run.binary.artefact
+        others, started = others_of(run.plan.benchmarks[run.slot.benchmark], artefact, run.plan.request.config)
+        elsewhere = f"; {CostOutside(1.0, artefact, others, started)}" if others else ""
         raise AnalysisError(
-            f"the profile has nothing in {run.binary.artefact}: it was not executed, or not for long enough to be seen"
+            f"the profile has nothing in {artefact}: it was not executed, or not for long enough to be seen{elsewhere}"
         )
     return made
 

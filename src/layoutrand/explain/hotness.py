@@ -163,11 +163,14 @@ def hot_functions(
     )
 
 
-def cost_elsewhere(hotness: Hotness, artefact: str, others: Sequence[str]) -> tuple[AnyWarning, ...]:
-    """That no function of the artefact is hot, and that most of the cost lies in other files, where that is so."""
+def cost_elsewhere(hotness: Hotness, artefact: str, others: Sequence[str], program: str = "") -> tuple[AnyWarning, ...]:
+    """That no function of the artefact is hot, and that most of the cost lies in other files, where that is so.
+
+    ``others`` and ``program`` are as in `CostOutside`.
+    """
     found: list[AnyWarning] = [] if hotness.functions else [NothingHot(artefact, WORTH)]
     if hotness.in_artefact < 0.5:
-        found.append(CostOutside(1 - hotness.in_artefact, artefact, tuple(others)))
+        found.append(CostOutside(1 - hotness.in_artefact, artefact, tuple(others), program))
     return tuple(found)
 
 

@@ -129,7 +129,7 @@ def _predict(sample: Sample, selection: Selection, setup: ExplainSetup, order: P
     hotness = replace(hotness, caches=subject.caches)
     wanted = [function.section for function in hotness.functions]
     if not wanted:
-        reasons = "; ".join(map(str, cost_elsewhere(hotness, subject.artefact, subject.others)))
+        reasons = "; ".join(map(str, cost_elsewhere(hotness, subject.artefact, subject.others, subject.program)))
         raise AnalysisError(f"there is nothing to predict from: {reasons}")
     placement = CodePlacement(subject.link, setup.config.layout, identity)
     linked = hot_starts(setup.cache, subject.link, hotness, [subject.binaries[seed] for seed in seeds])

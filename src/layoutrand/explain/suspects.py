@@ -85,8 +85,8 @@ class Subject:
     """One benchmark of one system: what was measured of it, and where its code lies.
 
     ``binaries`` maps each seed to the binary that was measured, ``identity`` is the one that was profiled, ``caches``
-    are those of the machine that measured.  ``use`` is how variables are used, where these are placed, too.
-    ``others`` are the artefacts that are laid out besides.
+    are those of the machine that measured.  ``use`` is how variables are used, where these are placed, too.  ``others``
+    and ``program`` are as in `CostOutside`.
     """
 
     sample: Sample
@@ -97,6 +97,7 @@ class Subject:
     caches: CodeCaches = USUAL
     use: DataUse | None = None
     others: tuple[str, ...] = ()
+    program: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class Suspect:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What was looked at, and the suspects, none where nothing was found.
+    """What was looked at, and the suspects, if any.
 
     ``means`` are those of the binaries and ``starts`` the addresses of what is hot in them, as `hot_starts` has them.
     ``relative_sd`` is the standard deviation over the binaries' means by their mean.  ``predicted`` is the part of
@@ -203,11 +204,10 @@ def explain(
         return _nothing(nothing)
     designs = [design(feature) for feature in found]
     priority = [0 if feature.functions else 1 for feature in found]
-    count = max(PERMUTATIONS, round(10 / level))
-    result = screen_features(designs, response, priority=priority, level=level, n_permutations=count)
+    many, fewer = max(PERMUTATIONS, round(10 / level)), max(PERMUTATIONS // 6, round(2 / level))
+    result = screen_features(designs, response, priority=priority, level=level, n_permutations=many)
     predicted = None
     if len(seeds) * 0.9 >= FEWEST:  # what is left when a tenth is put aside
-        fewer = max(PERMUTATIONS // 6, round(2 / level))
         predicted = cross_validated_share(designs, response, priority=priority, level=level, n_permutations=fewer)
     share = detectable_share(len(seeds), result.critical, power=POWER)
     ratio = math.exp(2 * float(response.std(ddof=1)) * math.sqrt(share))
@@ -383,14 +383,14 @@ def _warnings(
 ) -> list[AnyWarning]:
     found: list[AnyWarning] = [FewLayouts(len(seeds), FEW)] if len(seeds) < FEW else []
     found += [NoCalls()] if profiled_by_samples else []
-    return [*found, *cost_elsewhere(hotness, subject.artefact, subject.others)]
+    return [*found, *cost_elsewhere(hotness, subject.artefact, subject.others, subject.program)]
 
 
 def _nothing(explanation: Explanation) -> Explanation:
     """No two binaries differ in what was measured, or in where their hot functions lie, or none of these is hot."""
-    metric = explanation.subject.sample.metric if explanation.relative_sd == 0 else None
-    if metric is None and not explanation.hotness.functions:
+    if explanation.relative_sd and not explanation.hotness.functions:
         return explanation
+    metric = explanation.subject.sample.metric if explanation.relative_sd == 0 else None
     return replace(explanation, warnings=(NothingDiffers(metric), *explanation.warnings))
 
 
