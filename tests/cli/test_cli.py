@@ -323,6 +323,15 @@ def test_exec_refuses_to_apply_a_layout_to_nothing(project, env):
     assert "applied to nothing" in done.stderr.replace("\n", " ")
 
 
+def test_inspect_says_of_which_of_several_artefacts_it_is(project, env):
+    """Without --artefact it is the first, which would otherwise be silent."""
+    two = CONFIG.replace('["toy"]', '["toy", "two"]').replace('b.c"]', 'b.c && $CC -o two main.c b.c a.c"]')
+    (project / "layoutrand.toml").write_text(two)
+    for words, artefact in (((), "toy"), (("--artefact", "two"), "two")):
+        said = layoutrand("inspect", "O2", "3", *words, cwd=project, env=env).stdout
+        assert " ".join(said.split()).startswith(f"O2, layout 3 of {artefact}: ")
+
+
 def test_inspect_shows_the_order_achieved(project, env):
     """inspect lists every section with its address, in ascending order, exactly as asked."""
     found = json.loads(layoutrand("inspect", "O2", "3", "--json", cwd=project, env=env).stdout)

@@ -75,7 +75,8 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     if json:
         terminal.document(inspect_document(found))
         return 0
-    for line in _inspected(found, link, coinciding_systems([binary])):
+    whose = f" of {name}" if len(config.build.artefacts) > 1 else ""
+    for line in _inspected(found, link, coinciding_systems([binary]), whose):
         terminal.sentence(line)
     terminal.line()
     _show_order(found, link, terminal, limit)
@@ -100,8 +101,10 @@ def _write(binary: Binary, output: Path) -> None:
     write_bytes(output, data, executable=True)
 
 
-def _inspected(found: Inspection, link: CapturedLink, coinciding: Sequence[CoincidingSystems]) -> Iterator[str]:
-    """What can move, whether it lies as asked, and how far it is from other layouts."""
+def _inspected(
+    found: Inspection, link: CapturedLink, coinciding: Sequence[CoincidingSystems], whose: str
+) -> Iterator[str]:
+    """What can move, whether it lies as asked, and how far it is from other layouts; ``whose`` of several artefacts."""
     from layoutrand.build.claims import AS_LINKED
     from layoutrand.link.one_layout import only_one_layout
 
@@ -109,8 +112,8 @@ def _inspected(found: Inspection, link: CapturedLink, coinciding: Sequence[Coinc
     staying = f" ({stay} keep their place)" if stay else ""
     exact = "in exactly the order asked for" if not found.wrong_slots else f"{found.wrong_slots} slots are not as asked"
     yield (
-        f"{found.system}, layout {found.layout}: {found.n_movable} of {len(found.placed)} sections can move{staying}, "
-        f"{exact} ({', '.join(found.factors)}; classes {found.classes})"
+        f"{found.system}, layout {found.layout}{whose}: {found.n_movable} of {len(found.placed)} sections can move"
+        f"{staying}, {exact} ({', '.join(found.factors)}; classes {found.classes})"
     )
     yield from map(str, coinciding)
     if reason := only_one_layout(link, factors=found.factors, classes=found.classes):
