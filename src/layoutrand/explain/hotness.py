@@ -29,8 +29,8 @@ So much, because a function of a few instructions in a hot loop is as much in th
 WORTH: Final = 0.001
 """Of all cost, in other files as well: a function with less is not hot, however much that is of the artefact's own.
 
-An instruction that misses a cache, or a branch that is foreseen wrongly, costs some twenty times what it costs else.
-So where one in ten does, because of where it lies, such a function changes the whole by no more than 0.2 %.
+An instruction that misses the first-level cache, or a branch that is foreseen wrongly, costs some twenty times what it
+costs else.  So where one in ten does, because of where it lies, such a function changes the whole by 0.2 % at most.
 """
 
 OFTEN: Final = 0.01
