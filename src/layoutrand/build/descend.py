@@ -12,7 +12,7 @@ from layoutrand.build import apply, descent
 from layoutrand.build.apply import LinkOutcome, Proof
 from layoutrand.build.claims import NOT_COMPARABLE, STRONGEST_FIRST
 from layoutrand.cache.capture_record import CapturedLink
-from layoutrand.capture.instrumented_build import artefact_of
+from layoutrand.capture.built_artefact import artefact_of
 from layoutrand.capture.which_link import NO_LINK_SEEN, other_names
 from layoutrand.errors import LayoutNotApplied, NothingLinked
 from layoutrand.link import codecheck

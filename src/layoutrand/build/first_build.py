@@ -19,6 +19,7 @@ from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.linked_cases import harness_of
 from layoutrand.build.program_choice import Chooser, ChosenProgram
 from layoutrand.build.two_builds import find_order
+from layoutrand.build.unseen_files import UnseenFiles, unseen_files
 from layoutrand.cache.keys import learned_name
 from layoutrand.cache.store import Cache
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild, make_order
@@ -27,18 +28,13 @@ from layoutrand.capture.go_records import NOTHING_LINKED, build_records
 from layoutrand.capture.instrumented_build import keep, obtained
 from layoutrand.capture.linked_files import (
     LinkedFile,
-    first_bytes,
-    is_elf_file,
     linked_files,
-    of_another_machine,
-    several,
 )
 from layoutrand.capture.origin import Say
 from layoutrand.capture.recognise import Recognised, Way, is_configured, safe_name
 from layoutrand.capture.side_by_side import nothing_beside, something_beside
 from layoutrand.config.config import Build, Config, Project, System
 from layoutrand.config.layout_policy import Factor, LayoutPolicy
-from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import (
     BuildError,
     BuildFailed,
@@ -50,8 +46,7 @@ from layoutrand.errors import (
 from layoutrand.host.processors import emulator_words
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.toolbox import Toolbox
-from layoutrand.linkers.trials import is_of_a_trial
-from layoutrand.objects.elf import machine_words, words_of
+from layoutrand.objects.elf import words_of
 from layoutrand.platform.process import Runner
 
 _FIRST: Final = ("gcc", "clang")
@@ -213,11 +208,11 @@ class FirstBuild:
         if why:
             self.say(f"{self.system.name}: built again: {why}")
 
-    def _attempt(self, toolchain: str, way: Way, order: BuildOrder) -> Learned | _Unseen:
+    def _attempt(self, toolchain: str, way: Way, order: BuildOrder) -> Learned | UnseenFiles:
         """One build; again with the toolchain of the linker that it turns out to use."""
         with self._made(order) as made:
             linked = _linked(made)
-            unseen = _unseen(made, order.toolbox.toolchain, linked)
+            unseen = unseen_files(made, order.toolbox.toolchain, linked)
             if not linked or (unseen.other_machine and self._cross(unseen.machine)):
                 return unseen  # what is linked for this machine makes the rest
             if unseen.other_machine and unseen.machine != words_of(os.uname().machine):
@@ -231,7 +226,7 @@ class FirstBuild:
         with self._made(order) as made:
             linked = _linked(made)
             if not linked:
-                return _unseen(made, order.toolbox.toolchain, linked)
+                return unseen_files(made, order.toolbox.toolchain, linked)
             return self._kept(right, way, order, made, linked)
 
     def _toolchain_of(self, toolchain: str, toolbox: Toolbox, used: str) -> str:
@@ -331,39 +326,6 @@ class FirstBuild:
         )
 
 
-@dataclass(frozen=True)
-class _Unseen:
-    """What a build that succeeded has linked past the wrappers, such as nothing.
-
-    ``machine`` is what all of that is for, in words; "" where it is for several.  ``other_machine`` says so where the
-    toolchain builds for another one; "" where it does not.
-    """
-
-    new: tuple[str, ...]
-    log: Path
-    machine: str
-    other_machine: str
-
-    @property
-    def is_past_us(self) -> bool:
-        return bool(self.new)
-
-    def error(self) -> NothingLinked:
-        if self.new:
-            return NothingLinked(
-                f"the build made {several(self.new)}, but no link of it went through layoutrand's wrappers: it calls "
-                "its compiler or linker by an absolute path, changes PATH, or has a linker of its own. Let it use "
-                "$CC, $CXX and $LD, or plain gcc, g++, clang and ld",
-                log=self.log,
-            )
-        return NothingLinked(
-            "the build succeeded, but linked no program and no shared library. If an earlier build is in the tree, "
-            "clean it (make clean); if the command builds a part only, or only static libraries, give the one that "
-            "links the program",
-            log=self.log,
-        )
-
-
 def _could_be(toolchain: str, error: BuildError) -> bool:
     """Whether a build past the wrappers may call a toolchain's compiler, by what is found in what was compiled."""
     told = error.compilers.lower() if isinstance(error, NotCompiledHere) else ""
@@ -374,25 +336,6 @@ def _linked(made: InstrumentedBuild) -> list[LinkedFile]:
     """What the build linked, by the paths that Cargo gives it where it is Cargo's."""
     records = made.space.records
     return linked_files(build_records(records, made.tree), made.tree, cargo_executables(records))
-
-
-def _unseen(made: InstrumentedBuild, toolchain: Toolchain, linked: Sequence[LinkedFile]) -> _Unseen:
-    """What was made past the wrappers while the build lasted: all that is new but what they have ``linked``."""
-    begun = made.space.wrappers.stat().st_mtime_ns
-    seen = {file.path for file in linked}
-    new = []
-    for folder, _, names in os.walk(made.tree):
-        for path in (Path(folder, name) for name in names if not name.endswith((".o", ".a"))):
-            inside = str(path.relative_to(made.tree))
-            is_new = path.lstat().st_mtime_ns >= begun and inside not in seen
-            if is_new and is_elf_file(path) and not is_of_a_trial(str(path), str(made.tree)):
-                new.append(inside)
-    begins = [first_bytes(made.tree / path) for path in new]
-    machines = {machine_words(data) for data in begins}
-    if len(machines) != 1:
-        return _Unseen(tuple(sorted(new)), made.log, "", "")
-    other = of_another_machine(several(sorted(new)), begins[0], toolchain)
-    return _Unseen(tuple(sorted(new)), made.log, machines.pop(), other)
 
 
 def factors_for(toolchain: str, project: Path) -> list[Factor]:

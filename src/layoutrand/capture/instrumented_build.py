@@ -16,6 +16,7 @@ from layoutrand.capture import source
 from layoutrand.capture.build_environment import as_at_home, build_environment
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
 from layoutrand.capture.build_put_back import doubt_kept, find_kept, keep_build, put_back
+from layoutrand.capture.built_artefact import artefact_of
 from layoutrand.capture.capture_warnings import Unoptimised
 from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
@@ -26,15 +27,11 @@ from layoutrand.capture.linked_files import (
     compilers_of_files,
     first_bytes,
     give_names,
-    left_in,
-    likeliest_first,
     linked_files,
-    linked_with,
     of_another_machine,
-    several,
 )
 from layoutrand.capture.origin import Say
-from layoutrand.capture.records import LinkRecord, read_records
+from layoutrand.capture.records import read_records
 from layoutrand.capture.side_by_side import Beside, nothing_beside
 from layoutrand.capture.which_link import captured_link
 from layoutrand.capture.workspace import Workspace, workspace
@@ -44,16 +41,13 @@ from layoutrand.errors import (
     CaptureFailed,
     FlagsUnheard,
     OtherMachine,
-    WrongArtefact,
 )
 from layoutrand.linkers.compiling import what_stops
 from layoutrand.model import LayoutName
-from layoutrand.objects import archive, elf
 from layoutrand.platform.disk import cache_errors, sha256_bytes, tail, write_atomically
 from layoutrand.platform.masked_files import mask_file
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner
-from layoutrand.platform.regular_file import PROGRAM, content_of_regular
 from layoutrand.text.build_output import lacks_c_library
 from layoutrand.text.toml_words import toml_string
 from layoutrand.warning import sentences_of
@@ -323,52 +317,6 @@ def _tree_lock(order: BuildOrder, cache: Cache) -> AbstractContextManager[None]:
 def _changed(order: BuildOrder) -> bool:
     assert order.origin.in_place is not None
     return bool(source.digest(order.origin.in_place, order.origin.exclude) != order.origin.facts["digest"])
-
-
-def artefact_of(
-    tree: Path,
-    artefact: str,
-    log: Path,
-    outputs: Sequence[str],
-    *,
-    whatever: bool = False,
-    records: Sequence[LinkRecord] = (),
-) -> bytes:
-    """The artefact that the build left; raises `WrongArtefact` if there is none, or no ELF file unless ``whatever``.
-
-    ``outputs`` are what links of the build wrote: the message names those that are there.  ``records`` are these links,
-    for what was linked with a static library.
-    """
-    path = tree / artefact
-    if not path.is_file():
-        there = likeliest_first(left_in(outputs, tree), artefact)
-        linked = f" It linked: {several(there)}" if there else ""
-        raise WrongArtefact(f"the build succeeded, but made no {artefact}; is build.artefacts right?{linked}", log=log)
-    data = content_of_regular(path, largest=PROGRAM)
-    if not elf.is_elf(data) and not whatever:
-        if data[:2] == b"#!":
-            program = Path(artefact).parent / ".libs" / Path(artefact).name
-            raise WrongArtefact(f"{artefact} is a script; libtool puts the program itself into {program}", log=log)
-        if archive.is_archive(data):
-            raise WrongArtefact(_static_library(tree, artefact, outputs, records), log=log)
-        raise WrongArtefact(
-            f"{artefact} is not an ELF file. If the build packs or converts a program into it, `layoutrand build "
-            "--mode rebuild` lays out that program inside the build, once per seed",
-            log=log,
-        )
-    return data
-
-
-def _static_library(tree: Path, artefact: str, outputs: Sequence[str], records: Sequence[LinkRecord]) -> str:
-    """That it cannot be laid out by itself, and what can in its place."""
-    text = (
-        f"{artefact} is a static library, whose functions are laid out in the programs that are linked with it: "
-        "build.artefacts takes these"
-    )
-    if users := linked_with(records, artefact, tree):
-        return f"{text}, here {several(likeliest_first(users, artefact))}"
-    there = likeliest_first(left_in(outputs, tree), artefact)
-    return f"{text}. The build linked: {several(there)}" if there else text
 
 
 def suite_facts(order: BuildOrder, tree: Path, say: Say) -> dict[str, str]:
