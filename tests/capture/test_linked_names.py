@@ -1,6 +1,7 @@
 """What a build linked, as it is told to somebody who named something else."""
 
-from layoutrand.capture.linked_files import likeliest_first, several
+from layoutrand.capture.linked_files import likeliest_first
+from layoutrand.text.several_paths import several_paths
 
 MANY = ["src/chroot", *(f"src/prog{number}" for number in range(20)), "src/sort", "lib/libsort.so"]
 
@@ -10,7 +11,7 @@ def test_of_many_the_names_that_are_most_alike_come_first():
     assert likeliest_first(MANY, "build/sortt")[0] == "src/sort"
     assert likeliest_first(MANY, "libsort.so.1")[0] == "lib/libsort.so"
     assert sorted(likeliest_first(MANY, "x")) == sorted(MANY)
-    assert several(likeliest_first(MANY, "sort")).startswith("src/sort, ")
+    assert several_paths(likeliest_first(MANY, "sort")).startswith("src/sort, ")
 
 
 def test_a_few_are_told_in_the_order_of_their_links():

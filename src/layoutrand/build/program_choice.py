@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from layoutrand.capture.cargo_messages import without_hash
-from layoutrand.capture.linked_files import LinkedFile, is_elf_file, several
+from layoutrand.capture.linked_files import LinkedFile, is_elf_file
 from layoutrand.errors import CaptureFailed
 from layoutrand.platform.disk import readable
+from layoutrand.text.several_paths import several_paths
 
 _ASIDE: Final = frozenset(
     {"test", "tests", "testing", "t", "example", "examples", "demo", "demos", "doc", "docs", "fuzz"}
@@ -151,7 +152,7 @@ class NamedByWords:
             there = [each for each in there if not _is_of_the_build(each.path)] or there
             raise CaptureFailed(
                 f"the build linked no {self.words[0]}{self._script(tree)}; it linked: "
-                f"{several([each.path for each in there])}. "
+                f"{several_paths([each.path for each in there])}. "
                 "Name one of these, by its path from here, as the program or among its words"
             )
         yield _chosen(file, programs, place)
@@ -184,8 +185,8 @@ class NamedByWords:
         """The one that was found, if any; raises `CaptureFailed` where it is not to be told which."""
         if len(found) > 1:
             raise CaptureFailed(
-                f"the build linked several programs called {name}: {several([file.path for file in found])}. Name one "
-                "of them by its path from here"
+                f"the build linked several programs called {name}: {several_paths([file.path for file in found])}. "
+                "Name one of them by its path from here"
             )
         return found[0] if found else None
 

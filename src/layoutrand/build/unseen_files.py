@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutrand.capture.build_order import InstrumentedBuild
-from layoutrand.capture.linked_files import LinkedFile, first_bytes, is_elf_file, of_another_machine, several
+from layoutrand.capture.linked_files import LinkedFile, first_bytes, is_elf_file, of_another_machine
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import NothingLinked
 from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.objects.elf import machine_words
+from layoutrand.text.several_paths import several_paths
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class UnseenFiles:
         """What is wrong with such a build, and what to do."""
         if self.new:
             return NothingLinked(
-                f"the build made {several(self.new)}, but no link of it went through layoutrand's wrappers: it calls "
-                "its compiler or linker by an absolute path, changes PATH, or has a linker of its own. Let it use "
+                f"the build made {several_paths(self.new)}, but no link of it went through layoutrand's wrappers: it "
+                "calls its compiler or linker by an absolute path, changes PATH, or has a linker of its own. Let it use "
                 "$CC, $CXX and $LD, or plain gcc, g++, clang and ld",
                 log=self.log,
             )
@@ -65,5 +66,5 @@ def unseen_files(made: InstrumentedBuild, toolchain: Toolchain, linked: Sequence
     machines = {machine_words(data) for data in begins}
     if len(machines) != 1:
         return UnseenFiles(tuple(sorted(new)), made.log, "", "")
-    other = of_another_machine(several(sorted(new)), begins[0], toolchain)
+    other = of_another_machine(several_paths(sorted(new)), begins[0], toolchain)
     return UnseenFiles(tuple(sorted(new)), made.log, machines.pop(), other)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from layoutrand.capture.linked_files import left_in, likeliest_first, linked_with, several
+from layoutrand.capture.linked_files import left_in, likeliest_first, linked_with
 from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import WrongArtefact
 from layoutrand.objects import archive, elf
 from layoutrand.platform.regular_file import PROGRAM, content_of_regular
+from layoutrand.text.several_paths import several_paths
 
 
 def artefact_of(
@@ -29,7 +30,7 @@ def artefact_of(
     path = tree / artefact
     if not path.is_file():
         there = likeliest_first(left_in(outputs, tree), artefact)
-        linked = f" It linked: {several(there)}" if there else ""
+        linked = f" It linked: {several_paths(there)}" if there else ""
         raise WrongArtefact(f"the build succeeded, but made no {artefact}; is build.artefacts right?{linked}", log=log)
     data = content_of_regular(path, largest=PROGRAM)
     if not elf.is_elf(data) and not whatever:
@@ -53,6 +54,6 @@ def _static_library(tree: Path, artefact: str, outputs: Sequence[str], records: 
         "build.artefacts takes these"
     )
     if users := linked_with(records, artefact, tree):
-        return f"{text}, here {several(likeliest_first(users, artefact))}"
+        return f"{text}, here {several_paths(likeliest_first(users, artefact))}"
     there = likeliest_first(left_in(outputs, tree), artefact)
-    return f"{text}. The build linked: {several(there)}" if there else text
+    return f"{text}. The build linked: {several_paths(there)}" if there else text

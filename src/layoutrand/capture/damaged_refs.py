@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from layoutrand.capture.linked_files import several
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.git_command import git
+from layoutrand.text.several_paths import several_paths
 
 _LOST: Final = "possible repository corruption on the remote side"
 """What git says, among other things, where the repository that is fetched from cannot read what it has to send."""
@@ -42,7 +42,7 @@ def fetch_sound(url: str, error: BuildFailed, fetch: Fetch) -> str:
     why = next((part for part in error.message.split("; ") if "unable to read" in part), error.message)
     return (
         f"{url}: left out, as the repository cannot read what {'they lead' if len(damaged) > 1 else 'it leads'} to "
-        f"({why.strip()}): {several(damaged)}. `git fsck` there says what is lost"
+        f"({why.strip()}): {several_paths(damaged)}. `git fsck` there says what is lost"
     )
 
 

@@ -25,8 +25,8 @@ from layoutrand.objects.dynamic import Dynamic
 from layoutrand.objects.known import processors
 from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.regular_file import PROGRAM, beginning, content_of_regular
+from layoutrand.text.several_paths import MOST_NAMED
 
-_MOST_NAMED: Final = 12
 _ENOUGH_TO_TELL: Final = 64
 _SEARCHED: Final = frozenset({"L", "library-path"})
 _STATIC: Final = frozenset({"static", "Bstatic", "dn", "non_shared"})
@@ -160,19 +160,13 @@ def _archives(record: LinkRecord) -> Iterator[str]:
             yield from (os.path.realpath(place) for place in itertools.islice(filter(os.path.exists, places), 1))
 
 
-def several(paths: Sequence[str]) -> str:
-    """The paths in a sentence, the first of them where they are many."""
-    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
-    return ", ".join(paths[:_MOST_NAMED]) + more
-
-
 def likeliest_first(paths: Sequence[str], name: str) -> list[str]:
     """The paths, those first whose names are most like one that was not found; as they are where all are told.
 
     >>> likeliest_first(["src/ls", "src/sort", *(f"src/other{n}" for n in range(20))], "src/sortt")[0]
     'src/sort'
     """
-    if len(paths) <= _MOST_NAMED:
+    if len(paths) <= MOST_NAMED:
         return list(paths)
     wanted = posixpath.basename(name)
     return sorted(paths, key=lambda path: -SequenceMatcher(None, wanted, posixpath.basename(path)).ratio())

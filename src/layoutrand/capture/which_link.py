@@ -12,7 +12,7 @@ from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture.collect import IngestSetup
 from layoutrand.capture.go_records import NOTHING_LINKED
 from layoutrand.capture.ingest import ingest
-from layoutrand.capture.linked_files import likeliest_first, several
+from layoutrand.capture.linked_files import likeliest_first
 from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import (
     BuildError,
@@ -26,6 +26,7 @@ from layoutrand.errors import (
 from layoutrand.linkers import linkline
 from layoutrand.platform.disk import remove_tree
 from layoutrand.platform.regular_file import PROGRAM, content_of_regular
+from layoutrand.text.several_paths import several_paths
 
 NO_LINK_SEEN: Final = (
     "no link of this build went through layoutrand's wrappers. Either the source tree holds an earlier build, so that "
@@ -114,7 +115,7 @@ def captured_link(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str
     seen = likeliest_first(made, setup.artefact)
     cause = (
         f"{setup.artefact} was never linked through layoutrand's wrappers; these were: "
-        f"{several(seen)}. Is it in build.artefacts under the name it was "
+        f"{several_paths(seen)}. Is it in build.artefacts under the name it was "
         f"linked with, and is the source tree clean (make clean)?{perhaps}"
     )
     raise CaptureFailed(f"{prefix}{cause}", log=log, cause=cause)

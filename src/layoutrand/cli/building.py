@@ -201,7 +201,7 @@ def show_build(results: Sequence[SystemBuild], page: Display) -> None:
 
 def _of_artefacts(results: Sequence[SystemBuild]) -> str:
     """How binaries of several artefacts are counted; "" where there is one."""
-    from layoutrand.capture.linked_files import several
+    from layoutrand.text.several_paths import several_paths
 
     artefacts = list(dict.fromkeys(binary.artefact for result in results for binary in result.binaries))
     if len(artefacts) < 2:
@@ -211,7 +211,7 @@ def _of_artefacts(results: Sequence[SystemBuild]) -> str:
         for result in results
         if result.binaries
     }
-    named = f"{len(artefacts)} artefacts ({several(artefacts)})"
+    named = f"{len(artefacts)} artefacts ({several_paths(artefacts)})"
     if len(made) == 1 and (binaries := min(made)[0]) == len(artefacts) * (layouts := min(made)[1]):
         return f"{binaries:,} binaries of a system: {named}, each in {layouts:,} layout{'s' * (layouts > 1)}"
     return f"each layout of a system is a binary of each of its artefacts: {named}"

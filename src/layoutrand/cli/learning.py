@@ -163,9 +163,9 @@ def at(directory: Path) -> str:
 
 def beside(chosen: ChosenProgram) -> str:
     """What the program was chosen for among several, and that the others were linked, too; "" where there are none."""
-    from layoutrand.capture.linked_files import several
+    from layoutrand.text.several_paths import several_paths
 
     if not chosen.others:
         return ""
     why = f"{chosen.artefacts[0]} was chosen {chosen.why}; " if chosen.why else ""
-    return f"{why}linked besides, and not laid out: {several(chosen.others)}"
+    return f"{why}linked besides, and not laid out: {several_paths(chosen.others)}"
