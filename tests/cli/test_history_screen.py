@@ -167,6 +167,15 @@ def test_commits_with_few_layouts_in_common_are_told_that_these_are_missing(tmp_
     assert "cannot tell: too few" not in said(tmp_path / "q")
 
 
+def test_two_commits_of_different_times_are_told_which_layouts_would_do(tmp_path, said):
+    """Those that were executed would not: what is recorded of a commit is not executed again beside the other."""
+    commits = measured_commits(tmp_path / "p", n_commits=2, n_seeds=7, apart=True)
+    text = said(tmp_path / "p")
+    assert "cannot tell: too few commits for what was measured at different times" in text
+    command = f"layoutrand history --run {commits[0][:9]}..{commits[1][:9]} --seeds 8..13"
+    assert f"with layouts that are new to all they may: `{command}`" in " ".join(text.split())
+
+
 @pytest.mark.parametrize(("few", "seeds"), [(2, None), (5, None), (6, 30), (5040, 6)])
 def test_no_layouts_are_asked_for_that_a_program_has_not(tmp_path, said, monkeypatch, few, seeds):
     """Of few layouts two seeds often have the same one, so it takes more seeds than layouts."""

@@ -239,7 +239,11 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
     is_one_program = len(rows) == 1 and len(rows[0][0]) > 1  # of which no measurement could tell more
     if not seen.layouts.can_tell and not is_one_program:
         ends = rows[0][0][0].short, rows[-1][0][-1].short
-        warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), len(common), ends, n_distinct))
+        seeds = [name for table in tables for name in table if isinstance(name, int)]
+        unused = max(seeds) + 1 if seeds and not common else None
+        warnings.append(
+            TooShortHistory(first.benchmark, first.system, len(chosen), len(common), ends, n_distinct, unused)
+        )
     if seen.clock is not None:
         warnings.append(ClockOfSeries(first.benchmark, first.system, seen.clock))
     return CommitSeries(

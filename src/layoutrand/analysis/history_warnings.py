@@ -120,7 +120,7 @@ class TooShortHistory(AnyWarning):
 
     ``n_common`` rounds are of all points, 0 where they were measured at different times; ``ends`` are its first and
     last commit.  ``n_distinct`` are the layouts that all of its programs can have at most, None where these are many
-    or not known.
+    or not known; ``next_seed`` is the first that none of them was executed with, where these are known.
     """
 
     benchmark: str
@@ -129,6 +129,7 @@ class TooShortHistory(AnyWarning):
     n_common: int
     ends: tuple[str, str]
     n_distinct: int | None = None
+    next_seed: int | None = None
 
     def __str__(self) -> str:
         what = plural(self.n_points, "program")
@@ -137,13 +138,14 @@ class TooShortHistory(AnyWarning):
             rest = "; `layoutrand history --run OLD..NEW` measures commits from OLD to NEW"
         if self.n_points > 1 and not self.n_common:
             why = " measured at different times"
+            rest = "" if self.next_seed is None else self._more_layouts(self.next_seed)
         elif self.n_points > 1 and self.n_common < FEWEST_ROUNDS:
             why = f" with {plural(self.n_common, 'layout')} in common"
             rest = self._more_layouts()
         return f"{self.benchmark}, {self.system}: {what}{why} cannot show a step, whatever its size{rest}"
 
-    def _more_layouts(self) -> str:
-        """How to have enough of them, or that there are not."""
+    def _more_layouts(self, first: int = 1) -> str:
+        """How to have enough of them side by side, from that seed on; or that there are not."""
         few = self.n_distinct
         if few is not None and few < FEWEST_ROUNDS:
             return (
@@ -152,8 +154,11 @@ class TooShortHistory(AnyWarning):
             )
         # Seeds are drawn, and of few layouts two have the same one soon.
         seeds = FEWEST_ROUNDS if few is None or few > _HARDLY_ANY_TWICE else USUAL_LAYOUTS
-        command = f"layoutrand history --run {'..'.join(self.ends)} --seeds {seeds}"
-        return f"; with {FEWEST_ROUNDS} they may: `{command}` (--every as before)"
+        chosen, which = (
+            (f"{seeds}", "") if first == 1 else (f"{first}..{first + seeds - 1}", "layouts that are new to all")
+        )
+        command = f"layoutrand history --run {'..'.join(self.ends)} --seeds {chosen}"
+        return f"; with {which or FEWEST_ROUNDS} they may: `{command}` (--every as before)"
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,8 @@ def no_step(history: History, series: CommitSeries) -> str:
         return f"no step beyond {100 * history.threshold:g} %"
     why = "".join(f" ({each.cause})" for each in reasons_of(series))
     if not series.layouts.can_tell or (series.resolution is None and not why):
+        if len(series.points) > 1 and not series.n_common:
+            return "cannot tell: too few commits for what was measured at different times"
         return f"cannot tell: too few {'layouts' if has_few_layouts(series) else 'commits'}"
     if series.resolution is None:
         return f"cannot tell{why}"
