@@ -45,7 +45,7 @@ def value(chance, name, number, layout, round_effect):
 def measured_commits(
     root, *, apart=False, dirty=(), unbuilt=(), n_commits=N_COMMITS, n_seeds=N_SEEDS, unit="s", disturbed=0.0
 ):
-    """A repository whose commits were all measured: side by side, or one after the other."""
+    """A repository whose commits were all measured: side by side, or (in ``apart`` seeds) one after the other."""
     chance = random.Random(8)
     config = make_config(TABLES, systems=("O2",))
     gitkit.make(root)
@@ -55,7 +55,8 @@ def measured_commits(
     captures = {k: f"capture-{k - (k == 2)}" for k in range(n_commits)}
     rows, order = [], 0
     slots = [(seed, k) for seed in range(1, n_seeds + 1) for k in captures if k != 2]
-    slots = sorted(slots, key=lambda slot: slot[1]) if apart else slots
+    n_apart = n_seeds if apart is True else apart
+    slots.sort(key=lambda slot: (0, slot[1]) if slot[0] <= n_apart else (1,))
     effects = {seed: chance.gauss(1, 0.05) for seed in range(1, n_seeds + 1)}
     for seed, k in slots:
         for name in NAMES:
@@ -172,8 +173,13 @@ def test_two_commits_of_different_times_are_told_which_layouts_would_do(tmp_path
     commits = measured_commits(tmp_path / "p", n_commits=2, n_seeds=7, apart=True)
     text = said(tmp_path / "p")
     assert "cannot tell: too few commits for what was measured at different times" in text
-    command = f"layoutrand history --run {commits[0][:9]}..{commits[1][:9]} --seeds 8..13"
-    assert f"with layouts that are new to all they may: `{command}`" in " ".join(text.split())
+    command = f"layoutrand history --run {commits[0][:9]}..{commits[1][:9]} --seeds 8..14"
+    assert f"with seeds that none was executed with they may: `{command}`" in " ".join(text.split())
+
+    measured_commits(tmp_path / "q", n_commits=2, n_seeds=14, apart=7)  # what was said to do does it
+    assert "cannot tell: too few" not in said(tmp_path / "q")
+    measured_commits(tmp_path / "r", n_commits=2, n_seeds=13, apart=7)  # and less does not
+    assert "cannot tell: too few" in said(tmp_path / "r")
 
 
 @pytest.mark.parametrize(("few", "seeds"), [(2, None), (5, None), (6, 30), (5040, 6)])

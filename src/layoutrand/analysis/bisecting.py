@@ -16,6 +16,7 @@ from typing import Final, Literal
 
 from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps, largest_of
+from layoutrand.analysis.next_steps import has_more_layouts
 from layoutrand.analysis.reasons import Reason, reasons
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.metric import Better
@@ -211,14 +212,14 @@ def what_is_lacking(
 ) -> Lacking:
     """What rounds without a number are without, of captures with too few: capture -> the rounds of ``seeds`` with one.
 
-    ``lost`` are the (capture, seed) without a binary, ``few`` the layouts of captures that have few.  Seeds are drawn,
-    so few of the layouts that are left are found by as many: half of all count as all.
+    ``lost`` are the (capture, seed) without a binary, ``few`` the layouts of captures that have few.
     """
     missing = {(capture, seed) for capture, own in idle.items() for seed in seeds if seed not in own}
     if not all(each in lost for each in missing):
         return "numbers"
-    repeats = (few.get(capture, math.inf) <= max(1, 2 * len(own)) for capture, own in idle.items())
-    return "layouts" if all(repeats) else "binaries"
+    counts = ((len(own), few.get(capture, math.inf)) for capture, own in idle.items())
+    is_over = (count == 1 or not has_more_layouts(found, count) for found, count in counts)
+    return "layouts" if all(is_over) else "binaries"
 
 
 def is_enough(n: int, *, exact: bool) -> bool:

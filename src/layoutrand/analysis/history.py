@@ -18,7 +18,7 @@ from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.coarse_clock import ClockSteps, clock_steps
 from layoutrand.analysis.commit_series import ProgramSamples, RecordedCommits, recorded_commits
 from layoutrand.analysis.history_steps import PointValues, StepQuestion, seen_steps
-from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep
+from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, are_one_program
 from layoutrand.analysis.history_warnings import (
     FEWEST_ROUNDS,
     ClockOfSeries,
@@ -236,14 +236,10 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
     if is_open:  # more layouts would help, if there are more
         captures = {points[number].capture for number in chosen}
         n_distinct = min(asked.n_distinct(captures).values(), default=None)
-    is_one_program = len(rows) == 1 and len(rows[0][0]) > 1  # of which no measurement could tell more
-    if not seen.layouts.can_tell and not is_one_program:
+    if not seen.layouts.can_tell and not are_one_program(points):
         ends = rows[0][0][0].short, rows[-1][0][-1].short
-        seeds = [name for table in tables for name in table if isinstance(name, int)]
-        unused = max(seeds) + 1 if seeds and not common else None
-        warnings.append(
-            TooShortHistory(first.benchmark, first.system, len(chosen), len(common), ends, n_distinct, unused)
-        )
+        new = None if common else _new_rounds([tables[number] for number in chosen])
+        warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), len(common), ends, n_distinct, new))
     if seen.clock is not None:
         warnings.append(ClockOfSeries(first.benchmark, first.system, seen.clock))
     return CommitSeries(
@@ -295,11 +291,25 @@ def _rounds(
     """
     usual = median(map(len, tables))
     chosen = [number for number, table in enumerate(tables) if 2 * len(table) >= usual]
-    names = [name for name in tables[chosen[0]] if all(name in tables[number] for number in chosen)]
+    names = _shared([tables[number] for number in chosen])
     if not all(samples[number].instrument in simulated() for number in chosen):
         beside = _beside([samples[number] for number in chosen], names)
         names = beside if 2 * len(beside) >= len(names) else []
     return chosen, names
+
+
+def _shared(tables: Sequence[Mapping[BinaryName, float]]) -> list[BinaryName]:
+    """The layouts that all points have."""
+    return [name for name in tables[0] if all(name in table for table in tables)]
+
+
+def _new_rounds(tables: Sequence[Mapping[BinaryName, float]]) -> tuple[int, int] | None:
+    """The first seed that no point was executed with, and how many from there on have `_rounds` compare within them.
+
+    None where layouts have names and no seeds.
+    """
+    seeds = [name for table in tables for name in table if isinstance(name, int)]
+    return (max(seeds) + 1, max(FEWEST_ROUNDS, len(_shared(tables)))) if seeds else None
 
 
 def _beside(samples: Sequence[Sample], names: Sequence[BinaryName]) -> list[BinaryName]:

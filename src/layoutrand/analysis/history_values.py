@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,6 +33,11 @@ class HistoryPoint:
     def commit(self) -> LoggedCommit:
         """The first commit of it."""
         return self.commits[0]
+
+
+def are_one_program(points: Sequence[HistoryPoint]) -> bool:
+    """Whether several commits are one program, so that there is nothing to be told by measuring."""
+    return len(points) == 1 and len(points[0].commits) > 1
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,11 @@ class CommitSeries:
     resolution: float | None = None
     clock: CoarseClock | None = None
     n_distinct: int | None = None
+
+    @property
+    def is_one_program(self) -> bool:
+        """See `are_one_program`."""
+        return are_one_program(self.points)
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,8 @@ class TooShortHistory(AnyWarning):
 
     ``n_common`` rounds are of all points, 0 where they were measured at different times; ``ends`` are its first and
     last commit.  ``n_distinct`` are the layouts that all of its programs can have at most, None where these are many
-    or not known; ``next_seed`` is the first that none of them was executed with, where these are known.
+    or not known; ``new_rounds`` are the first seed that none of them was executed with, and how many from there on make
+    up for the rounds that they were executed in at different times.
     """
 
     benchmark: str
@@ -129,7 +130,7 @@ class TooShortHistory(AnyWarning):
     n_common: int
     ends: tuple[str, str]
     n_distinct: int | None = None
-    next_seed: int | None = None
+    new_rounds: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         what = plural(self.n_points, "program")
@@ -138,14 +139,14 @@ class TooShortHistory(AnyWarning):
             rest = "; `layoutrand history --run OLD..NEW` measures commits from OLD to NEW"
         if self.n_points > 1 and not self.n_common:
             why = " measured at different times"
-            rest = "" if self.next_seed is None else self._more_layouts(self.next_seed)
+            rest = "" if self.new_rounds is None else self._more_layouts(*self.new_rounds)
         elif self.n_points > 1 and self.n_common < FEWEST_ROUNDS:
             why = f" with {plural(self.n_common, 'layout')} in common"
             rest = self._more_layouts()
         return f"{self.benchmark}, {self.system}: {what}{why} cannot show a step, whatever its size{rest}"
 
-    def _more_layouts(self, first: int = 1) -> str:
-        """How to have enough of them side by side, from that seed on; or that there are not."""
+    def _more_layouts(self, first: int = 1, fewest: int = FEWEST_ROUNDS) -> str:
+        """How to have enough of them side by side, at least so many seeds from the first on; or that there are not."""
         few = self.n_distinct
         if few is not None and few < FEWEST_ROUNDS:
             return (
@@ -153,12 +154,11 @@ class TooShortHistory(AnyWarning):
                 "text-offset and padding in layout.factors make more"
             )
         # Seeds are drawn, and of few layouts two have the same one soon.
-        seeds = FEWEST_ROUNDS if few is None or few > _HARDLY_ANY_TWICE else USUAL_LAYOUTS
-        chosen, which = (
-            (f"{seeds}", "") if first == 1 else (f"{first}..{first + seeds - 1}", "layouts that are new to all")
-        )
+        seeds = fewest if few is None or few > _HARDLY_ANY_TWICE else max(fewest, USUAL_LAYOUTS)
+        chosen = f"{seeds}" if first == 1 else f"{first}..{first + seeds - 1}"
+        which = f"{FEWEST_ROUNDS}" if first == 1 else "seeds that none was executed with"
         command = f"layoutrand history --run {'..'.join(self.ends)} --seeds {chosen}"
-        return f"; with {which or FEWEST_ROUNDS} they may: `{command}` (--every as before)"
+        return f"; with {which} they may: `{command}` (--every as before)"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from layoutrand.analysis.comparison_document import interval_json
 from layoutrand.analysis.conclusion_words import is_speed, reason_json, verdict_words
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
 from layoutrand.analysis.history_warnings import FEWEST_ROUNDS
+from layoutrand.analysis.next_steps import has_more_layouts
 from layoutrand.analysis.reasons import Reason, reasons
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
@@ -88,14 +89,9 @@ def sees_threshold(history: History, series: CommitSeries) -> bool:
     return series.resolution is not None and series.resolution <= history.threshold
 
 
-def is_one_program(series: CommitSeries) -> bool:
-    """Whether several commits are one program, so that there is nothing to be told by measuring."""
-    return len(series.points) == 1 and len(series.points[0].commits) > 1
-
-
 def has_no_step(history: History, series: CommitSeries) -> bool:
     """Whether it is known that there is no step beyond the threshold, where none is told."""
-    if is_one_program(series):
+    if series.is_one_program:
         return True
     if not series.layouts.can_tell:
         return False
@@ -104,7 +100,7 @@ def has_no_step(history: History, series: CommitSeries) -> bool:
 
 def no_step(history: History, series: CommitSeries) -> str:
     """What it means that no step is told: that there is none, or that noise or steps of a clock would hide it."""
-    if is_one_program(series):
+    if series.is_one_program:
         return "same program at all commits"
     if has_no_step(history, series):
         return f"no step beyond {100 * history.threshold:g} %"
@@ -170,12 +166,9 @@ def has_few_layouts(series: CommitSeries) -> bool:
 
 
 def seeds_with_more(series: CommitSeries) -> int | None:
-    """How many seeds give more layouts than were measured; None where hardly any do.
-
-    Seeds are drawn, so few of the layouts that are left are found by as many seeds: half of all count as all.
-    """
-    few = series.n_distinct
-    return 2 * series.n_rounds if few is None or 2 * series.n_rounds < few else None
+    """How many seeds give more layouts than were measured; None where hardly any do."""
+    n, few = series.n_rounds, series.n_distinct
+    return 2 * n if few is None or has_more_layouts(n, few) else None
 
 
 def history_document(history: History) -> dict[str, Any]:

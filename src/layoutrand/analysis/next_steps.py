@@ -86,12 +86,7 @@ STEPS: Final[dict[StepKind, Step]] = {
             short="less noise, or a larger --threshold",
         ),
         Step("quiet machine", "layoutrand doctor", "measure on a quieter machine; what disturbs this one is told by"),
-        Step(
-            "repeat disturbed",
-            "",
-            _set("run.disturbance.repeat", 3, ", and execute again"),
-            short=_set("run.disturbance.repeat", 3, ", and execute again"),
-        ),
+        Step("repeat disturbed", "", _set("run.disturbance.repeat", 3, ", and execute again")),
         Step("retry failed", "layoutrand run --retry-failed", "execute again what failed"),
         Step(
             "same rounds", "layoutrand run", "execute all systems in the same rounds, on the same nodes, with new seeds"
@@ -185,15 +180,20 @@ def _more_executions(layouts: LayoutsThere) -> Step:
     )
 
 
-def within(told: tuple[Step, ...], layouts: LayoutsThere) -> tuple[Step, ...]:
-    """The steps, none of which asks for layouts that there are not.
+def has_more_layouts(n_found: int, n_distinct: float) -> bool:
+    """Whether more seeds give more layouts than were found, of so many that there are.
 
     Seeds are drawn, so few of the layouts that are left are found by as many seeds: half of all count as all.
     """
+    return 2 * n_found < n_distinct
+
+
+def within(told: tuple[Step, ...], layouts: LayoutsThere) -> tuple[Step, ...]:
+    """The steps, none of which asks for layouts that there are not (`has_more_layouts`)."""
     few = layouts.few
     if few is None:
         return told
-    if layouts.n_executed < few.n_layouts / 2:
+    if has_more_layouts(layouts.n_executed, few.n_layouts):
         return tuple(_more_layouts(few.n_layouts) if step.kind == "more layouts" else step for step in told)
     instead = _more_executions(layouts)
     instead = replace(

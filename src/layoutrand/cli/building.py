@@ -15,6 +15,7 @@ from layoutrand.cli import explaining, options
 from layoutrand.cli.failing import warn_folded
 from layoutrand.cli.terminal import Display, Terminal, printable
 from layoutrand.errors import LayoutrandError, with_log
+from layoutrand.warning import plural
 
 if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
@@ -206,14 +207,11 @@ def _of_artefacts(results: Sequence[SystemBuild]) -> str:
     artefacts = list(dict.fromkeys(binary.artefact for result in results for binary in result.binaries))
     if len(artefacts) < 2:
         return ""
-    made = {
-        (len(result.binaries), len({binary.layout for binary in result.binaries}))
-        for result in results
-        if result.binaries
-    }
     named = f"{len(artefacts)} artefacts ({several_paths(artefacts)})"
-    if len(made) == 1 and (binaries := min(made)[0]) == len(artefacts) * (layouts := min(made)[1]):
-        return f"{binaries:,} binaries of a system: {named}, each in {layouts:,} layout{'s' * (layouts > 1)}"
+    counts = {(len(each.binaries), len({one.layout for one in each.binaries})) for each in results if each.binaries}
+    n_binaries, n_layouts = next(iter(counts))
+    if len(counts) == 1 and n_binaries == len(artefacts) * n_layouts:
+        return f"{n_binaries:,} binaries of a system: {named}, each in {plural(n_layouts, 'layout')}"
     return f"each layout of a system is a binary of each of its artefacts: {named}"
 
 

@@ -15,7 +15,6 @@ from layoutrand.analysis.history_words import (
     from_to,
     has_no_step,
     how_compared,
-    is_one_program,
     no_step,
     reasons_of,
     seeds_with_more,
@@ -123,7 +122,7 @@ def _steps(series: CommitSeries, history: History, width: int, most: int) -> lis
     small = len(series.steps) - len(largest)
     if not shown:
         said = no_step(history, series)
-        symbol = "=" if is_one_program(series) else "≈" if has_no_step(history, series) else "?"
+        symbol = "=" if series.is_one_program else "≈" if has_no_step(history, series) else "?"
         rest = f"; {small} smaller: --full" if small else ""
         lines.append([("    ", ""), (f"{symbol} ", "yellow" if symbol == "?" else ""), (f"{said}{rest}", "")])
     elif small and most > len(largest):

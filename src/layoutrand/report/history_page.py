@@ -13,7 +13,6 @@ from layoutrand.analysis.history_words import (
     has_few_layouts,
     has_no_step,
     how_compared,
-    is_one_program,
     sentences,
     series_name,
     step_place,
@@ -77,8 +76,8 @@ def _without_steps(history: History) -> VerdictChip:
 def _lights(history: History) -> list[TrustLight]:
     """Whether commits are compared round by round, and whether a step could be seen."""
     apart = [series for series in history.series if not series.n_rounds]
-    blind = [series for series in history.series if not series.layouts.can_tell and not is_one_program(series)]
-    shown = "all are one program" if all(map(is_one_program, history.series)) else "a step can be told"
+    blind = [series for series in history.series if not series.layouts.can_tell and not series.is_one_program]
+    shown = "all are one program" if all(series.is_one_program for series in history.series) else "a step can be told"
     names = ", ".join(series_name(series, history.series) for series in apart[:3])
     missing = "layouts" if blind and all(map(has_few_layouts, blind)) else "commits"
     why = "too few layouts in common" if all(map(has_few_layouts, apart)) else "measured at different times"
