@@ -174,7 +174,7 @@ def test_two_commits_of_different_times_are_told_which_layouts_would_do(tmp_path
     text = said(tmp_path / "p")
     assert "cannot tell: too few commits for what was measured at different times" in text
     command = f"layoutrand history --run {commits[0][:9]}..{commits[1][:9]} --seeds 8..14"
-    assert f"with seeds that none was executed with they may: `{command}`" in " ".join(text.split())
+    assert f"with new seeds they may: `{command}`" in " ".join(text.split())
 
     measured_commits(tmp_path / "q", n_commits=2, n_seeds=14, apart=7)  # what was said to do does it
     assert "cannot tell: too few" not in said(tmp_path / "q")

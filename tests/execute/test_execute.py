@@ -84,6 +84,20 @@ def test_more_seeds_executions_or_benchmarks_execute_the_difference(project):
     assert project.run(both, project.binaries()).executed == 8
 
 
+def test_after_how_long_an_execution_is_killed_is_said_of_a_benchmark_that_has_never_ended(project):
+    """Layouts that are executed later are of the same benchmark; with another command it is another one."""
+    config = make_config(WALL, systems=("a",))
+
+    def said(config, layouts):
+        project.said.clear()
+        project.run(config, project.binaries(layouts=layouts))
+        return project.said[0]
+
+    assert said(config, (1,)) == "1 execution; one that still runs after 10 min is killed (timeout_s)"
+    assert "killed" not in said(config, (2,))
+    assert "killed" in said(make_config(WALL.replace('"]', '", "more"]'), systems=("a",)), (1,))
+
+
 @pytest.mark.usefixtures("valgrind")
 @pytest.mark.parametrize(
     ("old", "new", "executed"),

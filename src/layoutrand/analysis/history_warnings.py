@@ -156,7 +156,7 @@ class TooShortHistory(AnyWarning):
         # Seeds are drawn, and of few layouts two have the same one soon.
         seeds = fewest if few is None or few > _HARDLY_ANY_TWICE else max(fewest, USUAL_LAYOUTS)
         chosen = f"{seeds}" if first == 1 else f"{first}..{first + seeds - 1}"
-        which = f"{FEWEST_ROUNDS}" if first == 1 else "seeds that none was executed with"
+        which = f"{FEWEST_ROUNDS}" if first == 1 else "new seeds"
         command = f"layoutrand history --run {'..'.join(self.ends)} --seeds {chosen}"
         return f"; with {which} they may: `{command}` (--every as before)"
 

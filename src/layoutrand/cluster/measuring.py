@@ -122,7 +122,7 @@ class _SubmittingSide:
         self._begun = {key: before.attempts.get(key, Attempts()).begun(repeat=repeat) for key in self._open}
         self._live = Live(self._plan.benchmarks, before.executions, pending, self._plan.systems)
         if pending:
-            limit = limit_words(self._plan.benchmarks, pending, before.executions)
+            limit = limit_words(self._plan.benchmarks, pending, before.ended(self._plan))
             self._say(cost(self._live, len(pending), len(self._plan.slots) - len(pending), limit))
 
     def distribute(self, tasks: Sequence[MeasuringTask]) -> None:

@@ -98,7 +98,7 @@ def execute(
         recorded = list(before.executions)
         live = Live(plan.benchmarks, that_count(recorded, experiments.slot_values), pending, plan.systems)
         if pending and not request.choices.is_round:
-            limit = limit_words(plan.benchmarks, pending, before.executions)
+            limit = limit_words(plan.benchmarks, pending, before.ended(plan))
             say(cost(live, len(pending), len(plan.slots) - len(pending), limit))
         # Of commits `history`, `bisect` and `check` tell what that means for them, and they have no seeds for `run`.
         by_others = request.choices.by_capture or request.choices.is_round

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,14 +48,12 @@ def cost(live: Live, n_pending: int, n_known: int, limit: str = "") -> str:
     return f"{plural(n_pending, 'execution')}{known}{time}{limit}"
 
 
-def limit_words(
-    benchmarks: Mapping[str, Benchmark], pending: Sequence[Slot], recorded: Iterable[Execution] = ()
-) -> str:
+def limit_words(benchmarks: Mapping[str, Benchmark], pending: Sequence[Slot], ended: Collection[str] = ()) -> str:
     """After how long an execution is killed, where none of its benchmark has ended by itself yet; "" where one has.
 
-    It has to be said beforehand: during an execution nothing is drawn, and one that waits for ever looks like any.
+    The latter are the benchmarks ``ended``.  It has to be said beforehand: during an execution nothing is drawn, and
+    one that waits for ever looks like any.
     """
-    ended = {each.benchmark for each in recorded if each.status != "timeout"}
     waiting = dict.fromkeys((slot.benchmark, slot.instrument) for slot in pending if slot.benchmark not in ended)
     if not waiting:
         return ""
@@ -132,6 +130,12 @@ class Known:
         choices, attempts = request.choices, self.attempts.get(key, Attempts())
         retry = choices.retry_failed and attempts.began_at < choices.retry_before
         return is_due(attempts, repeat=request.config.run.disturbance.repeat, retry_failed=retry)
+
+    def ended(self, plan: RunPlan) -> set[str]:
+        """The benchmarks of which an execution has ended by itself, of whatever program, as they are defined now."""
+        now = set(plan.definitions.values())
+        mine = ((key.benchmark, each.status) for key, each in self.attempts.items() if key.definition in now)
+        return {benchmark for benchmark, status in mine if status != "timeout"}
 
 
 def known(store: Records, experiment: Experiment, plan: RunPlan) -> Known:
