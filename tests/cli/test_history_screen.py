@@ -178,6 +178,9 @@ def test_two_commits_of_different_times_are_told_which_layouts_would_do(tmp_path
 
     measured_commits(tmp_path / "q", n_commits=2, n_seeds=14, apart=7)  # what was said to do does it
     assert "cannot tell: too few" not in said(tmp_path / "q")
+    enough = said(tmp_path / "q", "--threshold", "0.01%", "--html", str(tmp_path / "h.html"))
+    (size,) = set(re.findall(r"a step below about (\S+ %) would not show", enough))
+    assert f"a step of more than about {size} can be told" in (tmp_path / "h.html").read_text().replace("\u00a0", " ")
     measured_commits(tmp_path / "r", n_commits=2, n_seeds=13, apart=7)  # and less does not
     assert "cannot tell: too few" in said(tmp_path / "r")
 
@@ -261,9 +264,9 @@ def test_noise_that_would_hide_a_step_is_no_sign_that_there_is_none(project, sai
     some = ("--since", commits[LAYOUT_FROM + 1], "--benchmark", "startup", "--html", str(tmp_path / "h.html"))
     strict = said(root, *some, "--threshold", "0.01%")
     assert "? cannot tell: a step below about 0." in strict
-    assert ">no step<" not in (tmp_path / "h.html").read_text()
+    assert ">no step<" not in (tmp_path / "h.html").read_text().replace("\u00a0", " ")
     said(root, *some)
-    assert ">no step<" in (tmp_path / "h.html").read_text()
+    assert ">no step<" in (tmp_path / "h.html").read_text().replace("\u00a0", " ")
 
 
 def test_exports_over_commits(project, monkeypatch, capsys):

@@ -97,3 +97,12 @@ def test_a_sheet_has_all_its_plots_and_is_as_large_as_they_are():
     alone = style.standalone(drawn, 100)
     assert "class=" not in alone and 'width="100mm"' in alone
     assert alone.count(style.LIGHT["s0"]) == drawn.count("s0")
+
+
+@pytest.mark.parametrize(("kind", "drawn"), [("dashed", "dashes s3"), ("trace", "curve s3"), ("points", None)])
+def test_the_legend_shows_what_is_drawn(kind, drawn):
+    """A line without marks has no mark before its name."""
+    points = [(0.0, 1.0), (1.0, 2.0)]
+    root = ET.fromstring(draw(Plot("t", "d", "x", "y", [Series("name", 3, kind, points)])))
+    lines = [part.get("class") for part in root.iter() if part.tag.endswith("polyline")]
+    assert lines == [drawn] * 2 if drawn else not lines

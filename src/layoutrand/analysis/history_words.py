@@ -111,9 +111,13 @@ def no_step(history: History, series: CommitSeries) -> str:
         return f"cannot tell: too few {'layouts' if has_few_layouts(series) else 'commits'}"
     if series.resolution is None:
         return f"cannot tell{why}"
-    size = 100 * series.resolution
-    shown = f"{size:.0f}" if size >= _WHOLE else f"{size:.2g}"
-    return f"cannot tell: a step below about {shown} % would not show{why}"
+    return f"cannot tell: a step below about {size_of_step(series.resolution)} would not show{why}"
+
+
+def size_of_step(resolution: float) -> str:
+    """How large a step has to be to show, in a few digits."""
+    size = 100 * resolution
+    return f"{size:.0f} %" if size >= _WHOLE else f"{size:.2g} %"
 
 
 def disturbed(history: History) -> list[tuple[str, tuple[Reason, ...]]]:

@@ -135,16 +135,21 @@ def tick(x: float, y: float, label: str) -> str:
     return text(min(max(x, half), WIDTH - half), y, label, anchor="middle")
 
 
-def legend(names: Sequence[tuple[str, int]], y: float) -> tuple[list[str], float]:
-    """Marks with the names of their series from height ``y`` on, in as many rows as it takes, and the height below."""
+def legend(names: Sequence[tuple[str, int, str]], y: float) -> tuple[list[str], float]:
+    """Names of series from height ``y`` on, in as many rows as it takes, and the height below.
+
+    Before each stands its mark, or a line in the style that is given for a series without marks.
+    """
     parts: list[str] = []
     x = 8.0
-    for name, series in names:
+    for name, series, style in names:
         words = cut(plain(name), 40)
         width = 18 + 6.6 * len(words)
         if x > 8 and x + width > WIDTH:
             x, y = 8.0, y + 16
-        parts += [marks([(x + 5, y - 4)], series), text(x + 13, y, words)]
+        ends = [(x, y - 4), (x + 10, y - 4)]
+        key = polyline(ends, f"{style} {colour(series)}") if style else marks([(x + 5, y - 4)], series)
+        parts += [key, text(x + 13, y, words)]
         x += width + 8
     return parts, y + 16
 

@@ -15,6 +15,7 @@ from layoutrand.analysis.history_words import (
     how_compared,
     sentences,
     series_name,
+    size_of_step,
     step_place,
     step_verdict,
     step_words,
@@ -77,7 +78,12 @@ def _lights(history: History) -> list[TrustLight]:
     """Whether commits are compared round by round, and whether a step could be seen."""
     apart = [series for series in history.series if not series.n_rounds]
     blind = [series for series in history.series if not series.layouts.can_tell and not series.is_one_program]
-    shown = "all are one program" if all(series.is_one_program for series in history.series) else "a step can be told"
+    hidden = max((series.resolution or 0.0 for series in history.series), default=0.0)
+    shown = "a step can be told"
+    if all(series.is_one_program for series in history.series):
+        shown = "all are one program"
+    elif hidden > history.threshold:
+        shown = f"a step of more than about {size_of_step(hidden)} can be told"
     names = ", ".join(series_name(series, history.series) for series in apart[:3])
     missing = "layouts" if blind and all(map(has_few_layouts, blind)) else "commits"
     why = "too few layouts in common" if all(map(has_few_layouts, apart)) else "measured at different times"

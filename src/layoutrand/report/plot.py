@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from layoutrand.report import canvas
 from layoutrand.report.canvas import WIDTH, Scale
@@ -13,6 +13,9 @@ from layoutrand.report.mark_data import MarkData, attributes
 
 _TOP, _UP, _RIGHT = 10, 190, 10
 _TITLE = 20
+
+_UNMARKED: Final = {"trace": "curve", "dashed": "dashes"}
+"""Kinds of series that are lines without marks, and how these are drawn."""
 
 Point = tuple[float, float]
 
@@ -113,7 +116,7 @@ def parts(plot: Plot) -> tuple[list[str], float]:
     for series in plot.series:
         drawn += _series(series, x, y)
     drawn.append(canvas.text(WIDTH / 2, bottom + 34, plot.x_label, anchor="middle", style="quiet"))
-    named = [(series.name, series.number) for series in plot.series if series.name]
+    named = [(series.name, series.number, _UNMARKED.get(series.kind, "")) for series in plot.series if series.name]
     below: float = bottom + 42
     if named:
         rows, below = canvas.legend(named, bottom + 54)
@@ -141,10 +144,8 @@ def _series(series: Series, x: Scale, y: Scale) -> list[str]:
     told = "" if series.told is None else attributes(series.told)
     if series.kind == "points":
         return [canvas.marks(places, series.number, told)]
-    if series.kind == "trace":
-        return [canvas.polyline(places, f"curve {style}")]
-    if series.kind == "dashed":
-        return [canvas.polyline(places, f"dashes {style}")]
+    if series.kind in _UNMARKED:
+        return [canvas.polyline(places, f"{_UNMARKED[series.kind]} {style}")]
     if series.kind == "line":
         return [canvas.polyline(places, f"curve {style}"), canvas.marks(places, series.number)]
     steps = [place for (xa, ya), (xb, _) in itertools.pairwise(places) for place in ((xa, ya), (xb, ya))]
