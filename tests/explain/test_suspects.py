@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from experiments import execution, measured, selected, write
+from explainkit import EXPERIMENT, HOTNESS, explanation, interval, sample, suspect
 from fakes import make_binary, make_config
 from layoutrand.analysis.analyse import choose_metrics
-from layoutrand.analysis.sample import Sample
 from layoutrand.build.build import SystemBuild
 from layoutrand.cli.suspects_screen import show_explanation
 from layoutrand.config.config import parse
@@ -43,13 +43,13 @@ from layoutrand.explain.explain_warnings import (
     NothingDiffers,
     NothingHot,
 )
-from layoutrand.explain.features import Feature, all_features, design
+from layoutrand.explain.features import Feature, design
 from layoutrand.explain.hot_functions import _profile
-from layoutrand.explain.hotness import HotFunction, Hotness
+from layoutrand.explain.hotness import Hotness
 from layoutrand.explain.next_sweep import with_sweeps
 from layoutrand.explain.other_artefacts import others_of
 from layoutrand.explain.suspect_cause import SuspectCause, SuspectedMechanism
-from layoutrand.explain.suspects import Explanation, Subject, Suspect, enough_means, means_of, suspects_of
+from layoutrand.explain.suspects import Subject, enough_means, means_of, suspects_of
 from layoutrand.explain.suspects_document import explain_document
 from layoutrand.explain.words import (
     answer,
@@ -65,59 +65,7 @@ from layoutrand.explain.words import (
     worse_where,
 )
 from layoutrand.instruments.profile import Profile
-from layoutrand.model import Experiment
-from layoutrand.stats import Interval, screen_features, split_factor
-
-EXPERIMENT = Experiment("p", 1, '{"factors":["function-order"]}', '["env-size"]', "key", "box")
-HOTNESS = Hotness(
-    (HotFunction(0, "f", 0.7, 64, (0,), (0,)), HotFunction(1, "g", 0.2, 64, (0,), (0,))), {(0, 1): 9}, 0.95, 0.9
-)
-
-
-def interval(low, centre, high):
-    return Interval(centre=centre, low=low, high=high, confidence=0.95, method="log-t", warnings=())
-
-
-def sample(values, better="less"):
-    return Sample(
-        system="O2",
-        benchmark="b",
-        instrument="native",
-        metric="wall_s",
-        unit="s",
-        is_primary=True,
-        binaries=tuple((seed, ((value,),)) for seed, value in values.items()),
-        controls={},
-        better=better,
-    )
-
-
-def suspect(starts, response, name="line:f"):
-    feature = next(f for f in all_features(HOTNESS, starts) if f.name == name)
-    division = split_factor(feature.values, response, scale=feature.scale, period=float(feature.period))
-    return Suspect(feature, 0.001, 0.8, division, interval(1.2, 1.3, 1.4), 10, 20, ())
-
-
-def explanation(tmp_path, suspects=(), **changes):
-    identity = make_binary(tmp_path, "O2", "identity", "x")
-    fields = {
-        "subject": Subject(sample({1: 1.0}), "prog", None, identity, {}),
-        "profiled": "instructions",
-        "hotness": HOTNESS,
-        "seeds": (1,),
-        "means": (1.0,),
-        "starts": ((0, 64),),
-        "relative_sd": 0.1,
-        "n_features": 12,
-        "level": 0.05,
-        "suspects": tuple(suspects),
-        "predicted": 0.5,
-        "detectable": 0.4,
-        "detectable_ratio": 1.2,
-        "closest": None,
-        "warnings": (),
-    }
-    return Explanation(**{**fields, **changes})
+from layoutrand.stats import screen_features, split_factor
 
 
 class Told:

@@ -74,7 +74,8 @@ def test_a_planted_offset_is_cured_by_alignment(planted, tmp_path: Path) -> None
     assert cured["text_size"]["before"] < cured["text_size"]["after"] < everywhere["text_size"]["after"]
     assert rows["O1+branches-32B"]["verdict"] in {"no help shown", "same code"}
 
-    said = call("explain", "--profiler", "callgrind", "--remedy", "--remedy-layouts", "24")
+    brief = call("explain", "--profiler", "callgrind", "--remedy", "--remedy-layouts", "24").stdout
+    said = call("explain", "--profiler", "callgrind", "--remedy", "--remedy-layouts", "24", "--full")
     assert " 0 executions now" in f" {said.stderr}".replace("\n", " ")  # all are known
     # The answer is the first line, in 80 columns; what it rests on follows.
     first = said.stdout.partition("\n\n")[0]
@@ -93,6 +94,10 @@ def test_a_planted_offset_is_cured_by_alignment(planted, tmp_path: Path) -> None
     of_what_is_said_to_the_user(tmp_path / "project" / "src", rule)
     assert max(map(len, said.stdout.partition("b, O1, place: suspected")[0].splitlines())) <= 80
     assert said.stdout.index("Suspects:") > said.stdout.index("aligned-loops:")
+    table = said.stdout[: said.stdout.index("aligned-loops:")].rstrip().rpartition("\n\n")[0]
+    assert brief.startswith(table)
+    assert "aligned-loops:" not in brief
+    assert "suspected, not proved\n" in brief
     # No other command sees these executions, nor the systems.
     (analysis,) = json.loads(call("analyse", "--metric", "place", "--json").stdout)["benchmarks"]
     assert (analysis["system"], analysis["n_binaries"]) == ("O1", 20)

@@ -77,6 +77,8 @@ def test_a_planted_conflict_is_found_and_confirmed_in_layouts_that_took_no_part(
 
     again = call("explain", "--profiler", "callgrind", "--metric", "i1_misses", "--confirm", "5")
     assert "L1I sets shared by ping and pong: confirmed" in " ".join(again.stdout.split())
+    assert "  ● b  ping and pong: i1_misses +" in again.stdout
+    assert "why: instruction cache set conflict (" in again.stdout
     assert "profiling" not in again.stderr  # neither profiled
     assert own.execute("SELECT count(*) FROM executions").fetchone() == (recorded,)  # nor executed anew
     own.close()
@@ -98,7 +100,10 @@ def test_nothing_is_found_where_no_place_matters(layoutrand, tmp_path):
     configured.write_text(
         configured.read_text().replace("[[benchmarks]]\n", '[[benchmarks]]\nlabel = "a long sum"\n', 1)
     )
-    text = " ".join(call("explain", "--profiler", "callgrind").stdout.split())
+    screen = call("explain", "--profiler", "callgrind").stdout
+    assert "  ? a long sum  nothing found; " in screen
+    assert "Hot functions" not in screen
+    text = " ".join(call("explain", "--profiler", "callgrind", "--full").stdout.split())
     assert text.startswith("a long sum, ")
     assert 0 < text.find("nothing found: none of the") < text.find("Hot functions")
     assert "is found with a chance of 80 %" in text
@@ -132,7 +137,7 @@ def test_old_results_are_explained_from_their_own_binaries(layoutrand, tmp_path)
     assert "--any-source" in refused.stderr
     for which in (["--any-source"], ["--capture", own[:12]]):
         done = call("explain", "--profiler", "callgrind", *which)
-        assert "Hot functions" in done.stdout
+        assert "nothing found" in done.stdout
         assert "are not of what is configured now" in done.stderr or which[0] == "--capture"
         assert own in json.dumps(json.loads(call("analyse", *which, "--json").stdout)["evidence"])
 
@@ -156,6 +161,6 @@ def test_results_of_another_machine_are_explained_and_it_is_said_where_the_profi
     assert "host elsewhere" in call("explain", status=1).stderr
     shown = call("explain", "--profiler", "callgrind", "--host", "elsewhere")
     assert "hot functions are looked for on this machine, not on elsewhere that executed the layouts" in shown.stderr
-    assert "Hot functions" in shown.stdout
+    assert "nothing found" in shown.stdout
     refused = call("explain", "--host", "elsewhere", "--confirm", "5", status=2)
     assert "the results are those of elsewhere" in refused.stderr

@@ -33,8 +33,10 @@ from layoutrand.stats.stats_warning import StatsWarning
 from layoutrand.warning import plural
 
 if TYPE_CHECKING:
+    from layoutrand.analysis.analyse import Analysis
     from layoutrand.analysis.next_steps import Step
     from layoutrand.analysis.reasons import Reason
+    from layoutrand.analysis.sample import Sample
     from layoutrand.analysis.selection import Selection
     from layoutrand.model import Execution
     from layoutrand.warning import AnyWarning
@@ -91,7 +93,7 @@ def failure_lines(selection: Selection, width: int) -> list[Line]:
         count = len(selection.failures)
         names = list(dict.fromkeys(failure.benchmark for failure in selection.failures))
         failed = failed_executions(count)
-        ways = [f"{whose}: {failed}: " for whose in (_listed(names), _first(names))]
+        ways = [f"{whose}: {failed}: " for whose in (listed(names), _first(names))]
         # The reason may be long, and is begun at least.
         where = next((way for way in ways if len(way) <= width), f"{failed}: ")
         lines += wrapped("⚠", "yellow", f"{where}{reasons[0][0]}{others}", width)
@@ -178,7 +180,7 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> 
         if len(names) == len(about) or set(names) <= set(systems.get(text, ())):  # the text says of which systems
             lines += wrapped("⚠", "yellow", text, width)
             continue
-        ways = [wrapped("⚠", "yellow", f"{whose}: {text}", width) for whose in (_listed(names), _first(names))]
+        ways = [wrapped("⚠", "yellow", f"{whose}: {text}", width) for whose in (listed(names), _first(names))]
         counted = wrapped("⚠", "yellow", f"{len(names):,} of {len(about):,}: {text}", width)
         # Names give way to what is said of them, where that can be said at all.
         lines += next((each for each in [*ways, counted] if not _is_cut(each)), ways[-1])
@@ -206,7 +208,18 @@ def _told(reason: Reason) -> Sequence[AnyWarning]:
     return () if reason.cause in _TOLD_ELSEWHERE else reason.warnings
 
 
-def _listed(names: Sequence[str]) -> str:
+def names_of(shown: Sequence[Analysis | Sample]) -> list[str]:
+    """Benchmark, system and metric, as far as they tell rows apart."""
+    parts = [[each.benchmark for each in shown], [each.system for each in shown]]
+    pairs = list(zip(*parts, strict=True))
+    parts = [column for column in parts if len(set(column)) > 1] or parts[:1]
+    if len(set(pairs)) < len(pairs):
+        parts.append([each.metric for each in shown])
+    return [" ".join(row) for row in zip(*parts, strict=True)]
+
+
+def listed(names: Sequence[str]) -> str:
+    """``b, c, d``, and of more than three the first two and how many others."""
     return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"
 
 

@@ -20,6 +20,7 @@ from layoutrand.cli.answer_parts import (
     failure_lines,
     filled,
     header,
+    names_of,
     next_lines,
     possible_steps,
     remark_lines,
@@ -75,7 +76,7 @@ def layout_answer(
     """The answer alone, and what to do next."""
     width = screen_width(columns)
     rows = [
-        _Row(name, each, of_layouts(each, report.warnings)) for name, each in zip(_names(shown), shown, strict=True)
+        _Row(name, each, of_layouts(each, report.warnings)) for name, each in zip(names_of(shown), shown, strict=True)
     ]
     told = rows if len(rows) <= MOST_ROWS else sorted(rows, key=_weight)[:MOST_ROWS]
     told = [row for row in rows if row in told]
@@ -110,16 +111,6 @@ def _folded(rows: Sequence[_Row]) -> str:
     """How many have which answer."""
     numbers = Counter(row.concluded.verdict for row in rows)
     return ", ".join(f"{count} {verdict}" for verdict, count in numbers.most_common())
-
-
-def _names(shown: Sequence[Analysis]) -> list[str]:
-    """Benchmark, system and metric, as far as they tell rows apart."""
-    parts = [[each.benchmark for each in shown], [each.system for each in shown]]
-    pairs = list(zip(*parts, strict=True))
-    parts = [column for column in parts if len(set(column)) > 1] or parts[:1]
-    if len(set(pairs)) < len(pairs):
-        parts.append([each.metric for each in shown])
-    return [" ".join(row) for row in zip(*parts, strict=True)]
 
 
 def _counts(shown: Sequence[Analysis]) -> str:

@@ -69,8 +69,8 @@ def remedy(explanation: Explanation, confirmed: Confirmed | None, how: Remedying
     return made
 
 
-def show_treatment(found: Treatment, page: Terminal) -> None:
-    """What to add to the build, or that nothing helped; then what each thing that was tried did, and what it is."""
+def show_treatment(found: Treatment, page: Terminal, *, in_full: bool) -> None:
+    """What to add to the build, or that nothing helps; then what each did, and ``in_full`` what each is, how judged."""
     from layoutrand.explain import remedy_words as words
 
     page.sentence(words.conclusion(found))
@@ -82,9 +82,10 @@ def show_treatment(found: Treatment, page: Terminal) -> None:
     page.line()
     page.table(words.title(found), words.COLUMNS, words.rows(found))
     page.line()
-    for line in (*words.what_was_tried(found), words.how_judged(found), words.of_the_machine(found)):
-        if line:
-            page.sentence(line)
+    for line in (*words.what_was_tried(found), words.how_judged(found)) if in_full else ():
+        page.sentence(line)
+    if line := words.of_the_machine(found):
+        page.sentence(line)
     for problem in words.problems(found):
         page.fail(problem)
     page.line()

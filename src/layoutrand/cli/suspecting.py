@@ -15,7 +15,7 @@ from layoutrand.cli.remedying import Remedying, show_treatment
 from layoutrand.cli.remedying import remedy as remedy_of
 from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
 from layoutrand.cli.suspects_screen import show_confirmations, show_explanation, show_unexplained
-from layoutrand.cli.terminal import Terminal
+from layoutrand.cli.terminal import Terminal, terminal_width
 from layoutrand.cli.terminal_tables import show_selection_problems
 
 if TYPE_CHECKING:
@@ -69,6 +69,9 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     share_machine: options.ShareMachine = False,
     jobs: options.Jobs = 0,
     directory: options.Directory = Path(),
+    full: Annotated[
+        bool, typer.Option("--full", help="Hot functions, what was looked at, and sentences and warnings in full.")
+    ] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> int:
@@ -101,7 +104,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     part = options.ProjectPart(config, directory, chosen, jobs=options.count_jobs(jobs))
     choices, earlier = RunChoices(wait_s=wait, share_machine=share_machine), earlier_captures(selection, which)
     setup = explain_setup(part, profiler, choices, terminal, earlier)
-    steps = _Steps(selection, setup, confirm, first_seed, confidence, terminal)
+    steps = _Steps(selection, setup, confirm, first_seed, confidence, terminal, in_full=full)
     if remedy:
         order = RemedyOrder(remedy_layouts, first_new_seed(selection, first_seed), confidence)
         steps.remedying = Remedying(
@@ -119,14 +122,14 @@ def explain(  # noqa: PLR0913 - one parameter for each option
         found.append(each)
         if isinstance(each, Explanation):
             steps.take(len(found) - 1, each)
-            terminal.line()
+    steps.conclude()
     unexplained = [each for each in found if isinstance(each, Unexplained)]
     steps.failed = steps.failed or bool(unexplained)
     show_unexplained([under_names(each, selection.names) for each in unexplained], terminal)
     if json:
         terminal.document(explain_document(found, steps.confirmed, steps.treated, confidence, selection.experiment))
     shown = displayed(selection)
-    for line in sentences(evidence(shown)):
+    for line in sentences(evidence(shown)) if full else ():
         terminal.line(line)
     told = () if json else shown.left_out  # these the lines above have told
     show_selection_problems(shown, [each for each in shown.warnings if each not in told], terminal)
@@ -143,25 +146,48 @@ class _Steps:
     first_seed: int | None
     confidence: float
     terminal: Terminal
+    in_full: bool
     remedying: Remedying | None = None
     confirmed: dict[int, Confirmed] = field(default_factory=dict)
     treated: dict[int, Treatment] = field(default_factory=dict)
     failed: bool = False
+    waiting: list[Explanation] = field(default_factory=list)
+    """What `conclude` shows: an answer of several benchmarks has what was found at its top."""
 
     def take(self, number: int, explanation: Explanation) -> None:
         """Show it, and try its suspects in new layouts; where that is asked for, what came of it stands first."""
         shown = under_names(explanation, self.selection.names)
         if self.remedying is None and self.confirm is None:
-            show_explanation(shown, self.terminal, hint=True)
+            if self.in_full:
+                show_explanation(shown, self.terminal, hint=True)
+                self.terminal.line()
+            else:
+                self.waiting.append(shown)
             return
         self._confirm(number, explanation)
         if self.remedying is not None:
             self._remedy(number, explanation, self.remedying)
         confirmed = self.confirmed.get(number)
         if confirmed is not None:
-            show_confirmations(shown, confirmed, self.terminal)
+            show_confirmations(shown, confirmed, self.terminal, in_full=self.in_full)
         is_tried = confirmed is not None and bool(confirmed.confirmations)
-        show_explanation(shown, self.terminal, hint=False, is_tried=is_tried)
+        if self.in_full:
+            show_explanation(shown, self.terminal, hint=False, is_tried=is_tried)
+        else:
+            self._screen([shown], is_tried=is_tried, hint=False)
+        self.terminal.line()
+
+    def conclude(self) -> None:
+        """Show what was found of all that was not tried in new layouts."""
+        if self.waiting:
+            self._screen(self.waiting, is_tried=False, hint=True)
+
+    def _screen(self, found: Sequence[Explanation], *, is_tried: bool, hint: bool) -> None:
+        from layoutrand.analysis.display_names import displayed
+        from layoutrand.cli.explain_screen import explain_screen
+
+        shown = displayed(self.selection)
+        self.terminal.screen(explain_screen(found, shown, terminal_width(), is_tried=is_tried, hint=hint))
 
     def _confirm(self, number: int, explanation: Explanation) -> None:
         if self.confirm is None or not explanation.suspects:
@@ -192,7 +218,7 @@ class _Steps:
             self.terminal.line(f"no remedy is tried: {nothing}")
             self.terminal.line()
             return
-        show_treatment(replace(found, before=how.names.given(found.before)), self.terminal)
+        show_treatment(replace(found, before=how.names.given(found.before)), self.terminal, in_full=self.in_full)
         self.treated[number] = found
         self.failed = self.failed or bool(found.summary.failures or problems(found))
 

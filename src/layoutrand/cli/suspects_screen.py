@@ -1,4 +1,4 @@
-"""What `layoutrand explain` shows: the answer, the suspects, and what became of them in new layouts."""
+"""What `layoutrand explain --full` shows: the answer, the suspects, and what became of them in new layouts."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def _show_suspects(found: Explanation, page: Terminal, *, hint: bool) -> None:
     )
 
 
-def show_confirmations(found: Explanation, confirmed: Confirmed, page: Terminal) -> None:
-    """What became of the suspects in new layouts."""
+def show_confirmations(found: Explanation, confirmed: Confirmed, page: Terminal, *, in_full: bool) -> None:
+    """What became of the suspects in new layouts: a sentence for each, and ``in_full`` a table, too."""
     from layoutrand.explain.words import of_confirmation, title
 
     for problem in confirmed.problems:
@@ -112,6 +112,8 @@ def show_confirmations(found: Explanation, confirmed: Confirmed, page: Terminal)
     for each in made:
         page.sentence(f"{title(found)}: {of_confirmation(found, each)}")
     page.line()
+    if not in_full:
+        return
     page.table(
         "Confirming experiment: new layouts, chosen by the suspect's placement alone",
         ("suspect", "layouts", "worse / better", "interval", "found before", "verdict"),

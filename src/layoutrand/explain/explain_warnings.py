@@ -57,6 +57,10 @@ class ExplainedBefore(AnyWarning):
             "that is noise"
         )
 
+    def brief(self) -> str:
+        """Without how it is known."""
+        return f"one program with {self.system}, explained as well: where the two differ, that is noise"
+
 
 @dataclass(frozen=True)
 class MeasuredWhileChanging(AnyWarning):
@@ -68,6 +72,10 @@ class MeasuredWhileChanging(AnyWarning):
             "layout does: to suspects that is noise, which may hide some; by how much one is worse is less certain "
             "than its interval says"
         )
+
+    def brief(self) -> str:
+        """Without what `analyse` makes of it."""
+        return "the machine changed its speed meanwhile, which may hide suspects and makes their sizes less certain"
 
 
 @dataclass(frozen=True)
@@ -143,3 +151,8 @@ class CostOutside(AnyWarning):
             f"{outside}, where `explain` does not look: in {' or '.join(self.others)}, whose layout changes too, or in "
             f'code that no layout moves. It looks there for a benchmark with artefact = "{there}"{command}'
         )
+
+    def brief(self) -> str:
+        """Without how to look there."""
+        where = f"in {' or '.join(self.others)}, or " if self.others else "in "
+        return f"{100 * self.share:.0f} % of the cost lies outside {self.artefact}: {where}code that no layout moves"

@@ -1,0 +1,164 @@
+"""The first screen of `explain`: whose place goes with the slow layouts of each benchmark; `--full` has the rest."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from rich.cells import cell_len
+
+from layoutrand.analysis.verdict_marks import SYMBOLS, change_words
+from layoutrand.cli.answer_parts import (
+    GAP,
+    filled,
+    header,
+    listed,
+    names_of,
+    remark_lines,
+    source_facts,
+    steps_and_details,
+    wrapped,
+)
+from layoutrand.cli.charts import Line, screen_width
+from layoutrand.explain.brief_words import (
+    CHOSEN,
+    WOULD_BE_FOUND,
+    cause_in_brief,
+    is_sized,
+    nothing_in_brief,
+    place_in_brief,
+    whose,
+)
+from layoutrand.explain.words import in_the_answer, next_step
+from layoutrand.warning import plural
+
+if TYPE_CHECKING:
+    from layoutrand.analysis.selection import Selection
+    from layoutrand.explain.suspects import Explanation, Suspect
+
+_QUESTION: Final = "What goes with the {} layouts?"
+_MOST_SUSPECTS: Final = 2
+"""Of one benchmark and system, where no other has one; else each has one."""
+
+_MOST_LINES: Final = 13
+"""Of suspects; benchmarks that have no room any more are counted."""
+
+_MOST_WITHOUT: Final = 6
+"""Benchmarks without a suspect that are told one by one."""
+
+_MOST_WARNINGS: Final = 3
+_BELOW: Final = 6
+
+
+def explain_screen(
+    found: Sequence[Explanation],
+    selection: Selection,
+    columns: int | None,
+    *,
+    is_tried: bool = False,
+    hint: bool = True,
+) -> list[Line]:
+    """The lines for so many columns; None where there is no terminal.
+
+    ``is_tried`` where new layouts have said already what to think of the suspects; ``hint`` at --confirm.
+    """
+    width = screen_width(columns)
+    samples = [each.subject.sample for each in found]
+    names = dict(zip(map(id, found), names_of(samples), strict=True))
+    is_time = all(sample.unit == "s" and sample.better == "less" for sample in samples)
+    facts = [_counts(found), *source_facts(selection)]
+    lines: list[Line] = [*header(_QUESTION.format("slow" if is_time else "worse"), facts, width), []]
+    suspected = sorted((each for each in found if each.suspects), key=lambda each: -_size(each))
+    widest = min(max(map(cell_len, names.values()), default=0), width // 2)
+    unshown = 0
+    for each in suspected:
+        shown = _MOST_SUSPECTS if len(suspected) == 1 else 1
+        block = _suspects(each, shown, names[id(each)], widest, width, is_tried=is_tried)
+        if len(lines) + len(block) > _MOST_LINES and len(lines) > 2:
+            unshown += 1
+        else:
+            lines += block
+    if unshown:
+        lines.append([(f"    and {unshown} more with suspects", "dim")])
+    without = [each for each in found if not each.suspects]
+    for each in without[:_MOST_WITHOUT]:
+        lines += _hanging("?", "yellow", names[id(each)], nothing_in_brief(each), widest, width)
+    if len(without) > _MOST_WITHOUT:
+        lines.append([(f"    and {len(without) - _MOST_WITHOUT} more without any", "dim")])
+    notes: list[Line] = []
+    if any(is_sized(each) for each in without[:_MOST_WITHOUT]):
+        notes += wrapped("ⓘ", "cyan", WOULD_BE_FOUND, width)
+    if suspected and hint:
+        notes += wrapped("ⓘ", "cyan", CHOSEN, width)
+    notes += _warnings(found, names, width)
+    notes += remark_lines(selection, [(each.benchmark, each.instrument) for each in samples], width)
+    steps = _steps(suspected) if hint else []
+    return [*lines, [], *notes, *([[]] if notes else []), *steps_and_details(steps, "Details: --full", width)]
+
+
+def _size(found: Explanation) -> float:
+    effect = found.suspects[0].effect
+    return 0.0 if effect is None else abs(effect.centre - 1)
+
+
+def _counts(found: Sequence[Explanation]) -> str:
+    counts = {len(each.seeds) for each in found}
+    systems = {each.subject.sample.system for each in found}
+    said = f"{min(counts):,} layouts" if len(counts) == 1 else f"{min(counts):,} to {max(counts):,} layouts"
+    return f"{systems.pop()}: {said}" if len(systems) == 1 else said
+
+
+def _suspects(found: Explanation, most: int, name: str, widest: int, width: int, *, is_tried: bool) -> list[Line]:
+    """Of each suspect who it is and what it makes, and below which placements are meant and why these may be slow."""
+    lines: list[Line] = []
+    for suspect in found.suspects[:most]:
+        how = "suspected before that" if is_tried else "suspected, not proved"
+        said = f"{whose(suspect)}: {_change(suspect, found.subject.sample.metric)}{how}"
+        lines += _hanging(SYMBOLS["layout matters"], "magenta", name, said, widest, width)
+        for text in (place_in_brief(found, suspect), cause_in_brief(suspect)):
+            lines += [[(" " * _BELOW + part, "")] for part in textwrap.wrap(text, width - _BELOW)]
+    if found.predicted is not None and found.predicted <= 0:
+        said = "of layouts that took no part in finding it, it predicts nothing"
+        lines += [[(" " * _BELOW + part, "yellow")] for part in textwrap.wrap(said, width - _BELOW)]
+    if (more := len(found.suspects) - most) > 0:
+        lines.append([(f"{' ' * _BELOW}and {plural(more, 'more suspect')}", "dim")])
+    return lines
+
+
+def _change(suspect: Suspect, metric: str) -> str:
+    return "" if suspect.effect is None else f"{metric} {'  '.join(change_words(suspect.effect))}  "
+
+
+def _hanging(symbol: str, style: str, name: str, said: str, widest: int, width: int) -> list[Line]:
+    """A row with its name in a column; the name stands whole on a line of its own where it is too long."""
+    mark: Line = [("  ", ""), (symbol, f"bold {style}"), (" ", "")]
+    room = width - 4 - widest - GAP
+    if cell_len(name) > widest or cell_len(said) > room:
+        below = textwrap.wrap(said, width - _BELOW)
+        return [[*mark, (name, "")], *([(" " * _BELOW + part, "")] for part in below)]
+    return [[*mark, (filled(name, widest + GAP), ""), (said, "")]]
+
+
+def _warnings(found: Sequence[Explanation], names: dict[int, str], width: int) -> list[Line]:
+    """What the answers do not say themselves, each once with the names of what it is about."""
+    about: dict[str, list[str]] = {}
+    for each in found:
+        said = in_the_answer(each)
+        for warning in each.warnings:
+            if warning not in said:
+                about.setdefault(warning.brief(), []).append(names[id(each)])
+    lines: list[Line] = []
+    for text, whom in list(about.items())[:_MOST_WARNINGS]:
+        lines += wrapped("⚠", "yellow", text if len(whom) == len(found) else f"{listed(whom)}: {text}", width)
+    if len(about) > _MOST_WARNINGS:
+        lines.append([(f"    and {len(about) - _MOST_WARNINGS} more: --full", "dim")])
+    return lines
+
+
+def _steps(suspected: Sequence[Explanation]) -> list[str]:
+    """New layouts tell whether it stands, and a sweep why."""
+    if not suspected:
+        return []
+    sweep = next_step(suspected[0].suspects[0]).removeprefix("Next: ")
+    return ["the same command with --confirm 15", *([sweep] if sweep else [])]
