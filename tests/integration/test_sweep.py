@@ -542,8 +542,6 @@ def test_a_set_conflict_is_told_from_simulated_misses(layoutrand, tmp_path: Path
         "0..4095",
         "--step",
         "256",
-        "--rounds",
-        "2",
         "--metric",
         "i1_misses",
         "--profiler",
@@ -552,3 +550,26 @@ def test_a_set_conflict_is_told_from_simulated_misses(layoutrand, tmp_path: Path
     told = layoutrand("sweep", "pong", *options, "--cause")
     assert "cause: instruction cache set conflict" in prose(told)
     assert "i1_misses is simulated, and has nothing of instruction line straddle" in prose(told)
+    # Values repeat to the digit: more rounds than show that tell nothing.
+    assert "32 executions now, 0 were there already" in told.stderr
+    assert "32 executions in 2 rounds" in prose(told)
+    asked = layoutrand("sweep", "pong", *options, "--rounds", "3")
+    assert "16 executions now, 32 were there already" in asked.stderr
+    assert "48 executions in 3 rounds" in prose(asked)
+
+
+@pytest.mark.slow
+def test_simulated_values_that_vary_are_measured_in_all_rounds(layoutrand, tmp_path: Path) -> None:
+    """The program counts to the number of its process."""
+    require("valgrind", "valgrind")
+    project = tmp_path / "project"
+    main = "int main(void) {"
+    source = conflictkit.source(rounds=20)
+    assert main in source
+    counting = f"#include <unistd.h>\n{main} for (int k = getpid() % 997; k; k--) sink++;"
+    (project / "src" / "prog.c").write_text(source.replace(main, counting))
+    (project / "src" / "Makefile").write_text("prog: prog.c\n\t$(CC) $(CFLAGS) -o $@ prog.c\n")
+    (project / "layoutrand.toml").write_text(conflictkit.CONFIG % "{ cachegrind = true }")
+    told = layoutrand("sweep", "pong", "--offset", "0..63", "--step", "32", "--metric", "instructions")
+    assert "20 executions now, 0 were there already" in told.stderr
+    assert "20 executions in 10 rounds" in prose(told)

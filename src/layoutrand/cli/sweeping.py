@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from layoutrand.stats import Interval
 
 
+_ROUNDS: Final = 10
+_ROUNDS_IF_EXACT: Final = 2
+
+
 def sweep(  # noqa: PLR0913 - one parameter for each option
     function: Annotated[
         str,
@@ -49,7 +53,13 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         int | None,
         typer.Option(min=1, help="Bytes from one offset to the next; default: 16, or the alignment if more."),
     ] = None,
-    rounds: Annotated[int, typer.Option(min=2, help="Execute every offset so often.")] = 10,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="Execute every offset so often; default: 10, and 2 where what is simulated repeats to the digit.",
+        ),
+    ] = None,
     base: Annotated[
         str,
         typer.Option(
@@ -115,11 +125,12 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         benchmark=_the_one("benchmark", _benchmarks(config, benchmark or [])),
         function=function,
         offsets=offsets,
-        rounds=rounds,
+        rounds=_ROUNDS if rounds is None else rounds,
         base=bases[0],
         metric=metric,
         confidence=confidence,
         switch=switch,
+        rounds_if_exact=_ROUNDS_IF_EXACT if rounds is None else None,
     )
     if output is not None:
         _check_output(output)

@@ -55,6 +55,7 @@ from layoutrand.explain.sweep_rounds import (
     in_rounds,
     request_of,
     results_path,
+    rounds_in_turn,
     sample_of,
     slots_of,
 )
@@ -130,12 +131,8 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
     switch = None if order.switch is None else _switch(order, setup, config, swept, name)
     offsets = checked_offsets(order.offsets, section.align, name) if switch is None else switch.offsets
     made = swept_binaries(setup.setup, swept, offsets, name=name)
-    request = request_of(order, setup, config, swept, made)
-    summary = execute_apart(
-        request, results_path(setup.project), setup.executor, progress=progress, say=setup.setup.progress.say
-    )
-    sample, hostname = sample_of(order, setup, config, request.built.captures)
-    rounds, means, lost = by_round(sample, offsets, order.rounds)
+    done = _executed(order, setup, config, swept, made, progress)
+    sample, rounds, means, lost = done.sample, done.rounds, done.means, done.lost
     if (means <= 0).any():
         raise AnalysisError(
             f"some values of {sample.metric} are not above 0, and ratios are looked at; --metric names another"
@@ -172,14 +169,54 @@ def sweep(order: SweepOrder, setup: SweepSetup, progress: Callable[[RunProgress]
         means=means,
         lost=lost,
         response=response,
-        summary=summary,
-        hostname=hostname,
+        summary=done.summary,
+        hostname=done.hostname,
         cause=told,
         caches=caches,
         switched=does,
         counters=counters,
         not_looked_for=not_looked_for,
     )
+
+
+@dataclass(frozen=True)
+class _Executed:
+    """What was executed, and its values as `Sweep` has them."""
+
+    sample: Sample
+    hostname: str
+    rounds: tuple[int, ...]
+    means: NDArray[np.float64]
+    lost: tuple[int, ...]
+    summary: Summary
+
+
+def _executed(
+    order: SweepOrder,
+    setup: SweepSetup,
+    config: Config,
+    swept: SweptSection,
+    made: SweptBinaries,
+    progress: Callable[[RunProgress], None],
+) -> _Executed:
+    """Execute round after round; raises what `execute` raises, and `AnalysisError` where too little was measured."""
+    offsets = [layout for layout in (each.layout for each in made.binaries) if isinstance(layout, int)]
+    before: Summary | None = None
+    first, *others = rounds_in_turn(order, config)
+    while True:
+        request = request_of(first, setup, config, swept, made)
+        summary = execute_apart(
+            request, results_path(setup.project), setup.executor, progress=progress, say=setup.setup.progress.say
+        )
+        if before is not None:  # both are one to whoever asked
+            executed = before.executed
+            summary = replace(summary, already=summary.already - executed, executed=summary.executed + executed)
+        if not (others and summary.failures):  # further rounds may be complete
+            sample, hostname = sample_of(order, setup, config, request.built.captures)
+            rounds, means, lost = by_round(sample, offsets, first.rounds)
+            if not others or (means == means[0]).all():
+                return _Executed(sample, hostname, rounds, means, lost, summary)
+        before, (first, *others) = summary, others
 
 
 def _worse(sample: Sample) -> int:

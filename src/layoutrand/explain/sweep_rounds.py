@@ -30,6 +30,7 @@ from layoutrand.execute.run_request import make_request
 from layoutrand.explain.hot_functions import ProfilingSetup
 from layoutrand.explain.offsets import Offsets
 from layoutrand.instruments.asked_for import instruments_for, primary_metric
+from layoutrand.instruments.known import simulated
 from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import LayoutName
 from layoutrand.results import file
@@ -42,7 +43,8 @@ _STREAM: Final = "sweep"
 class SweepOrder:
     """What is asked for: which function of which system, how often, and how it is looked at.
 
-    With ``switch`` offsets are chosen of the range at which that mechanism alone differs.
+    With ``switch`` offsets are chosen of the range at which that mechanism alone differs.  Of a simulated metric
+    ``rounds_if_exact`` rounds are enough where all of them have the same values; None: ``rounds`` whatever they have.
     """
 
     system: str
@@ -54,6 +56,7 @@ class SweepOrder:
     metric: str | None
     confidence: float
     switch: str | None = None
+    rounds_if_exact: int | None = None
 
 
 @dataclass(frozen=True)
@@ -116,8 +119,7 @@ def made_from(swept: SweptSection) -> str:
 
 def slots_of(order: SweepOrder, config: Config, offsets: Sequence[LayoutName]) -> tuple[Slot, ...]:
     """Every execution, round after round, for the metric that is asked for; within a round in random order."""
-    benchmark = next(b for b in config.benchmarks if b.name == order.benchmark)
-    instruments = instruments_for(benchmark, order.metric) if order.metric else (primary_metric(benchmark)[0],)
+    instruments = _instruments(order, config)
     slots: list[Slot] = []
     for number in range(1, order.rounds + 1):
         cells = [
@@ -128,6 +130,19 @@ def slots_of(order: SweepOrder, config: Config, offsets: Sequence[LayoutName]) -
         places = keyed_order(config.run.schedule_seed, _STREAM, [cell.identity for cell in cells])
         slots += [replace(cells[place], order=len(slots) + at) for at, place in enumerate(places)]
     return tuple(slots)
+
+
+def _instruments(order: SweepOrder, config: Config) -> tuple[str, ...]:
+    benchmark = next(b for b in config.benchmarks if b.name == order.benchmark)
+    return instruments_for(benchmark, order.metric) if order.metric else (primary_metric(benchmark)[0],)
+
+
+def rounds_in_turn(order: SweepOrder, config: Config) -> tuple[SweepOrder, ...]:
+    """The sweep with as many rounds as are enough if nothing varies, and as asked for; that alone where it may."""
+    few = order.rounds_if_exact
+    if few is None or few >= order.rounds or not set(_instruments(order, config)) <= simulated():
+        return (order,)
+    return replace(order, rounds=few), order
 
 
 def sample_of(order: SweepOrder, setup: SweepSetup, config: Config, captures: Mapping[str, str]) -> tuple[Sample, str]:
