@@ -21,6 +21,7 @@ from layoutrand.linkers.known import linker
 from layoutrand.model import STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.objects import elf
 from layoutrand.platform.disk import sha256_bytes
+from layoutrand.results.file import check_usable
 
 FOLDER: Final = "check"
 """Below a project's results: a results file for each pair of captures."""
@@ -125,6 +126,11 @@ class CommitPair:
         known = self.captures if all(self.captures) else revisions
         digest = sha256_bytes("\0".join([self.system, *known]).encode())[:16]
         return self.question.project / ".layoutrand" / FOLDER / f"{digest}.sqlite"
+
+
+def check_results_usable(project: Path) -> None:
+    """Raise `ResultsError` where no check could record anything, before both commits are built."""
+    check_usable(project / ".layoutrand" / FOLDER / "results.sqlite")  # each check's own is named by what is built
 
 
 def recorded_checks(project: Path) -> list[Path]:

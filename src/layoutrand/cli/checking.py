@@ -85,6 +85,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.capture.checked_commits import chosen_commits, source_repository
     from layoutrand.check.check import check as check_commits
+    from layoutrand.check.commit_pair import check_results_usable
     from layoutrand.check.question import CheckQuestion
     from layoutrand.cli.check_output import CheckOutput
     from layoutrand.cli.failing import Failures
@@ -122,6 +123,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
         wait_s=wait,
         share_machine=share_machine,
     )
+    check_results_usable(directory)
     with isolated(config.run.isolation) as executor:
         answer = check_commits(question, where, project.tools(executor))
     shown.show(answer, terminal, project.failures)
