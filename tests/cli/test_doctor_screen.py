@@ -59,7 +59,11 @@ def test_the_worst_comes_first_with_what_mends_it():
     place = lines.index("    mend: first step")
     assert lines[place + 1] == "          second step"
     assert "    mend: export LAYOUTRAND_CACHE=/a/writable/directory" in lines
-    assert lines[-4:-2] == ["  Toolchains here: gcc", "  Measuring programs here: perf"]
+    assert lines[-5:-2] == [
+        "  Toolchains here: gcc",
+        "  Toolchains not here: clang; --full says what each lacks",
+        "  Measuring programs here: perf",
+    ]
 
 
 def test_versions_that_are_installed_are_said():
@@ -70,6 +74,12 @@ def test_versions_that_are_installed_are_said():
     found = Diagnosis(abilities, {}, FACTS, {}, {}, None, (), NO_GROUP)
     lines = ["".join(text for text, _ in line) for line in diagnosis_screen(found, 80)]
     assert "  Versions that can be named, alone or as in clang-lld-19: clang-14, clang-19" in lines
+
+
+def test_cross_compilers_that_are_not_here_are_not_named():
+    abilities = (Ability("gcc", True, (), ""), Ability("gcc-aarch64", False, (), "no such gcc", is_cross=True))
+    found = Diagnosis(abilities, {}, FACTS, {}, {}, None, (), NO_GROUP)
+    assert not [line for line in diagnosis_screen(found, 80) for text, _ in line if "not here" in text]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from layoutrand.host.facts import host_facts, host_settings
 from layoutrand.host.host_problems import host_problems
 from layoutrand.host.tuning import Tuning
 from layoutrand.platform.process import SubprocessRunner
+from workshop import require
 
 
 @pytest.fixture
@@ -217,6 +218,46 @@ def test_simulated_counts_are_advised_where_a_benchmark_may_have_them(
     assert ("metric = { cachegrind = true } is immune" in f"{told.what} {told.mend}") is immune
     lacking = [problem.what for problem in found.problems if problem.what.startswith("valgrind")]
     assert lacking == ([] if absent is None else [f"valgrind is absent: {absent}"])
+
+
+def looked(host, tmp_path, text=None):
+    if text is not None:
+        (tmp_path / "layoutrand.toml").write_text(text)
+    return diagnose(tmp_path, SubprocessRunner(), tuning=Tuning(host.root, [tmp_path / "undo.json"]), root=host.root)
+
+
+@pytest.fixture
+def no_programs(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path / "no programs"))
+
+
+def of_toolchains(found):
+    return [(each.severity, each.what) for each in found.problems if "toolchain" in each.what]
+
+
+def test_a_toolchain_that_the_project_needs_is_an_error_and_no_other_is_told(host, tmp_path, no_programs):
+    systems = '[systems.small]\ntoolchain = "clang-19"\n[systems.o3]\ntoolchain = "gcc"\n'
+    found = looked(host, tmp_path, PROJECT + systems)
+    needed, versioned = of_toolchains(found)
+    assert needed == (
+        "error",
+        "toolchain gcc, which base, o3 are built with, is not usable: gcc, ld.bfd, ar not found on PATH",
+    )
+    assert versioned[0] == "error"
+    assert versioned[1].startswith("toolchain clang-19, which small is built with, is not usable: clang-19")
+    assert "gcc" in next(each.mend for each in found.problems if "toolchain gcc" in each.what)
+
+
+def test_what_is_prebuilt_needs_no_toolchain(host, tmp_path, no_programs):
+    assert not of_toolchains(looked(host, tmp_path, DACAPO))
+
+
+def test_without_a_project_one_toolchain_is_enough(host, tmp_path, no_programs, monkeypatch):
+    (told,) = of_toolchains(looked(host, tmp_path))
+    assert told == ("error", "no toolchain is usable; of gcc: gcc, ld.bfd, ar not found on PATH")
+    monkeypatch.undo()
+    require("gcc", "gcc")
+    assert not of_toolchains(looked(host, tmp_path))
 
 
 @pytest.mark.parametrize("may", [True, False])

@@ -87,13 +87,11 @@ def test_doctor_says_what_toolchains_lack_by_the_names_of_the_release(release, t
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     found = diagnose(tmp_path, SubprocessRunner(), tuning=Tuning(tmp_path, [tmp_path / "undo.json"]), root=tmp_path)
-    mends = {p.what.split()[1]: p.mend for p in found.problems if p.what.startswith("toolchain ")}
+    mends = {ability.toolchain: ability.mend for ability in found.abilities if not ability.usable}
     assert mends["gcc"] == "sudo apt-get install gcc binutils"
     assert mends["gcc-gold"] == f"sudo apt-get install gcc {gold}{'' if gold == 'binutils' else ' binutils'}"
     assert mends["clang-lto"] == "sudo apt-get install clang lld llvm"
-    assert [
-        toolchain for toolchain in mends if toolchain.endswith(("-aarch64", "-riscv64"))
-    ] == []  # nobody asked for one
+    assert not [p.what for p in found.problems if "aarch64" in p.what or "riscv64" in p.what]  # nobody asked for one
 
 
 def test_every_program_of_shipped_toolchains_has_a_package(tmp_path, release):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,10 +14,10 @@ from layoutrand.cli.options import CONFIG_NAME
 from layoutrand.config.conditions import CONTROL_GROUP, PROCESS_GROUP
 from layoutrand.config.config import parse
 from layoutrand.config.toolchain import Toolchain, factors_of_version, version_number
-from layoutrand.errors import HostError, StoreError, UsageError
+from layoutrand.errors import ConfigError, HostError, StoreError, UsageError
 from layoutrand.harnesses.known import harnesses
 from layoutrand.host.facts import host_facts, host_settings, host_state
-from layoutrand.host.host_problems import HostProblem, Severity, host_problems
+from layoutrand.host.host_problems import HostProblem, host_problems
 from layoutrand.host.huge_pages import no_huge_pages
 from layoutrand.host.tune import changes_document, standing
 from layoutrand.host.tuning import UNDO, Tuning
@@ -33,12 +33,16 @@ from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 LOOK_S: Final = 0.3
 """How long doctor looks at what the machine is doing."""
 
+_DEFAULT: Final = "gcc"
+"""The toolchain of a system that names none."""
+
 
 @dataclass(frozen=True)
 class Ability:
     """One toolchain: whether it is usable here, and with which programs; else ``detail`` says what is missing.
 
-    ``versions`` are the names under which it is to be had with each version of its compiler that is installed.
+    ``versions`` are the names under which it is to be had with each version of its compiler that is installed,
+    ``missing`` the programs that there are not; ``is_cross`` where it is for another processor.
     """
 
     toolchain: str
@@ -46,6 +50,18 @@ class Ability:
     factors: tuple[str, ...]
     detail: str
     versions: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    is_cross: bool = False
+
+    @property
+    def lack(self) -> str:
+        """Why it is not usable."""
+        return f"{', '.join(self.missing)} not found on PATH" if self.missing else self.detail
+
+    @property
+    def mend(self) -> str:
+        """What makes it usable."""
+        return install(self.missing) if self.missing else "choose another toolchain in layoutrand.toml"
 
 
 @dataclass(frozen=True)
@@ -72,10 +88,9 @@ def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, roo
     programs = {each.program: shutil.which(each.program) for each in starters() if each.program}
     facts, settings, state = host_facts(root), host_settings(root), _look(root)
     linkers = toolbox.installed_linkers(chains)
-    missing = {chain.name: toolbox.missing(chain) for chain in chains if chain.machine is None}
-    own = tuple(ability for ability in abilities if ability.toolchain in missing)  # who wants a cross compiler knows it
     asked = _Asked.by(project)
-    problems = [*_toolchain_problems(own, missing), *_instrument_problems(programs, asked), *_cache_problems()]
+    needed = _needed(asked, abilities, project, runner)
+    problems = [*needed, *_instrument_problems(programs, asked), *_cache_problems()]
     changed, left = _changed(tuning)
     isolation = find_place(root)
     of_host = host_problems(facts, settings, state, may_simulate=asked.may_simulate)
@@ -123,30 +138,44 @@ def _ability(chain: Toolchain, project: Path, runner: Runner) -> Ability:
         refused = linker(chain.link.linker).refusal(version_number(ld), ld)
     except HostError as error:
         refused = str(error)
+    is_cross = chain.machine is not None
     if refused:
-        return Ability(chain.name, usable=False, factors=(), detail=refused, versions=versions)
+        missing = tuple(toolbox.missing(chain))
+        return Ability(chain.name, False, (), refused, versions, missing, is_cross)
     detail = f"{tools['cc'].version}; {tools['ld'].version}"
-    return Ability(chain.name, usable=True, factors=factors_of_version(chain, ld), detail=detail, versions=versions)
+    return Ability(chain.name, True, factors_of_version(chain, ld), detail, versions, (), is_cross)
 
 
-def _toolchain_problems(abilities: tuple[Ability, ...], missing: Mapping[str, Sequence[str]]) -> list[HostProblem]:
-    severity: Severity = "note" if any(ability.usable for ability in abilities) else "error"
-    return [
-        HostProblem(severity, f"toolchain {a.toolchain} is not usable: {a.detail}", install(missing[a.toolchain]))
-        for a in abilities
-        if not a.usable
-    ]
+def _needed(asked: _Asked, abilities: Sequence[Ability], project: Path, runner: Runner) -> Iterator[HostProblem]:
+    """What keeps systems of the project from being built, or without a project programs at all.
+
+    Toolchains that nobody asks for are no problem: the screen names them.
+    """
+    known = {ability.toolchain: ability for ability in abilities}
+    for name, systems in (asked.toolchains or {}).items():
+        try:
+            found = known.get(name) or _ability(toolbox.declared(name, project), project, runner)
+        except (UsageError, ConfigError):  # no such toolchain: a mistake in the file, which other commands tell
+            continue
+        if not found.usable:
+            built = f"{', '.join(systems)} {'is' if len(systems) == 1 else 'are'} built with"
+            yield HostProblem("error", f"toolchain {name}, which {built}, is not usable: {found.lack}", found.mend)
+    if asked.toolchains is None and not any(ability.usable for ability in abilities):
+        first = abilities[0] if _DEFAULT not in known else known[_DEFAULT]
+        yield HostProblem("error", f"no toolchain is usable; of {first.toolchain}: {first.lack}", first.mend)
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """Whether a benchmark of the project may have the processor simulated, and which harnesses it has.
+    """Whether a benchmark of the project may have the processor simulated, which harnesses and toolchains it has.
 
-    A harness or a suite measures by itself, and the configuration refuses other instruments beside it.
+    A harness or a suite measures by itself, and the configuration refuses other instruments beside it.  ``toolchains``
+    have the systems that are built with each; None where no project is known.
     """
 
     may_simulate: bool = True
     harnesses: frozenset[str] = frozenset()
+    toolchains: Mapping[str, Sequence[str]] | None = None
 
     @classmethod
     def by(cls, project: Path) -> _Asked:
@@ -158,7 +187,12 @@ class _Asked:
             return cls()
         free = [each for each in config.benchmarks if each.metric.suite is None]
         is_open = config.suite is None and (bool(free) or not config.benchmarks)
-        return cls(is_open, frozenset(each.harness for each in config.benchmarks if each.harness is not None))
+        toolchains: dict[str, list[str]] = {}
+        for name, system in config.systems.items():
+            if system.prebuilt is None:
+                toolchains.setdefault(system.toolchain, []).append(name)
+        asked = frozenset(each.harness for each in config.benchmarks if each.harness is not None)
+        return cls(is_open, asked, toolchains)
 
 
 def _instrument_problems(programs: dict[str, str | None], asked: _Asked) -> list[HostProblem]:

@@ -78,6 +78,9 @@ def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
     programs = [name for name, path in found.instruments.items() if path]
     lines += [[]] if found.problems else []
     lines += paragraph(f"Toolchains here: {', '.join(usable) or 'none'}", "  ", width)
+    # Who wants a cross compiler knows it.
+    if absent := [each.toolchain for each in found.abilities if not each.usable and not each.is_cross]:
+        lines += paragraph(f"Toolchains not here: {', '.join(absent)}; --full says what each lacks", "  ", width)
     versions = [name for ability in found.abilities if ability.toolchain in HAVE_VERSIONS for name in ability.versions]
     if versions:
         lines += paragraph(
@@ -102,10 +105,13 @@ def _answer(found: Diagnosis) -> Line:
 
 
 def _show_tables(found: Diagnosis, terminal: Terminal) -> None:
-    rows = [
-        (a.toolchain, "yes" if a.usable else "no", a.detail if a.usable else "-", ", ".join(a.factors) or "-")
-        for a in found.abilities
-    ]
-    terminal.table("Toolchains", ("toolchain", "usable", "compiler; linker", "factors"), rows)
+    terminal.line()
+    for ability in found.abilities:
+        if not ability.usable:
+            terminal.item(f"{ability.toolchain} is not usable: {ability.lack}; `{ability.mend}`")
+    terminal.line()
+    rows = [(a.toolchain, a.detail, ", ".join(a.factors) or "-") for a in found.abilities if a.usable]
+    terminal.table("Toolchains", ("toolchain", "compiler; linker", "factors"), rows)
+    terminal.line()
     instruments = [(name, path or "absent") for name, path in found.instruments.items()]
     terminal.table("Instruments", ("program", "where"), instruments)
