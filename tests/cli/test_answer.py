@@ -215,9 +215,31 @@ def test_explain_is_named_only_where_it_can_be_called(tmp_path, monkeypatch, cap
         (tmp_path / "out.json").write_text(said)
         lines.append(" ".join(said.split()))
     assert "your own build is better than every layout" in lines[0]
-    assert "when unrelated code changes. Why? layoutrand explain" in lines[0]
+    assert "Next: layoutrand explain Details: --full" in lines[0]
     assert "your own build is better than every layout" in lines[2]
     assert "layoutrand explain" not in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("sd", "n", "is_named"),
+    [(0.02, 30, True), (0.02, 15, False), (0.00001, 30, False)],  # 15 are too few to tell functions apart
+)
+def test_whose_place_it_is_is_asked_where_layout_matters(tmp_path, monkeypatch, capsys, sd, n, is_named):
+    config = make_config(table_of(["parse"]), systems=("O2",))
+    rows = measured(config, tmp_path, "O2", "parse", spread(random.Random(3), 10.0, sd, n))
+    write(config, tmp_path, rows)
+    text = HEAD.partition("[systems.O3]")[0] + table_of(["parse"])
+    (tmp_path / "layoutrand.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert run(["analyse"]) == 0
+    assert ("layoutrand explain" in capsys.readouterr().out) == is_named
+
+
+def test_nothing_is_explained_of_what_is_prebuilt():
+    text = HEAD + '[systems.jdk]\nprebuilt = "jdk"\n' + table_of(["parse"])
+    config, selection = parse(text, path="layoutrand.toml"), SimpleNamespace(names=SimpleNamespace(system=str.upper))
+    assert analysis.explainable(config, selection) == {"O2", "O3"}
+    assert analysis.explainable(None, selection) == set()
 
 
 def test_more_layouts_are_imported_where_no_project_is_that_could_execute_them(tmp_path, monkeypatch, capsys):

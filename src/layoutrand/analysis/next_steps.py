@@ -22,10 +22,14 @@ StepKind = Literal[
     "run again",
     "repeatable",
     "same output",
+    "which function",
 ]
 
 USUAL_LAYOUTS: Final = 30
 """What most questions take, where nothing is known that would say how many."""
+
+ENOUGH_TO_EXPLAIN: Final = 20
+"""With fewer layouts no function's place stands out, unless it outweighs everything else."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,7 @@ STEPS: Final[dict[StepKind, Step]] = {
             "addresses, a race): valgrind and -fsanitize=address,undefined find much of it",
             short="why do layouts print other things?",
         ),
+        Step("which function", "layoutrand explain", "look whose place makes the difference"),
     )
 }
 """The words of each step where figures give no better ones."""

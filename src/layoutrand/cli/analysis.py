@@ -30,6 +30,7 @@ from layoutrand.text.flat import analysis_rows, comparison_rows, to_csv
 
 if TYPE_CHECKING:
     from layoutrand.analysis.evidence import Evidence
+    from layoutrand.analysis.selection import Selection
     from layoutrand.config.config import Config
 
 FAIL_IF_MET = 3
@@ -105,9 +106,15 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
         show_analysis(report, terminal, every=every)
     else:
         shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
-        terminal.screen(analysis_screen(report, shown, terminal_width()))
+        terminal.screen(analysis_screen(report, shown, terminal_width(), explainable(config, report.selection)))
     _finish(terminal)
     return 0
+
+
+def explainable(config: Config | None, selection: Selection) -> set[str]:
+    """Systems of which `explain` may say more, as people read them: of what is prebuilt nothing was linked."""
+    systems = {} if config is None else config.systems
+    return {selection.names.system(name) for name, system in systems.items() if system.prebuilt is None}
 
 
 def compare(  # noqa: PLR0913 - one parameter for each option

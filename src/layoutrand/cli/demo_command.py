@@ -62,7 +62,7 @@ def demo(
     selection = selecting.load_selection(config, directory, [], benchmarks, selecting.Which())
     report = analyse(selection, confidence=0.95, metrics=[])
     primary = [analysis for analysis in report.analyses if analysis.is_primary]
-    terminal.screen(analysis_screen(report, primary, terminal_width()))
+    terminal.screen(analysis_screen(report, primary, terminal_width(), systems))
 
     terminal.line(f"\n$ layoutrand compare {only}-C {directory}")
     comparison = compare(selection, systems[0], systems[1], confidence=0.95, threshold=0.01, metric=None)

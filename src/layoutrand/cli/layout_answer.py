@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from statistics import stdev
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -12,6 +13,7 @@ from rich.cells import cell_len
 
 from layoutrand.analysis.conclusion import LayoutConclusion, of_layouts
 from layoutrand.analysis.machine import in_time
+from layoutrand.analysis.next_steps import ENOUGH_TO_EXPLAIN, STEPS
 from layoutrand.analysis.place_among import briefly_among, expected_move
 from layoutrand.analysis.sentences import ONE_LAYOUT, one_more
 from layoutrand.analysis.verdict_marks import SYMBOLS
@@ -34,7 +36,6 @@ from layoutrand.text.quantities import MINUS, at_most, quantity, signed
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import Analysis, AnalysisReport
     from layoutrand.analysis.next_steps import Step
-    from layoutrand.analysis.selection import Selection
 
 MOST_ROWS: Final = 8
 """Benchmarks and systems that are told one by one; the others are counted."""
@@ -64,10 +65,33 @@ class _Row(NamedTuple):
     concluded: LayoutConclusion
 
 
-def analysis_screen(report: AnalysisReport, shown: Sequence[Analysis], columns: int | None) -> list[Line]:
-    """The lines for so many columns; None where there is no terminal.  ``shown`` are those that are told."""
+def analysis_screen(
+    report: AnalysisReport, shown: Sequence[Analysis], columns: int | None, explainable: Collection[str] = ()
+) -> list[Line]:
+    """The lines for so many columns; None where there is no terminal.  ``shown`` are those that are told.
+
+    ``explainable`` are systems of which `explain` may say more.
+    """
     lines, steps = layout_answer(report, shown, columns)
-    return lines + next_lines(steps, screen_width(columns))
+    asked = [each for each in shown if each.system in explainable and _is_explicable(each, report)]
+    return lines + next_lines([*steps, *possible_steps(_why(asked), report.selection, 0)], screen_width(columns))
+
+
+def _is_explicable(analysis: Analysis, report: AnalysisReport) -> bool:
+    """Whether layouts differ for what may be one function's place, and are enough to find out which."""
+    matters = of_layouts(analysis, report.warnings).verdict == "layout matters"
+    can_be_profiled = analysis.benchmark not in report.selection.never_alone
+    return matters and can_be_profiled and analysis.n_binaries >= ENOUGH_TO_EXPLAIN
+
+
+def _why(asked: Sequence[Analysis]) -> list[Step]:
+    """The command that says whose place it is; of a metric that is no benchmark's main one with its name."""
+    if not asked:
+        return []
+    step, metrics = STEPS["which function"], {each.metric for each in asked}
+    if all(each.is_primary for each in asked) or len(metrics) > 1:
+        return [step]
+    return [replace(step, command=f"{step.command} --metric {metrics.pop()}")]
 
 
 def layout_answer(
@@ -85,7 +109,7 @@ def layout_answer(
     if others := [row for row in rows if row not in told]:
         lines.append([(f"    and {len(others)} more: {_folded(others)}", "dim")])
     lines.append([])
-    notes = [*_own_builds(rows, report.selection, width), *_not_seen(rows, width)]
+    notes = [*_own_builds(rows, width), *_not_seen(rows, width)]
     if any(row.analysis.one_layout for row in rows):
         notes += wrapped(SYMBOLS["one layout"], _STYLES["one layout"], ONE_LAYOUT, width, most=2)
     notes += warning_lines([(row.name, row.concluded.reasons) for row in rows], width)
@@ -235,24 +259,21 @@ def _course(key: tuple[str, str, str], report: AnalysisReport, width: int) -> li
     ]
 
 
-def _own_builds(rows: Sequence[_Row], selection: Selection, width: int) -> list[Line]:
+def _own_builds(rows: Sequence[_Row], width: int) -> list[Line]:
     """Builds that lie beyond all layouts: what is expected of the next change."""
     found: dict[str, list[str]] = {}
-    explained: set[str] = set()
     for row in rows:
         move = expected_move(row.analysis)
         if move is None or row.concluded.verdict != "layout matters":
             continue
         how = "better" if (move > 0) == (row.analysis.better == "less") else "worse"
         found.setdefault(how, []).append(f"{signed(100 * move, 1)} % ({row.name})")
-        if not selection.sources and row.analysis.benchmark not in selection.never_alone:
-            explained.add(how)
     lines: list[Line] = []
     for how, moves in found.items():
         more = f" and {len(moves) - 2} more" if len(moves) > 2 else ""
         text = (
             f"your own build is {how} than every layout: expect about {', '.join(moves[:2])}{more} when unrelated code "
-            f"changes.{' Why? layoutrand explain' if how in explained else ''}"
+            "changes."
         )
         lines += wrapped("★", "cyan", text, width, most=3)
     return lines

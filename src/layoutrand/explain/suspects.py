@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from layoutrand.analysis.analyse import measurements
 from layoutrand.analysis.blocking import freed
+from layoutrand.analysis.next_steps import ENOUGH_TO_EXPLAIN
 from layoutrand.analysis.sample import Sample
 from layoutrand.build.binaries import kept_addresses
 from layoutrand.build.claims import AS_LINKED
@@ -65,9 +66,6 @@ from layoutrand.stats import (
 from layoutrand.stats.levels import nested
 from layoutrand.stats.screening import FEWEST
 from layoutrand.warning import AnyWarning
-
-FEW: Final = 20
-"""With fewer binaries only an effect that outweighs everything else can be found, which is said."""
 
 POWER: Final = 0.8
 
@@ -245,7 +243,7 @@ def enough_means(subject: Subject) -> tuple[tuple[int, ...], NDArray[np.float64]
     if len(seeds) < FEWEST:
         raise AnalysisError(
             f"{len(seeds)} measured {'binary' if len(seeds) == 1 else 'binaries'}; to look for suspects takes at least "
-            f"{FEWEST}, and {FEW} or more to find anything but the grossest: `layoutrand run --seeds 60`"
+            f"{FEWEST}, and {ENOUGH_TO_EXPLAIN} or more to find anything but the grossest: `layoutrand run --seeds 60`"
         )
     return seeds, means
 
@@ -381,7 +379,7 @@ def _closest(found: Sequence[Feature], result: Screening) -> tuple[str, float] |
 def _warnings(
     subject: Subject, seeds: Sequence[int], hotness: Hotness, *, profiled_by_samples: bool
 ) -> list[AnyWarning]:
-    found: list[AnyWarning] = [FewLayouts(len(seeds), FEW)] if len(seeds) < FEW else []
+    found: list[AnyWarning] = [FewLayouts(len(seeds), ENOUGH_TO_EXPLAIN)] if len(seeds) < ENOUGH_TO_EXPLAIN else []
     found += [NoCalls()] if profiled_by_samples else []
     return [*found, *cost_elsewhere(hotness, subject.artefact, subject.others, subject.program)]
 
