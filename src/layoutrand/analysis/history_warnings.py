@@ -174,8 +174,8 @@ class MeasuredApart(AnyWarning):
 
     def __str__(self) -> str:
         return (
-            f"{self.benchmark}, {self.system}: commits were measured at different times, so a machine that was slow for "
-            "some of them on end looks like a step; `layoutrand bisect` executes both sides in the same rounds"
+            f"{self.benchmark}, {self.system}: commits were measured at different times, so a machine that was slow "
+            "for some of them on end looks like a step; `layoutrand bisect` executes both sides in the same rounds"
         )
 
 

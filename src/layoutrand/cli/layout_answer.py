@@ -245,7 +245,10 @@ def _course(key: tuple[str, str, str], report: AnalysisReport, width: int) -> li
 
 
 def _own_builds(rows: Sequence[_Row], selection: Selection, width: int) -> list[Line]:
-    """Builds that lie beyond all layouts: what is expected of the next change."""
+    """Builds that lie beyond all layouts, and how far: what is lost, or won, where code is laid out anew.
+
+    A single change seldom does that: nine of ten inert ones move a build by less than 0.12 % (docs/inert.md).
+    """
     found: dict[str, list[str]] = {}
     explained: set[str] = set()
     for row in rows:
@@ -260,8 +263,8 @@ def _own_builds(rows: Sequence[_Row], selection: Selection, width: int) -> list[
     for how, moves in found.items():
         more = f" and {len(moves) - 2} more" if len(moves) > 2 else ""
         text = (
-            f"your own build is {how} than every layout: expect about {', '.join(moves[:2])}{more} when unrelated code "
-            f"changes.{' Why? layoutrand explain' if how in explained else ''}"
+            f"your own build is {how} than every layout: expect about {', '.join(moves[:2])}{more} where all code is "
+            f"laid out anew.{' Why? layoutrand explain' if how in explained else ''}"
         )
         lines += wrapped("★", "cyan", text, width, most=3)
     return lines

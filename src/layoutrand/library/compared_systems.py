@@ -42,7 +42,8 @@ class BenchmarkVerdict:
     trust
         ``"doubtful"`` where something casts doubt on the numbers, else ``"sound"``.
     ratio
-        Candidate mean over baseline mean, with its interval; None where there is none.
+        Candidate over baseline, with its interval: by round the geometric mean of the rounds' ratios, else the quotient
+        of the two means; None where there is none.
     baseline_mean, candidate_mean
         The means over layouts.
     n_baseline, n_candidate
