@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 from rich.cells import cell_len
 
+import layoutrand
 from experiments import execution, measured, write
 from fakes import make_config
 from layoutrand.analysis.analysis_warnings import NoShift
@@ -227,14 +228,24 @@ def test_more_layouts_are_imported_where_no_project_is_that_could_execute_them(t
         f"{system},x,{seed},{drawn.gauss(mean, 0.02)}" for system, mean in (("A", 1), ("B", 1.01)) for seed in range(8)
     ]
     (tmp_path / "in.csv").write_text("\n".join(["system,benchmark,seed,value", *rows]))
-    lines = []
+    lines, steps = [], []
     for is_there in (False, True):
         if is_there:
             (tmp_path / "layoutrand.toml").write_text("")
         assert run(["compare", "A", "B", "--import", "in.csv"]) == 0
         lines += [line for line in capsys.readouterr().out.splitlines() if "Next: " in line]
+        assert run(["compare", "A", "B", "--import", "in.csv", "--json"]) == 0
+        (row,) = json.loads(capsys.readouterr().out)["benchmarks"]
+        steps.append(row["next"][0])
+        assert (row["conclusion"], row["verdict"]) == ("cannot tell", "undecided")
     assert re.search(r"Next: import [0-9]+ binaries of each system  ", lines[0])
     assert re.search(r"Next: layoutrand run --seeds [0-9]+  ", lines[1])
+    # Documents and the library say what the screen says.
+    assert steps[0]["command"] is None and re.fullmatch(r"import [0-9]+ binaries of each system", steps[0]["sentence"])
+    assert steps[1]["command"].startswith("layoutrand run --seeds ")
+    (tmp_path / "layoutrand.toml").unlink()
+    (row,) = layoutrand.load_files("in.csv").compare("A", "B")
+    assert [(row.conclusion.next[0].command, row.conclusion.next[0].sentence)] == [("", steps[0]["sentence"])]
 
 
 def test_why_a_control_has_no_shift_is_told_under_the_tables():
