@@ -284,3 +284,19 @@ def test_what_disturbed_the_cases_of_one_harness_is_told_once():
     told = [str(each) for each in disturbed_together([*cases, other, *cases])]
     assert [each.partition(":")[0] for each in told] == ["h/1, h/2 and 1 more", "other"]
     assert disturbed_together([other]) == [other]
+
+
+@pytest.mark.parametrize(("n_layouts", "group"), [(10, "26 %"), (29, "9.8 %"), (30, None)])
+def test_of_few_layouts_that_are_the_same_it_is_said_what_may_be_missing(
+    tmp_path, monkeypatch, capsys, n_layouts, group
+):
+    """A tenth of one system's layouts may be 30 % slower: of 10 layouts none of these is there in one case of three."""
+    monkeypatch.chdir(tmp_path)
+    drawn = random.Random(3)
+    rows = [f"{name},x,{seed},{drawn.gauss(1, 0.002)}" for name in "AB" for seed in range(n_layouts)]
+    (tmp_path / "in.csv").write_text("\n".join(["system,benchmark,seed,value", *rows]))
+    assert run(["compare", "A", "B", "--import", "in.csv"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "≈ x same within 1 %" in said
+    told = f"≈ the same, of {n_layouts} layouts: a group of up to {group} of all could have been missed"
+    assert (told in said) if group else ("could have been missed" not in said)
