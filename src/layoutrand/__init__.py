@@ -22,7 +22,7 @@ execution
 level
     binary > execution > iteration. Nothing else is called a level.
 ratio
-    Candidate mean / baseline mean, always with its interval.
+    Candidate over baseline, always with its interval: the geometric mean over rounds, else the quotient of the means.
 
 The packages are stages of the work, and each imports only from those before it: ``errors``; ``model`` and ``stats``;
 ``platform``, ``text``, ``objects``, ``layout``, ``engines``, ``config``, ``instruments``, ``linkers``, ``host``,

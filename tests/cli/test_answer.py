@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 from rich.cells import cell_len
 
+import layoutrand
 from experiments import execution, measured, write
 from fakes import make_config
 from layoutrand.analysis.analysis_warnings import NoShift
@@ -216,6 +217,7 @@ def test_explain_is_named_only_where_it_can_be_called(tmp_path, monkeypatch, cap
         lines.append(" ".join(said.split()))
     assert "your own build is better than every layout" in lines[0]
     assert "Next: layoutrand explain Details: --full" in lines[0]
+    assert "where all code is laid out anew." in lines[0]
     assert "your own build is better than every layout" in lines[2]
     assert "layoutrand explain" not in lines[2]
 
@@ -249,14 +251,24 @@ def test_more_layouts_are_imported_where_no_project_is_that_could_execute_them(t
         f"{system},x,{seed},{drawn.gauss(mean, 0.02)}" for system, mean in (("A", 1), ("B", 1.01)) for seed in range(8)
     ]
     (tmp_path / "in.csv").write_text("\n".join(["system,benchmark,seed,value", *rows]))
-    lines = []
+    lines, steps = [], []
     for is_there in (False, True):
         if is_there:
             (tmp_path / "layoutrand.toml").write_text("")
         assert run(["compare", "A", "B", "--import", "in.csv"]) == 0
         lines += [line for line in capsys.readouterr().out.splitlines() if "Next: " in line]
+        assert run(["compare", "A", "B", "--import", "in.csv", "--json"]) == 0
+        (row,) = json.loads(capsys.readouterr().out)["benchmarks"]
+        steps.append(row["next"][0])
+        assert (row["conclusion"], row["verdict"]) == ("cannot tell", "undecided")
     assert re.search(r"Next: import [0-9]+ binaries of each system  ", lines[0])
     assert re.search(r"Next: layoutrand run --seeds [0-9]+  ", lines[1])
+    # Documents and the library say what the screen says.
+    assert steps[0]["command"] is None and re.fullmatch(r"import [0-9]+ binaries of each system", steps[0]["sentence"])
+    assert steps[1]["command"].startswith("layoutrand run --seeds ")
+    (tmp_path / "layoutrand.toml").unlink()
+    (row,) = layoutrand.load_files("in.csv").compare("A", "B")
+    assert [(row.conclusion.next[0].command, row.conclusion.next[0].sentence)] == [("", steps[0]["sentence"])]
 
 
 def test_why_a_control_has_no_shift_is_told_under_the_tables():
@@ -295,3 +307,19 @@ def test_what_disturbed_the_cases_of_one_harness_is_told_once():
     told = [str(each) for each in disturbed_together([*cases, other, *cases])]
     assert [each.partition(":")[0] for each in told] == ["h/1, h/2 and 1 more", "other"]
     assert disturbed_together([other]) == [other]
+
+
+@pytest.mark.parametrize(("n_layouts", "group"), [(10, "26 %"), (29, "9.8 %"), (30, None)])
+def test_of_few_layouts_that_are_the_same_it_is_said_what_may_be_missing(
+    tmp_path, monkeypatch, capsys, n_layouts, group
+):
+    """A tenth of one system's layouts may be 30 % slower: of 10 layouts none of these is there in one case of three."""
+    monkeypatch.chdir(tmp_path)
+    drawn = random.Random(3)
+    rows = [f"{name},x,{seed},{drawn.gauss(1, 0.002)}" for name in "AB" for seed in range(n_layouts)]
+    (tmp_path / "in.csv").write_text("\n".join(["system,benchmark,seed,value", *rows]))
+    assert run(["compare", "A", "B", "--import", "in.csv"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "≈ x same within 1 %" in said
+    told = f"≈ the same, of {n_layouts} layouts: a group of up to {group} of all could have been missed"
+    assert (told in said) if group else ("could have been missed" not in said)

@@ -245,6 +245,26 @@ def test_commits_measured_one_after_the_other_are_compared_by_their_means(tmp_pa
     assert any("work trees with changes" in each for each in document["warnings"])
 
 
+def test_of_steps_between_different_times_it_is_said_that_the_machine_may_have_made_them(tmp_path, project, said):
+    """What a slow spell of the machine would look like, and what tells it from the program."""
+    commits = measured_commits(tmp_path / "p", apart=True)
+    screen = said(tmp_path / "p", width=120)
+    told = " ".join(screen.split())
+    assert "work, O2: commits were measured at different times, so a machine that was slow for some of them on" in told
+    assert "`layoutrand bisect` executes both sides in the same rounds" in told
+    assert f"layoutrand bisect {commits[SLOWER_FROM - 1][:9]} {commits[SLOWER_FROM][:9]} --benchmark work" in told
+    assert "startup, O2: commits" not in told  # of which the layouts have no step
+    full = " ".join(said(tmp_path / "p", "--full", "--html", "page.html").split())
+    beyond = "of commits measured at different times more do where the machine is slow for some of them on end"
+    assert "of histories without a step at most 5 % show one" in full.replace("Of", "of")
+    assert beyond in full and beyond in (tmp_path / "p" / "page.html").read_text()
+    (series,) = json.loads(said(tmp_path / "p", "--json", "--benchmark", "work"))["series"]
+    assert [step["verdict"] for step in series["steps"]] == ["slower"]
+
+    beside = [said(project[0]), said(project[0], "--full")]
+    assert not any("different times" in each or "bisect" in each for each in beside)
+
+
 def test_commits_without_stock_leave_that_of_the_others(tmp_path, said):
     commits = measured_commits(tmp_path / "p", unbuilt=(0, 3, 9))
     document = json.loads(said(tmp_path / "p", "--json"))

@@ -15,6 +15,7 @@ import typer.main
 import yaml
 
 from layoutrand.analysis import reasons
+from layoutrand.analysis.layout_part import PRACTICALLY_NONE
 from layoutrand.config import config, layout_policy, toolchain
 from layoutrand.config.jdk import factors_of_a_jdk
 from layoutrand.config.schedule import Order
@@ -399,3 +400,30 @@ def test_every_exit_status_is_documented():
     page = text_of("docs/reference/exit-status.md")
 
     assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == ["0", "1", "2", "3", "4", "130"]
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("guides/factors.md", "| practically none | alone its layouts differ by less than {} %, as in `analyse` |"),
+        ("concepts/statistics.md", "*practically none*, below {} %"),
+    ],
+)
+def test_practically_none_is_what_it_is(page, words):
+    assert words.format(f"{100 * PRACTICALLY_NONE:g}") in (DOCS / page).read_text("utf-8")
+
+
+def test_how_far_a_change_that_changes_nothing_moves_a_build():
+    """By its simulated cycles; what the page on results says of it."""
+    rows = map(json.loads, (DOCS / "data/inert-cycles.jsonl").read_text("utf-8").splitlines())
+    moved = sorted(abs(row["gate"]["ratio"] - 1) for row in rows if row["target"] == 0)
+
+    assert 0.0011 < moved[int(0.9 * len(moved))] < 0.0012
+    assert "nine of ten moved a build by less than 0.12 %" in (DOCS / "start/reading.md").read_text("utf-8")
+
+
+def test_the_screen_of_a_history_is_what_is_printed():
+    """The transcript that `tests/cli/test_history_screen.py` compares."""
+    printed = (ROOT / "tests/cli/answers/history-80.txt").read_text("utf-8").strip()
+
+    assert printed in (DOCS / "guides/over-time.md").read_text("utf-8")

@@ -1,5 +1,6 @@
 """Steps in a series: found where they are, and seldom where there are none."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -138,6 +139,9 @@ def drawn(kind, chance, n, blocks):
         return chance.standard_t(2, size=(n, blocks))
     if kind == "two groups":
         return values + 6 * (chance.random((n, blocks)) < 0.3)
+    if kind == "days alike":  # correlation of each with the one before: 0.5
+        for k in range(1, n):
+            values[k] = 0.5 * values[k - 1] + math.sqrt(0.75) * values[k]
     return values + (np.linspace(0, 20, blocks) if kind == "rounds drift" else 0)
 
 
@@ -149,9 +153,28 @@ N_HISTORIES = 1000
 @pytest.mark.parametrize("kind", ["normal", "heavy", "two groups", "rounds drift"])
 @pytest.mark.parametrize("n", [10, 30])
 def test_false_alarms_of_a_history_are_as_stated(n, kind):
-    """The rates in docs/guides/over-time.md; by rounds, and by means of different times."""
-    for blocks in (1, 20):
+    """The rates in docs/guides/over-time.md; by rounds, and by means of different times, which have no rounds."""
+    for blocks in (20,) if kind == "rounds drift" else (1, 20):
         chance = np.random.default_rng(1000 * n + blocks)
         alarms = sum(bool(find_steps(drawn(kind, chance, n, blocks), seed=k).steps) for k in range(N_HISTORIES))
         print(f"{kind}, {n} commits, {blocks} rounds: {alarms} of {N_HISTORIES}")
         assert rate(alarms, N_HISTORIES).low < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.hour
+@pytest.mark.parametrize(("n", "share"), [(10, 0.191), (30, 0.436)])
+def test_days_that_are_like_those_before_look_like_steps_as_stated(n, share):
+    """No exchange of means knows of it: `MeasuredApart` says so beside each such step."""
+    chance = np.random.default_rng(n)
+    alarms = sum(bool(find_steps(drawn("days alike", chance, n, 1), seed=k).steps) for k in range(N_HISTORIES))
+    print(f"days alike, {n} commits: {alarms} of {N_HISTORIES}")
+    found = rate(alarms, N_HISTORIES)
+    assert found.low < share < found.high
+
+
+def test_of_days_that_are_like_those_before_more_than_stated_have_a_step():
+    """What `MeasuredApart` is told for: were this mended, it need not be."""
+    chance = np.random.default_rng(1)
+    alarms = sum(bool(find_steps(drawn("days alike", chance, 20, 1), seed=k, n_resamples=99).steps) for k in range(60))
+    assert rate(alarms, 60).low > 0.05

@@ -146,3 +146,39 @@ def test_an_integer_of_hundreds_of_digits_is_refused_in_words():
         stats.mean_interval(NUMBERS["one huge integer"])
     with pytest.raises(AnalysisError, match="so many digits"):
         stats.mean_interval(GOOD, method="bootstrap", confidence=HUGE)
+
+
+MODEL = stats.HierarchicalModel(mean=100.0, sds=(1.0, 1.0, 1.0), layout="normal")
+FEW = {"n_datasets": 1, "n_resamples": 20, "tests": ["t"]}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        # Anything but "less" used to turn the verdict round.
+        (lambda: stats.decide(stats.mean_interval([0.9, 0.91, 0.92]), better="lower"), "unknown better 'lower'"),
+        (
+            lambda: stats.missed_share(np.int64(30)),
+            r"integer of at least 1, got np.int64\(30\); give int\(30\), Python",
+        ),
+        (lambda: stats.mean_interval(GOOD, seed=np.int64(3)), r"got np.int64\(3\); give int\(3\), Python"),
+        (lambda: stats.mean_interval(GOOD, method="bca", n_resamples=np.int64(99)), r"give int\(99\), Python"),
+        (lambda: stats.watching_study(noises=["normal"], differences=[-1.5]), "give more than -1"),
+        (lambda: stats.coverage_study(MODEL, lower_counts=(2,)), "lower_counts: 1 for the 2 levels"),
+        (lambda: stats.power_study([25.0], [-1.0], **FEW), "a standard deviation is at least 0, got -1"),
+        (lambda: stats.power_study([25.0], [1.0], n_different=[2], **FEW), "2 of 1 benchmarks cannot differ"),
+        (lambda: stats.power_study([25.0], [1.0], n_different=[-1], **FEW), "n_different must be an integer"),
+        (lambda: stats.power_study([25.0], [1.0], significance=5, **FEW), "significance must lie strictly between"),
+        (lambda: stats.power_study([25.0], [1.0], difference=math.nan, **FEW), "difference must be a finite number"),
+    ],
+)
+def test_what_gave_an_answer_to_no_question_is_refused(call, message):
+    with pytest.raises(AnalysisError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("values", [[1.6e308, 1.7e308], [-1.7e308, 1.7e308], [5e-324, 5e-324], [1.0, 2.0]])
+def test_a_median_lies_between_the_values_of_any_size(values):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert min(values) <= stats.median_interval(values).centre <= max(values)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeVar
 
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.clock_warnings import CoarseClock
@@ -25,8 +25,9 @@ from layoutrand.analysis.conclusion_warnings import (
     PartlyOneProgram,
     WideInterval,
 )
+from layoutrand.analysis.evidence import Evidence
 from layoutrand.analysis.forecasting import forecast_words
-from layoutrand.analysis.next_steps import STEPS, LayoutsThere, Step
+from layoutrand.analysis.next_steps import STEPS, LayoutsThere, Step, steps_of_import
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.reasons import Reason, concerns, reasons, steps
 from layoutrand.analysis.same_program import SameProgram
@@ -95,6 +96,16 @@ class LayoutConclusion:
     def trust(self) -> Trust:
         """Whether anything casts doubt on the numbers."""
         return "doubtful" if any(each.effect == "doubts" for each in self.reasons) else "sound"
+
+
+_Concluded = TypeVar("_Concluded", Conclusion, LayoutConclusion)
+
+
+def possible(of: _Concluded, told: Evidence | None) -> _Concluded:
+    """The same with the steps that can be taken: of results of others none that executes (`Evidence.of_others`)."""
+    if told is None or not told.of_others:
+        return of
+    return replace(of, next=tuple(steps_of_import(of.next)))
 
 
 def stated(verdict: Verdict) -> str:

@@ -13,10 +13,10 @@ from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.compared_suite import SuiteRatio
 from layoutrand.analysis.comparison_document import comparison_json, interval_json
-from layoutrand.analysis.conclusion import Conclusion, of_layouts, of_pair, of_suite, stated
+from layoutrand.analysis.conclusion import Conclusion, of_layouts, of_pair, of_suite, possible, stated
 from layoutrand.analysis.conclusion_words import conclusion_json, layout_conclusion_json
 from layoutrand.analysis.display_names import labels_json
-from layoutrand.analysis.evidence import evidence, evidence_json
+from layoutrand.analysis.evidence import Evidence, evidence, evidence_json
 from layoutrand.analysis.findings import Findings
 from layoutrand.analysis.forecasting import forecast_json
 from layoutrand.analysis.machine import MachineFinding
@@ -119,14 +119,15 @@ def disturbed_json(row: Disturbed) -> dict[str, Any]:
 
 def analyse_document(report: AnalysisReport) -> dict[str, Any]:
     """``layoutrand/analyse/1``; null stands for infinite bounds and for what the data cannot tell."""
+    told = evidence(report.selection)
     return {
         "schema": "layoutrand/analyse/1",
         "source": source_json(report.selection.sources),
         "labels": labels_json(report.selection.names),
-        "evidence": evidence_json(evidence(report.selection)),
+        "evidence": evidence_json(told),
         "confidence": report.confidence,
         "nodes": node_table_json(report.nodes),
-        "benchmarks": [_analysis_json(analysis, report) for analysis in report.analyses],
+        "benchmarks": [_analysis_json(analysis, report, told) for analysis in report.analyses],
         "failures": [failure_json(execution) for execution in report.selection.failures],
         "disturbed": [disturbed_json(row) for row in report.disturbed],
         "build_failures": [build_failure_json(failure) for failure in report.selection.build_failures],
@@ -155,7 +156,7 @@ def compare_document(comparison: Comparison) -> dict[str, Any]:
             **interval_json(suite.ratio),
             "p_value": suite.p_value,
             "verdict": None if concluded is None else stated(concluded.verdict),
-            **conclusion_json(concluded),
+            **conclusion_json(None if concluded is None else possible(concluded, comparison.evidence)),
             "n_benchmarks": suite.n_benchmarks,
             "same_program": [pair.benchmark for pair in comparison.benchmarks if pair.same_program is not None],
             "paired": None if suite.paired is None else {"ratio": suite.paired.centre, **interval_json(suite.paired)},
@@ -238,7 +239,7 @@ def _sureness_json(pair: BenchmarkRatio, concluded: Conclusion) -> dict[str, Any
 
 
 def _pair_json(comparison: Comparison, pair: BenchmarkRatio) -> dict[str, Any]:
-    concluded = of_pair(comparison, pair)
+    concluded = possible(of_pair(comparison, pair), comparison.evidence)
     return {
         "benchmark": pair.benchmark,
         "instrument": pair.instrument,
@@ -277,7 +278,7 @@ def _side_json(pair: BenchmarkRatio, side: int, mean: float, count: int) -> dict
 _INTERVAL_KEYS = ("interval", "confidence", "half_width", "relative_half_width", "method")
 
 
-def _analysis_json(analysis: Analysis, report: AnalysisReport) -> dict[str, Any]:
+def _analysis_json(analysis: Analysis, report: AnalysisReport, told: Evidence) -> dict[str, Any]:
     means = [mean for _, mean in analysis.binary_means]
     return {
         "system": analysis.system,
@@ -286,7 +287,7 @@ def _analysis_json(analysis: Analysis, report: AnalysisReport) -> dict[str, Any]
         "metric": analysis.metric,
         "unit": analysis.unit,
         "primary": analysis.is_primary,
-        **layout_conclusion_json(of_layouts(analysis, report.warnings)),
+        **layout_conclusion_json(possible(of_layouts(analysis, report.warnings), told)),
         "n_binaries": analysis.n_binaries,
         "n_executions": analysis.n_executions,
         "n_iterations": analysis.n_iterations,

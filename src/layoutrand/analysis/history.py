@@ -18,11 +18,19 @@ from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.coarse_clock import ClockSteps, clock_steps
 from layoutrand.analysis.commit_series import ProgramSamples, RecordedCommits, recorded_commits
 from layoutrand.analysis.history_steps import PointValues, StepQuestion, seen_steps
-from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, are_one_program
+from layoutrand.analysis.history_values import (
+    LEVELS,
+    CommitSeries,
+    History,
+    HistoryPoint,
+    HistoryStep,
+    are_one_program,
+)
 from layoutrand.analysis.history_warnings import (
     FEWEST_ROUNDS,
     ClockOfSeries,
     FewRounds,
+    MeasuredApart,
     NotAboveZero,
     OtherBranches,
     TooShortHistory,
@@ -240,6 +248,9 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         ends = rows[0][0][0].short, rows[-1][0][-1].short
         new = None if common else _new_rounds([tables[number] for number in chosen])
         warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), len(common), ends, n_distinct, new))
+    is_apart = not common and len(chosen) > 1 and first.instrument not in simulated()
+    if is_apart and any(step.verdict in LEVELS for step in seen.steps):
+        warnings.append(MeasuredApart(first.benchmark, first.system))
     if seen.clock is not None:
         warnings.append(ClockOfSeries(first.benchmark, first.system, seen.clock))
     return CommitSeries(
@@ -258,6 +269,7 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         resolution=seen.resolution,
         clock=seen.clock,
         n_distinct=n_distinct,
+        is_apart=is_apart,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.capture.commit_log import LoggedCommit
@@ -15,6 +15,9 @@ from layoutrand.warning import AnyWarning
 
 StepVerdict = Literal["faster", "slower", "small", "about the threshold", "size unknown", "layout only", "cannot tell"]
 """Of a place where the level changes; "small" is wholly within the threshold."""
+
+LEVELS: Final[frozenset[StepVerdict]] = frozenset({"faster", "slower", "about the threshold", "size unknown"})
+"""Steps of the means themselves that are told at first sight."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,8 @@ class CommitSeries:
     clock, how large one in the middle could be and be taken for noise, or for these; None where that is not known.
     Where times lie on one or two steps of their clock, of which ``clock`` tells, means and ratios have room for these;
     what may be nothing but such steps is none of ``steps``, and within ``resolution``.  ``n_distinct`` are the layouts
-    that all programs can have at most, where more would help and these are few; else None.
+    that all programs can have at most, where more would help and these are few; else None.  ``is_apart`` says that
+    points were measured at different times by what feels these, so a spell of a slow machine looks like a step.
     """
 
     system: str
@@ -85,6 +89,7 @@ class CommitSeries:
     resolution: float | None = None
     clock: CoarseClock | None = None
     n_distinct: int | None = None
+    is_apart: bool = False
 
     @property
     def is_one_program(self) -> bool:

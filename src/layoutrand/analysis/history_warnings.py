@@ -162,6 +162,24 @@ class TooShortHistory(AnyWarning):
 
 
 @dataclass(frozen=True)
+class MeasuredApart(AnyWarning):
+    """A series with steps whose points were measured at different times, as by `layoutrand run` day after day.
+
+    Exchanges of means take any order of them for as likely as any other.  A machine that is slow for some days on end
+    breaks that, and nothing in the means tells such days from a step of the program.
+    """
+
+    benchmark: str
+    system: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.benchmark}, {self.system}: commits were measured at different times, so a machine that was slow "
+            "for some of them on end looks like a step; `layoutrand bisect` executes both sides in the same rounds"
+        )
+
+
+@dataclass(frozen=True)
 class UnknownOrder(AnyWarning):
     """The repository is not there, so commits stand in the order of their dates."""
 

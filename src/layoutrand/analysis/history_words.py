@@ -154,6 +154,17 @@ def sentences(history: History) -> list[str]:
     return said
 
 
+def certainty_words(history: History) -> str:
+    """How often steps are told where there are none, and what that takes for granted."""
+    text = f"of histories without a step at most {100 * (1 - history.confidence):g} % show one, for each series"
+    if not any(series.is_apart for series in history.series):
+        return text
+    return (
+        f"{text}; of commits measured at different times more do where the machine is slow for some of them on end, "
+        "which looks like a step"
+    )
+
+
 def how_compared(series: CommitSeries) -> str:
     """What the steps of a series rest on."""
     if series.n_rounds:

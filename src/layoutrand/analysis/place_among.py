@@ -44,12 +44,12 @@ def briefly_among(analysis: Analysis, mean: float) -> str:
 
 
 def expected_move(analysis: Analysis) -> float | None:
-    """What the next build is expected to show against an own build that lies beyond all layouts, as a share of it.
+    """How far the mean over layouts lies from an own build that lies beyond all of them, as a share of it.
 
-    The mean over layouts against the own build.  None where that is within the layouts, the layouts are too few, or
-    the interval of the two means does not tell the side: simulated (`tests/analysis/test_own_build_rates.py`), the
-    side is wrong in at most 2 of 100 that are told, and, where executions differ no more than layouts do, the size
-    between half and twice the true one in 75 at least.
+    That is expected of a build whose code is laid out anew, not of the next one.  None where that is within the
+    layouts, the layouts are too few, or the interval of the two means does not tell the side: simulated
+    (`tests/analysis/test_own_build_rates.py`), the side is wrong in at most 2 of 100 that are told, and, where
+    executions differ no more than layouts do, the size between half and twice the true one in 75 at least.
     """
     stock, means = analysis.stock, [mean for _, mean in analysis.binary_means]
     if stock is None or stock.shift is None or analysis.one_layout or len(means) < FEWEST_TO_FORETELL:

@@ -156,14 +156,14 @@ def _notes(history: History, width: int) -> list[Line]:
 
 
 def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Line]:
-    """A step that may lie at one of several commits is what `bisect` is for; unknown sizes take more layouts.
+    """A step that may lie at one of several commits, or be the machine's, is what `bisect` is for.
 
-    A finer clock is no matter of commits.
+    Unknown sizes take more layouts.  A finer clock is no matter of commits.
     """
     for series in sorted(told, key=_weight):
         for step in series.steps:
             place = step_place(history, series, step)
-            if step.verdict in {"slower", "faster"} and place.others:
+            if step.verdict in {"slower", "faster"} and (place.others or series.is_apart):
                 bad = series.points[step.last].commits[0].short
                 command = f"layoutrand bisect {place.good.short} {bad} --benchmark {series.benchmark}"
                 return steps_and_details([command], "Details: --full", width)
@@ -182,7 +182,7 @@ def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Li
 
 def show_history(history: History, page: Display) -> None:
     """All points and steps as tables, then sentences that can be quoted."""
-    from layoutrand.analysis.history_words import sentences
+    from layoutrand.analysis.history_words import certainty_words, sentences
 
     for series in history.series:
         name = f"{series.benchmark}, {series.system}, {series.metric}"
@@ -204,7 +204,7 @@ def show_history(history: History, page: Display) -> None:
         )
     for sentence in sentences(history):
         page.line(sentence)
-    share = f"{100 * (1 - history.confidence):g} %"
-    page.line(f"Of histories without a step at most {share} show one, for each series.")
+    said = certainty_words(history)
+    page.line(f"{said[0].upper()}{said[1:]}.")
     for warning in all_warnings(history):
         page.warn(str(warning))

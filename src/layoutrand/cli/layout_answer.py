@@ -260,7 +260,10 @@ def _course(key: tuple[str, str, str], report: AnalysisReport, width: int) -> li
 
 
 def _own_builds(rows: Sequence[_Row], width: int) -> list[Line]:
-    """Builds that lie beyond all layouts: what is expected of the next change."""
+    """Builds that lie beyond all layouts, and how far: what is lost, or won, where code is laid out anew.
+
+    A single change seldom does that: nine of ten inert ones move a build by less than 0.12 % (docs/inert.md).
+    """
     found: dict[str, list[str]] = {}
     for row in rows:
         move = expected_move(row.analysis)
@@ -272,8 +275,8 @@ def _own_builds(rows: Sequence[_Row], width: int) -> list[Line]:
     for how, moves in found.items():
         more = f" and {len(moves) - 2} more" if len(moves) > 2 else ""
         text = (
-            f"your own build is {how} than every layout: expect about {', '.join(moves[:2])}{more} when unrelated code "
-            "changes."
+            f"your own build is {how} than every layout: expect about {', '.join(moves[:2])}{more} where all code is "
+            "laid out anew."
         )
         lines += wrapped("★", "cyan", text, width, most=3)
     return lines

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from layoutrand.analysis.conclusion import LayoutConclusion, LayoutVerdict, Trust, of_layouts
+from layoutrand.analysis.conclusion import LayoutConclusion, LayoutVerdict, Trust, of_layouts, possible
 from layoutrand.analysis.documents import analyse_document
+from layoutrand.analysis.evidence import Evidence, evidence
 from layoutrand.analysis.sentences import of_analysis
 from layoutrand.config.config import choose
 from layoutrand.errors import UsageError
@@ -174,8 +175,9 @@ class AnalysedLayouts:
 def analysed_layouts(report: AnalysisReport, *, every: bool) -> AnalysedLayouts:
     """What there is to say of an analysis; of main metrics alone unless ``every`` one is wanted."""
     shown: Sequence[Analysis] = [each for each in report.analyses if every or each.is_primary]
+    told = evidence(report.selection)
     return AnalysedLayouts(
-        rows=tuple(_row(each, report) for each in shown),
+        rows=tuple(_row(each, report, told) for each in shown),
         confidence=report.confidence,
         warnings=report.warnings,
         _report=report,
@@ -183,8 +185,8 @@ def analysed_layouts(report: AnalysisReport, *, every: bool) -> AnalysedLayouts:
     )
 
 
-def _row(analysis: Analysis, report: AnalysisReport) -> LayoutsOfSystem:
-    concluded, found = of_layouts(analysis, report.warnings), analysis.findings
+def _row(analysis: Analysis, report: AnalysisReport, told: Evidence) -> LayoutsOfSystem:
+    concluded, found = possible(of_layouts(analysis, report.warnings), told), analysis.findings
     one = None if found is None else found.one_binary
     return LayoutsOfSystem(
         system=analysis.system,

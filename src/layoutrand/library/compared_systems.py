@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from layoutrand.analysis.conclusion import Conclusion, Trust, Verdict, of_pair, of_suite
+from layoutrand.analysis.conclusion import Conclusion, Trust, Verdict, of_pair, of_suite, possible
 from layoutrand.analysis.conclusion_words import is_speed, verdict_words
 from layoutrand.analysis.sentences import of_ratio
 from layoutrand.config.config import choose
@@ -42,7 +42,8 @@ class BenchmarkVerdict:
     trust
         ``"doubtful"`` where something casts doubt on the numbers, else ``"sound"``.
     ratio
-        Candidate mean over baseline mean, with its interval; None where there is none.
+        Candidate over baseline, with its interval: by round the geometric mean of the rounds' ratios, else the quotient
+        of the two means; None where there is none.
     baseline_mean, candidate_mean
         The means over layouts.
     n_baseline, n_candidate
@@ -208,7 +209,7 @@ def compared_systems(
 
 
 def _row(result: Comparison, pair: BenchmarkRatio) -> BenchmarkVerdict:
-    concluded = of_pair(result, pair)
+    concluded = possible(of_pair(result, pair), result.evidence)
     return BenchmarkVerdict(
         baseline=result.baseline,
         candidate=result.candidate,
@@ -243,7 +244,7 @@ def _suite(result: Comparison) -> SuiteVerdict | None:
         verdict=concluded.verdict,
         trust=concluded.trust,
         ratio=suite.ratio,
-        conclusion=concluded,
+        conclusion=possible(concluded, result.evidence),
     )
 
 

@@ -87,9 +87,11 @@ class _Imported:
     def select(self, systems: Sequence[str], benchmarks: Sequence[str]) -> tuple[Selection, Selection]:
         from dataclasses import replace
 
+        from layoutrand.cli.options import CONFIG_NAME
         from layoutrand.interop.importing import import_selection
 
         found = import_selection(replace(self.question, systems=systems, benchmarks=benchmarks))
+        found = replace(found, at_home=Path(CONFIG_NAME).is_file())  # as `--import` has it
         return found, found
 
 

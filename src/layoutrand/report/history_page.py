@@ -10,6 +10,7 @@ from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoi
 from layoutrand.analysis.history_words import (
     STEP_SYMBOLS,
     all_warnings,
+    certainty_words,
     has_few_layouts,
     has_no_step,
     how_compared,
@@ -60,7 +61,7 @@ def history_page(history: History) -> Page:
         alerts=sentences_of(all_warnings(history)),
         facts=[
             ("threshold", f"{100 * history.threshold:g} %"),
-            ("false alarms", f"of histories without a step at most {100 * (1 - history.confidence):g} % show one"),
+            ("false alarms", certainty_words(history)),
             ("machine", history.host),
         ],
         cards=[_card(series, history, number) for number, series in enumerate(history.series)],

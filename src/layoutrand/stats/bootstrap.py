@@ -10,7 +10,7 @@ import numpy as np
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
-from layoutrand.stats.checks import shown
+from layoutrand.stats.checks import cured, shown
 from layoutrand.stats.levels import FloatArray
 from layoutrand.stats.quantiles import normal_levels, normal_points
 from layoutrand.stats.stats_warning import StatsWarning
@@ -35,7 +35,7 @@ def check_resamples(n_resamples: int, confidence: float) -> None:
     if isinstance(n_resamples, bool) or not isinstance(n_resamples, int) or not fewest <= n_resamples <= _MOST:
         raise AnalysisError(
             f"n_resamples must be an integer of at least {fewest} at confidence {confidence}, "
-            f"got {shown(n_resamples)}; 10000 is usual"
+            f"got {shown(n_resamples)}{cured(n_resamples)}; 10000 is usual"
         )
 
 

@@ -15,10 +15,10 @@ _LARGEST_COUNT: Final = 2**53
 """The largest integer that floating point counts to."""
 
 
-def check_confidence(confidence: float) -> None:
-    """Confidence is a fraction strictly between 0 and 1."""
+def check_confidence(confidence: float, *, name: str = "confidence", usual: float = 0.95) -> None:
+    """Confidence, or one minus it, is a fraction strictly between 0 and 1."""
     if not (is_real(confidence) and 0 < confidence < 1):
-        raise AnalysisError(f"confidence must lie strictly between 0 and 1, got {shown(confidence)}; 0.95 is usual")
+        raise AnalysisError(f"{name} must lie strictly between 0 and 1, got {shown(confidence)}; {usual:g} is usual")
 
 
 def check_choice(value: str, choices: Collection[str], *, name: str) -> None:
@@ -32,13 +32,18 @@ def check_choice(value: str, choices: Collection[str], *, name: str) -> None:
 def check_count(value: int, *, name: str, at_least: int = 1) -> None:
     """`value` is an integer of at least `at_least`."""
     if isinstance(value, bool) or not isinstance(value, int) or not at_least <= value <= _LARGEST_COUNT:
-        raise AnalysisError(f"{name} must be an integer of at least {at_least}, got {shown(value)}")
+        raise AnalysisError(f"{name} must be an integer of at least {at_least}, got {shown(value)}{cured(value)}")
 
 
 def check_seed(seed: int) -> None:
     """A seed is an integer of at least 0, of any size."""
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise AnalysisError(f"seed must be an integer of at least 0, got {seed!r}")
+        raise AnalysisError(f"seed must be an integer of at least 0, got {seed!r}{cured(seed)}")
+
+
+def cured(value: object) -> str:
+    """Numpy's integers have few bits, in which sums and products wrap around unnoticed."""
+    return f"; give int({value:d}), Python's own" if isinstance(value, np.integer) else ""
 
 
 def check_real(value: float, *, name: str) -> None:

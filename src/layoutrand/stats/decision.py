@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
-from layoutrand.stats.checks import check_confidence, check_count, check_fraction, check_positive
+from layoutrand.stats.checks import check_choice, check_confidence, check_count, check_fraction, check_positive
 from layoutrand.stats.interval import Interval, sample_variance
 from layoutrand.stats.levels import Measurements, Nested, nested
 from layoutrand.stats.quantiles import t_quantile
@@ -103,13 +103,14 @@ def decide(interval: Interval, threshold: float = 0.0, *, better: Literal["less"
     Raises
     ------
     AnalysisError
-        A threshold outside [0, 1).
+        A threshold outside [0, 1); a `better` that is neither.
 
     Notes
     -----
     The rule of TR 4-12, section 8.3, with the verdict "equivalent" added.
     """
     check_fraction(threshold, name="threshold")
+    check_choice(better, ("less", "more"), name="better")
     if interval.high < 1 - threshold:
         return "faster" if better == "less" else "slower"
     if interval.low > 1 + threshold:

@@ -58,8 +58,9 @@ def false_alarm_study(
     designs
         Repetitions of each sample, highest level first.  Each sample has its own binaries, also when that is one.
     analyses
-        ``"per-binary"``: what users get by default, fieller on the binaries' means; it needs several binaries, so
-        designs with one are left out.  ``"flat-t"``: fieller-welch on all measurements as if independent.
+        ``"per-binary"``: fieller on the binaries' means, the default of `ratio_interval` (`layoutrand compare` has
+        paired-log-t, else fieller-welch); it needs several binaries, so designs with one are left out.
+        ``"flat-t"``: fieller-welch on all measurements as if independent.
         ``"fieller"``, ``"fieller-welch"``, ``"fieller-normal"``, ``"log-t"``: that method of `ratio_interval`;
         ``"RRR"``, ``"RRN"``, ``"RNN"``, ``"FLAT"``: bootstrap with that resampling; who measures only one binary takes
         its executions as the top level (TR 8.3.2), and so do these, but for FLAT.
@@ -78,6 +79,11 @@ def false_alarm_study(
     -------
     tuple of FalseAlarmRow
         One for each design, analysis and threshold.
+
+    Raises
+    ------
+    AnalysisError
+        An unknown analysis, thresholds outside [0, 1), counts below 1, or what `simulate` refuses.
     """
     for analysis in analyses:
         check_choice(analysis, ANALYSES, name="analysis")

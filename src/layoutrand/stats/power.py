@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from layoutrand.errors import AnalysisError
-from layoutrand.stats.checks import check_choice, check_count, check_seed
+from layoutrand.stats.checks import (
+    check_choice,
+    check_confidence,
+    check_count,
+    check_real,
+    check_seed,
+)
 from layoutrand.stats.comparison import hpt_test, suite_t_test
 from layoutrand.stats.levels import FloatArray
 from layoutrand.stats.randomization import randomization_test
@@ -80,6 +86,12 @@ def power_study(
     -------
     tuple of PowerRow
         One for each number of differing benchmarks and test.
+
+    Raises
+    ------
+    AnalysisError
+        Not one mean and one standard deviation of at least 0 for each benchmark, more that differ than there are, an
+        unknown test, a significance outside (0, 1), counts that are too small, or scores that are not above 0.
     """
     if len(means) != len(sds) or len(means) == 0:
         raise AnalysisError(
@@ -88,7 +100,18 @@ def power_study(
     for test in tests:
         check_choice(test, TESTS, name="test")
     check_count(n_datasets, name="n_datasets")
+    check_count(n_scores, name="n_scores")
+    check_confidence(significance, name="significance", usual=0.05)
+    check_real(difference, name="difference")
     check_seed(seed)
+    for sd in sds:
+        check_real(sd, name="sds")
+        if sd < 0:
+            raise AnalysisError(f"sds: a standard deviation is at least 0, got {sd:g}")
+    for number in n_different or ():
+        check_count(number, name="n_different", at_least=0)
+        if number > len(means):
+            raise AnalysisError(f"n_different: {number} of {len(means)} benchmarks cannot differ")
     names = [f"benchmark {i}" for i in range(len(means))]
     numbers = range(len(means) + 1) if n_different is None else n_different
     centre, spread = np.array(means)[:, None], np.array(sds)[:, None]

@@ -74,8 +74,19 @@ def median_interval(values: Values, *, confidence: float = 0.95) -> Interval:
     k = int((special().bdtr(ranks - 1.0, n, 0.5) <= (1 - confidence) / 2).sum())
     low, high = (float(sample[k - 1]), float(sample[n - k])) if k else (-math.inf, math.inf)
     return Interval(
-        centre=float(np.median(sample)), low=low, high=high, confidence=confidence, method="order", warnings=()
+        centre=_between(float(sample[(n - 1) // 2]), float(sample[n // 2])),
+        low=low,
+        high=high,
+        confidence=confidence,
+        method="order",
+        warnings=(),
     )
+
+
+def _between(low: float, high: float) -> float:
+    """The middle of two numbers, whose sum may be beyond the range of floating point, and whose halves below it."""
+    middle = (low + high) / 2
+    return middle if math.isfinite(middle) else low / 2 + high / 2
 
 
 def skewness_test(values: Values) -> TestResult:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from layoutrand.errors import AnalysisError
 from layoutrand.stats.checks import check_choice, check_count, check_seed
 from layoutrand.stats.interval import Interval
 from layoutrand.stats.levels import FloatArray
@@ -107,6 +108,11 @@ def coverage_study(
     tuple of CoverageRow
         One for each number of binaries and method.
 
+    Raises
+    ------
+    AnalysisError
+        An unknown method, counts below 1 or not one for each level, or what `simulate` and `ratio_interval` refuse.
+
     Notes
     -----
     When no method looks below the binaries' means and layouts are normal, only those means are simulated: they are
@@ -118,6 +124,10 @@ def coverage_study(
     check_count(n_datasets, name="n_datasets")
     check_seed(seed)
     lower = tuple(lower_counts)
+    if len(lower) != len(model.sds) - 1:
+        raise AnalysisError(
+            f"lower_counts: {len(lower)} for the {len(model.sds) - 1} levels that the model has below the top"
+        )
     closed = {*FIELLER_METHODS, "log-t", "paired-log-t"}
     is_closed = closed.issuperset(methods) and model.layout == "normal"
     rows = []

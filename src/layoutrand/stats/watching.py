@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from layoutrand.errors import AnalysisError
 from layoutrand.stats.checks import check_choice, check_count, check_positive, check_real, check_seed
 from layoutrand.stats.decision import Verdict, decide
 from layoutrand.stats.levels import FloatArray
@@ -90,7 +91,7 @@ def watching_study(
     Raises
     ------
     AnalysisError
-        An unknown noise, standard deviations not above 0, differences that are no numbers, counts below 1.
+        An unknown noise, standard deviations not above 0, differences that are no numbers above -1, counts below 1.
 
     Notes
     -----
@@ -105,6 +106,8 @@ def watching_study(
         check_positive(sd, name="sds")
     for difference in differences:
         check_real(difference, name="differences")
+        if difference <= -1:
+            raise AnalysisError(f"a difference of {difference:g} leaves nothing of the baseline; give more than -1")
     check_count(limit, name="limit")
     check_count(fewest, name="fewest")
     check_count(n_datasets, name="n_datasets")
