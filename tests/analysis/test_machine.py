@@ -193,3 +193,11 @@ def test_two_systems_whose_counts_change_are_told_apart_and_what_helps_is_a_prog
     found = CountsChanged("stock of a", 4, 2, 1_000_000.0, 1_000_010.0)
     assert "executions of stock of a, one and the same binary" in str(found)
     assert [each.kind for each in steps([found], layouts=LayoutsThere(10))] == ["repeatable"]
+
+
+def test_who_has_switched_address_space_randomisation_off_is_not_told_to():
+    """Advice that was followed is not given again: the program itself is what is left."""
+    found = CountsChanged("stock", 4, 2, 1_000_000.0, 1_000_010.0, fixed_addresses=True)
+    step = next(iter(steps([found], layouts=LayoutsThere(10))))
+    assert "addresses" not in f"{found}{step}{step.briefly}"
+    assert "aslr" not in f"{step}{step.briefly}"

@@ -63,6 +63,16 @@ def test_a_changed_work_tree_is_a_commit_of_what_git_would_add(repository, mirro
     assert gitkit.git("status", "--porcelain", cwd=repository) == status
 
 
+def test_changes_in_a_clone_with_little_history_are_built_too(repository, mirrors, tmp_path):
+    """No branch leads to the commit of the changes, and git clones nothing else of a mirror with little history."""
+    shallow = tmp_path / "shallow"
+    gitkit.git("clone", "-q", "--depth=1", f"file://{repository}", shallow, cwd=tmp_path)
+    (shallow / "a.c").write_text("int a = 3;\n")
+    _, head = of(shallow, mirrors)
+    mirrors.check_out(str(shallow), head.commit, tmp_path / "tree", [])
+    assert (tmp_path / "tree" / "a.c").read_text() == "int a = 3;\n"
+
+
 def test_on_the_default_branch_it_is_the_commit_before_or_that_of_the_changes(repository, mirrors):
     gitkit.git("checkout", "-q", "main", cwd=repository)
     base, head = of(repository, mirrors)

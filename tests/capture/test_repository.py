@@ -347,6 +347,19 @@ def test_a_clone_with_little_history_is_good_enough(repository, tmp_path, mirror
     assert (checked_out(mirrors, shallow, None, tmp_path / "tree") / "file").read_text() == "2\n"
 
 
+def test_what_no_branch_of_a_clone_with_little_history_leads_to(repository, tmp_path, mirrors):
+    """As a service has a merge to be tested: under a name that git does not clone, and not what is checked out."""
+    shallow = tmp_path / "shallow"
+    git("clone", "-q", "--depth", "1", f"file://{repository}", shallow, cwd=tmp_path)
+    here = git("rev-parse", "HEAD", cwd=shallow)
+    commit(shallow, {"file": "merged\n"})
+    merged = git("rev-parse", "HEAD", cwd=shallow)
+    git("update-ref", "refs/remotes/pull/1/merge", merged, cwd=shallow)
+    git("reset", "-q", "--hard", here, cwd=shallow)
+
+    assert (checked_out(mirrors, shallow, merged, tmp_path / "tree") / "file").read_text() == "merged\n"
+
+
 def test_a_linked_work_tree_has_a_head_of_its_own(repository, tmp_path, mirrors):
     """HEAD of a work tree is what is checked out there, not in the repository it belongs to."""
     git("worktree", "add", "-q", tmp_path / "linked", "side", cwd=repository)

@@ -15,14 +15,17 @@ import pytest
 from checkkit import ONE, TWO, Made
 from experiments import execution
 from fakes import FakeExecutor, make_config
+from layoutrand.analysis.conclusion import Conclusion
+from layoutrand.analysis.conclusion_warnings import WideInterval
 from layoutrand.analysis.next_steps import STEPS, Step
+from layoutrand.analysis.reasons import Reason
 from layoutrand.check.check import _Begun
 from layoutrand.check.check_document import check_document
 from layoutrand.check.check_words import ending_sentence, layout_share
 from layoutrand.check.ci_formats import details
 from layoutrand.check.comment import comment
 from layoutrand.check.earlier_counts import take_earlier_counts
-from layoutrand.check.question import step_of_check
+from layoutrand.check.question import of_check, step_of_check
 from layoutrand.cli.check_output import check_screen, show_full
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.two_commits import coupled_by
@@ -250,6 +253,14 @@ def test_what_a_limit_of_layouts_ended_is_decided_by_more_of_them(tmp_path, caps
     assert ("next: more layouts than are within reach would be needed" in unwrapped(capsys.readouterr().out)) == (
         sd == 0.3
     )
+
+
+def test_more_layouts_are_asked_for_on_a_noisy_machine_too():
+    """A quieter machine alone decides nothing where there are too few layouts for an interval with bounds."""
+    wide = Reason("interval too wide", "undecides", (WideInterval(0.0, math.inf, 0.01),))
+    open_ = Conclusion("cannot tell", "cannot tell", (wide,), (STEPS["quiet machine"],))
+    assert [step.briefly for step in of_check(open_, 3).next] == ["a larger --most-layouts", "layoutrand doctor"]
+    assert [step.briefly for step in of_check(open_).next] == ["layoutrand doctor"]
 
 
 def test_what_the_budget_ended_is_decided_by_a_larger_one_where_that_is_within_reach(tmp_path):

@@ -6,11 +6,14 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
 
 from checkkit import TWO, Made
+from layoutrand.analysis.next_steps import STEPS
+from layoutrand.analysis.reasons import Reason
 from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges, named_readably
 from layoutrand.check.check_words import change_sentence, of_artefact, size_words
 from layoutrand.check.ci_formats import github_annotations, gitlab_code_quality, junit
@@ -21,9 +24,12 @@ from layoutrand.cli.check_output import CheckOutput, check_screen
 from layoutrand.cli.checking import exit_status
 from layoutrand.cli.failing import Failures
 from layoutrand.cli.terminal import Terminal
+from layoutrand.config.disturbance import Disturbed
+from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.errors import UsageError
 
 LINES = {"work": 7, "start": 11}
+LATER = STEPS["quiet machine"]
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +128,51 @@ def test_the_screen_fits(answers, width):
     said = "\n".join("".join(text for text, _ in line) for line in check_screen(answers["same"], width))
     assert "≈ work" in said
     assert "Your own two builds alone would have said +4" in said
+
+
+def renamed(answer, name):
+    """The answer, its first benchmark called so."""
+    system = answer.systems[0]
+    first, *rest = system.benchmarks
+    pair = replace(first.pair, benchmark=name)
+    found = replace(first, pair=pair, quantity=replace(first.quantity, benchmark=name))
+    return replace(answer, systems=(replace(system, benchmarks=(found, *rest)),))
+
+
+@pytest.mark.parametrize(
+    ("name", "below"),
+    [("BM_Copy/1024/threads:4 real_time", 0), ("BM_Copy<std::string>/with_many_cases/1024/threads:4", 1)],
+)
+def test_why_a_benchmark_is_open_is_said_however_long_its_name_is(answers, name, below):
+    """A row that has no room for it has it below, and none is wider than the screen."""
+    shown = ["".join(text for text, _ in line) for line in check_screen(renamed(answers["open"], name), 80)]
+    row = next(k for k, line in enumerate(shown) if name in line) + below
+    assert "cannot tell" in shown[row]
+    assert shown[row + 1].strip().startswith("10 layouts, ")
+    assert max(map(cell_len, shown)) <= 80
+
+
+def test_a_reason_names_its_benchmark_once(answers):
+    """Some reasons begin with the name, some do not."""
+    row = Disturbed("work", 20, 20, {"busy": 20}, {"base": 10, "head": 10}, {})
+    reason = Reason("disturbed", "doubts", (DisturbedExecutions(row, is_repeated=False),))
+    system = answers["open"].systems[0]
+    first, *rest = system.benchmarks
+    told = replace(first, concluded=replace(first.concluded, reasons=(*first.concluded.reasons, reason)))
+    text = comment(replace(answers["open"], systems=(replace(system, benchmarks=(told, *rest)),)))
+    assert "- work: 20 of 20 executions were disturbed" in text
+    assert "work: work:" not in text
+
+
+def test_what_decides_comes_before_what_makes_a_verdict_surer(answers):
+    """Two steps are named, and those of a verdict that is there are not the ones to begin with."""
+    system = answers["open"].systems[0]
+    first, second = system.benchmarks
+    settled = replace(first.concluded, verdict="same", reasons=(), next=(STEPS["same work"], STEPS["repeatable"]))
+    both = (replace(first, concluded=settled), replace(second, concluded=replace(second.concluded, next=(LATER,))))
+    answer = replace(answers["open"], systems=(replace(system, benchmarks=both),))
+    shown = " ".join("".join(text for text, _ in line) for line in check_screen(answer, 200))
+    assert f"Next: {LATER.briefly} · {STEPS['same work'].briefly}" in shown
 
 
 def test_what_differs_is_said_in_the_words_of_programs():

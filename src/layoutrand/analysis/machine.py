@@ -388,5 +388,7 @@ def _unlike_counts(sample: Sample, *, whose: str = "") -> list[AnyWarning]:
     for name, runs in of_several:
         values = [fmean(iterations) for iterations in runs]
         if min(values) < max(values):
-            found.append(CountsChanged(f"{name}{whose}", len(values), len(set(values)), min(values), max(values)))
+            ends = min(values), max(values)
+            fixed = sample.fixed_addresses
+            found.append(CountsChanged(f"{name}{whose}", len(values), len(set(values)), *ends, fixed_addresses=fixed))
     return found

@@ -155,21 +155,23 @@ class CountsFollowTime(AnyWarning):
 
 @dataclass(frozen=True)
 class CountsChanged(AnyWarning):
-    """A simulator counted one binary unlike."""
+    """A simulator counted one binary unlike, with ``fixed_addresses`` where no address was random."""
 
     binary: str
     n_executions: int
     n_values: int
     lowest: float
     highest: float
+    fixed_addresses: bool = False
 
     def __str__(self) -> str:
         size = f" ({change(self.highest / self.lowest)})" if self.lowest > 0 else ""
+        what = "the clock, a seed" if self.fixed_addresses else "the clock, addresses, a seed"
         return (
             f"{self.n_executions} simulated executions of {self.binary}, one and the same binary, counted "
             f"{self.n_values} different numbers, {number(self.lowest, 15)} to {number(self.highest, 15)}{size}: what "
-            "is no larger between layouts is not layout; the program goes by what changes (the clock, addresses, a "
-            "seed), or something that it reads or is loaded with changed"
+            f"is no larger between layouts is not layout; the program goes by what changes ({what}), or something "
+            "that it reads or is loaded with changed"
         )
 
     def brief(self) -> str:

@@ -21,6 +21,7 @@ StepKind = Literal[
     "look at the program",
     "run again",
     "repeatable",
+    "same work",
     "same output",
     "which function",
 ]
@@ -112,6 +113,12 @@ STEPS: Final[dict[StepKind, Step]] = {
             "",
             f"have the program do the same each time: a fixed seed, no clock, no addresses ({_set('run.aslr', _OFF)})",
             short=_set("run.aslr", _OFF, ", and have the program do without clock and random seed"),
+        ),
+        Step(
+            "same work",
+            "",
+            "have the program do the same each time: a fixed seed, no clock",
+            short="have the program do without clock and random seed",
         ),
         Step("run again", "layoutrand run", "execute what is configured now"),
         Step(

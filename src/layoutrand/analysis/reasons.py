@@ -115,7 +115,9 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     machine.MachineChanged: Meaning("machine", "notes", "quiet machine"),
     machine.GroupsInOneBinary: Meaning("machine", "doubts", "more executions"),
     machine.CountsFollowTime: Meaning("unlike conditions", "doubts", "run again"),
-    machine.CountsChanged: Meaning("unlike conditions", "doubts", "repeatable"),
+    machine.CountsChanged: Meaning(
+        "unlike conditions", "doubts", lambda each: "same work" if each.fixed_addresses else "repeatable"
+    ),
     own.NoisyStock: Meaning("unlike conditions", "doubts", "quiet machine"),
     executions.DisturbedExecutions: Meaning(
         "disturbed",

@@ -41,6 +41,7 @@ class Sample:
     ``nodes`` holds, under the names of binaries and controls, the node of each of their executions; nothing where all
     were made on the submitting machine.  ``rounds`` and ``started`` hold in the same way the round that each belongs to
     and when it began, in seconds since the epoch; nothing of imported results, which do not tell.
+    ``fixed_addresses`` where nothing of the address space was random (run.aslr).
     """
 
     system: str
@@ -56,6 +57,7 @@ class Sample:
     nodes: Mapping[BinaryName, tuple[str, ...]] = field(default_factory=dict)
     rounds: Mapping[BinaryName, tuple[int, ...]] = field(default_factory=dict)
     started: Mapping[BinaryName, tuple[float, ...]] = field(default_factory=dict)
+    fixed_addresses: bool = False
 
     def __post_init__(self) -> None:
         """Raise `AnalysisError` for a value that nothing can be computed with."""
@@ -156,6 +158,7 @@ def samples_of(
             nodes=_nodes(made[key]),
             rounds={name: tuple(e.round for e in own) for name, own in made[key].items()},
             started={name: tuple(e.started_at for e in own) for name, own in made[key].items()},
+            fixed_addresses=config.run.aslr == "off",
         )
 
 

@@ -149,6 +149,8 @@ class Mirrors:
                 clone = ("clone", "--quiet", "--no-checkout", "--template=", "--origin", "origin")
                 git(*clone, "--no-recurse-submodules", "--", str(mirror), str(target), cwd=self.root, plain=True)
             git("remote", "set-url", "origin", without_credentials(repository.url), cwd=target, plain=True)
+            if not _has(target / ".git", commit):
+                _bring(mirror, commit, target)
             git("checkout", "--quiet", "--detach", commit, cwd=target, plain=True)
         except BuildFailed as error:
             raise BuildFailed(f"{error.message} (without its mirror, {mirror}, it would be fetched anew)") from error
@@ -309,6 +311,16 @@ def _promisor(url: str) -> str | None:
     listed = names_and_values.decode("utf-8", "backslashreplace").splitlines()
     found = [line.rpartition(" ")[0] for line in listed if line.endswith(" true")]
     return found[0].removeprefix("remote.").removesuffix(".promisor") if found else None
+
+
+def _bring(mirror: Path, commit: str, target: Path) -> None:
+    """Have the work tree's repository hold a commit of the mirror that git did not clone.
+
+    Of a mirror with little history git clones what branches and tags lead to, not all objects: no work tree with
+    changes, which none leads to, and no commit that a service has under another name, as refs/remotes/pull/1/merge.
+    """
+    fetch = ("fetch", "--quiet", "--no-tags", "--update-shallow", "--no-write-fetch-head")
+    git(*fetch, "--", str(mirror), commit, cwd=target, plain=True, settings=("protocol.version=2",))
 
 
 def _in(mirror: Path, *arguments: str) -> bytes:

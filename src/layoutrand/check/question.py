@@ -30,6 +30,9 @@ Ending = Literal["decided", "budget", "layouts", "coarse clock", "failures", "sa
 _BY_RUN: Final[frozenset[StepKind]] = frozenset(("more executions", "retry failed", "same rounds", "run again"))
 """Steps that are taken by `layoutrand run`, which knows nothing of the commits of a check."""
 
+_DECIDING: Final[frozenset[StepKind]] = frozenset(("more layouts", "more executions", "other threshold", "sooner"))
+"""Steps that may decide what is open by itself; others make it less noisy, or more certain."""
+
 MOST_LAYOUTS: Final = 200
 """Without a verdict by then more layouts would hardly give one."""
 
@@ -219,8 +222,8 @@ def of_check(concluded: Conclusion, stopped_at: int | None = None) -> Conclusion
     """The same with steps that are taken by another `check`, and by no `run`; ``stopped_at`` as in `step_of_check`."""
     steps = concluded.next
     is_wide = any(each.cause == "interval too wide" for each in concluded.reasons)
-    if stopped_at is not None and not steps and is_wide:  # of so few that there are no bounds nothing says how many
-        steps = (STEPS["more layouts"],)
+    if stopped_at is not None and is_wide and not any(step.kind in _DECIDING for step in steps):
+        steps = (STEPS["more layouts"], *steps)  # of so few that there are no bounds nothing says how many
     return replace(concluded, next=tuple(step_of_check(step, stopped_at) for step in steps))
 
 

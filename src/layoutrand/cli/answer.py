@@ -293,7 +293,9 @@ def as_built_lines(result: Comparison, width: int) -> list[Line]:
         if would in {concluded, "cannot tell"}:
             continue
         words = verdict_words(would, result.threshold, of_speed=is_speed(pair))
-        found.append(f"{size_in_brief(own.ratio)} on {pair.benchmark} ({words})")
+        has_several = sum(each.benchmark == pair.benchmark for each in result.benchmarks) > 1
+        name = f"{pair.benchmark} {pair.metric}" if has_several else pair.benchmark
+        found.append(f"{size_in_brief(own.ratio)} on {name} ({words})")
     if not found:
         return []
     more = f" and {len(found) - 2} more" if len(found) > 2 else ""

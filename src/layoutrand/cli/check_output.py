@@ -175,7 +175,9 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
         for text in (ending_sentence(system, answer.question), *one_sided_sentences(system, answer.question)):
             notes += wrapped("ⓘ", "cyan", text, width, most=3) if text else []  # why a build failed, and what helps
         lines += [*notes, []] if notes else []
-    steps = list(dict.fromkeys(step for _, each in answer.benchmarks for step in each.concluded.next))[:_MOST_STEPS]
+    # What decides that which is open comes before what makes a verdict that is there more certain.
+    rows = sorted((each.concluded for _, each in answer.benchmarks), key=lambda each: each.verdict != "cannot tell")
+    steps = list(dict.fromkeys(step for each in rows for step in each.next))[:_MOST_STEPS]
     shown = next_lines(steps, width)
     return [*lines, *(shown if steps else steps_and_details([], "Details: --full", width))]
 
@@ -215,15 +217,18 @@ def _rows(answer: CheckAnswer, system: SystemCheck, width: int) -> Iterator[Line
         for each in shown
     ]
     widths = [max((cell_len(row[place]) for row in cells), default=0) for place in range(4)]
-    for each, row in zip(shown, cells, strict=True):
+    indent = min(widths[0], max(12, width - sum(widths[1:]) - 4 - 3 * GAP))
+    for each, (name, *row) in zip(shown, cells, strict=True):
         verdict = each.concluded.verdict
         line: Line = [("  ", ""), (SYMBOLS[verdict], f"bold {VERDICT_STYLES[verdict]}"), (" ", "")]
-        line += [(filled(row[0], widths[0]), ""), (" " * GAP, ""), (filled(row[1], widths[1]), VERDICT_STYLES[verdict])]
-        line += [(" " * GAP, ""), (row[2].rjust(widths[2]), ""), (" " * GAP, ""), (filled(row[3], widths[3]), "dim")]
-        note = _note(each, has_more=system.ending != "failures")
-        if note and width_of(line) + GAP + cell_len(note) <= width:
-            line += [(" " * GAP, ""), (note, "yellow" if verdict == "cannot tell" else "dim")]
-        yield line
+        if cell_len(name) > indent:  # the name stands whole, on a line of its own
+            yield [*line, (name, "")]
+            line = [(" " * (4 + indent), "")]
+        else:
+            line += [(filled(name, indent), "")]
+        line += [(" " * GAP, ""), (filled(row[0], widths[1]), VERDICT_STYLES[verdict])]
+        line += [(" " * GAP, ""), (row[1].rjust(widths[2]), ""), (" " * GAP, ""), (filled(row[2], widths[3]), "dim")]
+        yield from _with_note(line, _note(each, has_more=system.ending != "failures"), verdict, width)
     rest = [each.concluded for each in system.benchmarks if each not in shown]
     if rest:
         words = [
@@ -231,6 +236,20 @@ def _rows(answer: CheckAnswer, system: SystemCheck, width: int) -> Iterator[Line
             for verdict, number in counted(rest).items()
         ]
         yield [(f"    and {', '.join(words)}", "dim")]
+
+
+def _with_note(line: Line, note: str, verdict: Verdict, width: int) -> Iterator[Line]:
+    """The row with what stands behind it; why a benchmark is open stands below where there is no room."""
+    from layoutrand.cli.answer_parts import GAP
+
+    is_open = verdict == "cannot tell"
+    style = "yellow" if is_open else "dim"
+    if note and width_of(line) + GAP + cell_len(note) <= width:
+        yield [*line, (" " * GAP, ""), (note, style)]
+        return
+    yield line
+    if note and is_open:
+        yield [("    ", ""), (note, style)]
 
 
 def _shown(rows: Sequence[CheckedBenchmark]) -> list[CheckedBenchmark]:
