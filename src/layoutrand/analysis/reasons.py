@@ -74,6 +74,10 @@ class Reason:
     def __str__(self) -> str:
         return "; ".join(dict.fromkeys(map(str, self.warnings)))
 
+    def beside_name(self) -> str:
+        """The same for a place that has named the benchmark."""
+        return "; ".join(dict.fromkeys(each.beside_name() for each in self.warnings))
+
 
 @dataclass(frozen=True)
 class Meaning:

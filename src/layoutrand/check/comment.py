@@ -130,17 +130,12 @@ def _behind(answer: CheckAnswer) -> str:
             said += sentences(system.comparison.evidence)
         said += [f"{each.quantity.benchmark}: {rounds_words(each)}" for each in system.benchmarks if not each.settled]
         said += [
-            _about(each.quantity.benchmark, str(reason))
+            f"{each.quantity.benchmark}: {reason.beside_name()}"
             for each in system.benchmarks
             for reason in each.concluded.reasons
         ]
     lines = [f"- {plain(each)}" for each in dict.fromkeys(said)]
     return "\n".join([*lines, "", "```sh", reproduce(answer), "```", ""]) + "\n"
-
-
-def _about(benchmark: str, reason: str) -> str:
-    """A reason with the benchmark before it, unless it begins with that itself."""
-    return reason if reason.startswith(f"{benchmark}: ") else f"{benchmark}: {reason}"
 
 
 def reproduce(answer: CheckAnswer) -> str:

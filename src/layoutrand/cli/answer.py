@@ -23,9 +23,10 @@ from layoutrand.cli.answer_parts import (
     remark_lines,
     source_facts,
     warning_lines,
+    with_note,
     wrapped,
 )
-from layoutrand.cli.charts import SCREEN_LINES, Line, PercentAxis, screen_width, width_of
+from layoutrand.cli.charts import SCREEN_LINES, Line, PercentAxis, screen_width
 from layoutrand.cli.self_comparison import floor_words
 from layoutrand.execute.output_warnings import SystemsPrintOther
 from layoutrand.text.distinct_names import distinct_names
@@ -232,10 +233,8 @@ def _table(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Lin
         gap = (" " * GAP, "")
         line += [gap, (filled(verdict, widths[1]), style), gap, (centre.rjust(widths[2]), "")]
         line += [gap, (filled(interval, widths[3]), "dim")]
-        why = in_a_word(row.concluded, row.pair)
-        if why and width_of(line) + GAP + cell_len(why) <= width:
-            line += [gap, (why, "yellow")]
-        yield line
+        is_open = row.concluded.verdict == "cannot tell"
+        yield from with_note(line, in_a_word(row.concluded, row.pair), "yellow", width, is_needed=is_open)
 
 
 def _cells(row: _Row, result: Comparison) -> tuple[str, str, str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,7 +17,7 @@ from layoutrand.analysis.evidence import evidence, reconciled_words
 from layoutrand.analysis.next_steps import steps_of_import
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cache.capture_record import source_in_brief
-from layoutrand.cli.charts import Line
+from layoutrand.cli.charts import Line, width_of
 from layoutrand.cli.failing import failed_executions
 from layoutrand.execute.output_warnings import UnlikeOutputs, alike_in_systems
 from layoutrand.interop.interop_warnings import (
@@ -225,6 +225,16 @@ def listed(names: Sequence[str]) -> str:
 
 def _first(names: Sequence[str]) -> str:
     return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
+
+
+def with_note(line: Line, note: str, style: str, width: int, *, is_needed: bool) -> Iterator[Line]:
+    """A row and what stands behind it; what ``is_needed`` stands below where there is no room, all else is left out."""
+    if note and width_of(line) + GAP + cell_len(note) <= width:
+        yield [*line, (" " * GAP, ""), (note, style)]
+        return
+    yield line
+    if note and is_needed:
+        yield [("    ", ""), (note, style)]
 
 
 def wrapped(symbol: str, style: str, text: str, width: int, most: int = _LINES_EACH) -> list[Line]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from layoutrand.cli.charts import Line, width_of
+from layoutrand.cli.charts import Line
 from layoutrand.cli.options import leave_out_of_source
 from layoutrand.cli.terminal import Display, Terminal, terminal_width
 from layoutrand.errors import UsageError
@@ -205,7 +205,7 @@ def _rows(answer: CheckAnswer, system: SystemCheck, width: int) -> Iterator[Line
     from layoutrand.check.check_words import verdict_of
     from layoutrand.check.comment import benchmark_name
     from layoutrand.cli.answer import VERDICT_STYLES
-    from layoutrand.cli.answer_parts import GAP, filled
+    from layoutrand.cli.answer_parts import GAP, filled, with_note
 
     shown = _shown(system.benchmarks)
     cells = [
@@ -228,7 +228,9 @@ def _rows(answer: CheckAnswer, system: SystemCheck, width: int) -> Iterator[Line
             line += [(filled(name, indent), "")]
         line += [(" " * GAP, ""), (filled(row[0], widths[1]), VERDICT_STYLES[verdict])]
         line += [(" " * GAP, ""), (row[1].rjust(widths[2]), ""), (" " * GAP, ""), (filled(row[2], widths[3]), "dim")]
-        yield from _with_note(line, _note(each, has_more=system.ending != "failures"), verdict, width)
+        is_open = verdict == "cannot tell"
+        note = _note(each, has_more=system.ending != "failures")
+        yield from with_note(line, note, "yellow" if is_open else "dim", width, is_needed=is_open)
     rest = [each.concluded for each in system.benchmarks if each not in shown]
     if rest:
         words = [
@@ -236,20 +238,6 @@ def _rows(answer: CheckAnswer, system: SystemCheck, width: int) -> Iterator[Line
             for verdict, number in counted(rest).items()
         ]
         yield [(f"    and {', '.join(words)}", "dim")]
-
-
-def _with_note(line: Line, note: str, verdict: Verdict, width: int) -> Iterator[Line]:
-    """The row with what stands behind it; why a benchmark is open stands below where there is no room."""
-    from layoutrand.cli.answer_parts import GAP
-
-    is_open = verdict == "cannot tell"
-    style = "yellow" if is_open else "dim"
-    if note and width_of(line) + GAP + cell_len(note) <= width:
-        yield [*line, (" " * GAP, ""), (note, style)]
-        return
-    yield line
-    if note and is_open:
-        yield [("    ", ""), (note, style)]
 
 
 def _shown(rows: Sequence[CheckedBenchmark]) -> list[CheckedBenchmark]:

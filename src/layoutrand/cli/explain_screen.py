@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -30,7 +31,7 @@ from layoutrand.explain.brief_words import (
     place_in_brief,
     whose,
 )
-from layoutrand.explain.words import in_the_answer, next_step
+from layoutrand.explain.words import in_the_answer
 from layoutrand.warning import plural
 
 if TYPE_CHECKING:
@@ -160,5 +161,5 @@ def _steps(suspected: Sequence[Explanation]) -> list[str]:
     """New layouts tell whether it stands, and a sweep why."""
     if not suspected:
         return []
-    sweep = next_step(suspected[0].suspects[0]).removeprefix("Next: ")
-    return ["the same command with --confirm 15", *([sweep] if sweep else [])]
+    sweep = suspected[0].suspects[0].sweep
+    return ["the same command with --confirm 15", *([shlex.join(sweep)] if sweep else [])]

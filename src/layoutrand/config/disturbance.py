@@ -131,9 +131,13 @@ class Disturbed:
 
     def line(self) -> str:
         """One sentence for people."""
+        return f"{self.benchmark}: {self.how_many()}"
+
+    def how_many(self) -> str:
+        """The same for a place that has named the benchmark."""
         by = ", ".join(f"{name} {count}" for name, count in self.by.items())
         systems = ", ".join(f"{name} {count}" for name, count in self.systems.items())
-        return f"{self.benchmark}: {self.disturbed} of {self.executions} executions were disturbed ({by}; {systems})"
+        return f"{self.disturbed} of {self.executions} executions were disturbed ({by}; {systems})"
 
 
 def summary(executions: Iterable[Execution], immune: Collection[str]) -> tuple[Disturbed, ...]:

@@ -30,8 +30,12 @@ class DisturbedExecutions(MachineWarning):
     is_repeated: bool
 
     def __str__(self) -> str:
+        return f"{self.row.benchmark}: {self.beside_name()}"
+
+    def beside_name(self) -> str:
+        """The sentence without the benchmark."""
         repeat = "" if self.is_repeated else "; run.disturbance.repeat executes such executions again"
-        return f"{self.row.line()}; {whereabouts([self.row])}{repeat}"
+        return f"{self.row.how_many()}; {whereabouts([self.row])}{repeat}"
 
     def brief(self) -> str:
         """What was found."""

@@ -9,6 +9,7 @@ from layoutrand.explain.mechanism_words import short
 from layoutrand.explain.suspects import POWER, Explanation, Suspect
 from layoutrand.explain.words import in_the_answer, worse_where
 from layoutrand.text.quantities import number, percent
+from layoutrand.warning import AnyWarning
 
 WOULD_BE_FOUND: Final = (
     f"would be: where its worse half makes so much more than its better half, a place is found in {percent(POWER, 0)} "
@@ -19,8 +20,7 @@ WOULD_BE_FOUND: Final = (
 
 def nothing_in_brief(found: Explanation) -> str:
     """That there is no suspect, and why or how large an effect would have been found."""
-    reasons = [each for each in in_the_answer(found) if found.closest is None or not isinstance(each, NothingDiffers)]
-    if reasons:
+    if reasons := _reasons(found):
         return f"nothing found: {reasons[0].brief()}"
     if found.detectable >= 1:
         return f"nothing found: {len(found.seeds)} layouts are too few for anything to be found"
@@ -36,7 +36,12 @@ CHOSEN: Final = (
 
 def is_sized(found: Explanation) -> bool:
     """Whether `nothing_in_brief` has such a size."""
-    return not found.suspects and nothing_in_brief(found).endswith("would be")
+    return not found.suspects and not _reasons(found) and found.detectable < 1
+
+
+def _reasons(found: Explanation) -> list[AnyWarning]:
+    """Why there was nothing to look at."""
+    return [each for each in in_the_answer(found) if found.closest is None or not isinstance(each, NothingDiffers)]
 
 
 def whose(suspect: Suspect) -> str:
