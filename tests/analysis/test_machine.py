@@ -20,7 +20,7 @@ from layoutrand.analysis.machine_warnings import (
     MachineSwitched,
 )
 from layoutrand.analysis.next_steps import LayoutsThere
-from layoutrand.analysis.reasons import steps
+from layoutrand.analysis.reasons import reasons, steps
 from layoutrand.analysis.sentences import of_analysis
 from layoutrand.model import Measurement
 
@@ -193,6 +193,14 @@ def test_two_systems_whose_counts_change_are_told_apart_and_what_helps_is_a_prog
     found = CountsChanged("stock of a", 4, 2, 1_000_000.0, 1_000_010.0)
     assert "executions of stock of a, one and the same binary" in str(found)
     assert [each.kind for each in steps([found], layouts=LayoutsThere(10))] == ["repeatable"]
+
+
+def test_counts_that_change_by_less_than_is_told_cast_no_doubt():
+    """As of a program that prints how long it took."""
+    found = CountsChanged("stock", 4, 2, 1_457_000_000.0, 1_457_000_355.0)
+    assert not list(reasons([found]))
+    assert not list(steps([found], layouts=LayoutsThere(10)))
+    assert [each.effect for each in reasons([dataclasses.replace(found, highest=1_457_010_000.0)])] == ["doubts"]
 
 
 def test_who_has_switched_address_space_randomisation_off_is_not_told_to():

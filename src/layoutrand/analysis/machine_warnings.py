@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from layoutrand.model import LayoutName
 from layoutrand.text.quantities import change, number, quantity
 from layoutrand.warning import AnyWarning
+
+_FINEST_TOLD: Final = 1e-6
+"""Of a ratio: no percentage is told with more than four digits after the point."""
 
 
 def _listed(levels: Sequence[float], unit: str) -> str:
@@ -163,6 +167,11 @@ class CountsChanged(AnyWarning):
     lowest: float
     highest: float
     fixed_addresses: bool = False
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether any figure that is told shows as little: none has digits below a millionth."""
+        return self.lowest <= 0 or self.highest / self.lowest - 1 > _FINEST_TOLD
 
     def __str__(self) -> str:
         size = f" ({change(self.highest / self.lowest)})" if self.lowest > 0 else ""

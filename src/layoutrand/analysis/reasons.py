@@ -120,7 +120,10 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     machine.GroupsInOneBinary: Meaning("machine", "doubts", "more executions"),
     machine.CountsFollowTime: Meaning("unlike conditions", "doubts", "run again"),
     machine.CountsChanged: Meaning(
-        "unlike conditions", "doubts", lambda each: "same work" if each.fixed_addresses else "repeatable"
+        "unlike conditions",
+        "doubts",
+        lambda each: "same work" if each.fixed_addresses else "repeatable",
+        matters=lambda each: each.is_seen,
     ),
     own.NoisyStock: Meaning("unlike conditions", "doubts", "quiet machine"),
     executions.DisturbedExecutions: Meaning(
