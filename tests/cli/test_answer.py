@@ -167,18 +167,6 @@ def test_every_benchmark_has_the_verdict_that_the_document_has(screen, rows, sit
     assert {row["conclusion"] for row in found} == wanted[situation]
 
 
-def test_why_nobody_can_tell_stands_below_where_there_is_no_room_beside(tmp_path, monkeypatch, capsys):
-    name = "a-benchmark-whose-name-takes-half-of-the-screen"
-    recorded(tmp_path, {name: 1.012}, sd=0.04, n=6)
-    monkeypatch.chdir(tmp_path)
-    for columns in (60, 80, 120):
-        monkeypatch.setattr(analysis, "terminal_width", lambda columns=columns: columns)
-        assert run(["compare", "O2", "O3"]) == 0
-        lines = capsys.readouterr().out.splitlines()
-        assert max(map(cell_len, lines)) <= columns
-        assert sum("layouts may tell" in line for line in lines) == 1, lines
-
-
 def test_a_screen_without_colours_or_characters_says_the_same(screen, monkeypatch):
     text = screen("clear", "compare", 80)
     monkeypatch.setattr("layoutrand.cli.terminal.can_draw", lambda: False)
