@@ -94,6 +94,16 @@ def test_the_linkers_own_files(shop: Workshop) -> None:
     assert {row["engine"] for row in build_document([made.result])["binaries"]} == {"permute"}
 
 
+def test_a_segment_that_a_section_without_content_begins(shop: Workshop) -> None:
+    """Without the start file's data, as with --gc-sections, lld begins the data with crtbegin's empty .tm_clone_table."""
+    sources(shop)
+    made = written(shop, COMMANDS, system={"ldflags": f"-Wl,--gc-sections {without_id(shop)}"})
+    file = elf.read(made.path(1).read_bytes(), name="prog")
+    names = file.section_names
+    if shop.linker != "gnu":
+        assert names.index(".tm_clone_table") < names.index(".data" if ".data" in names else ".bss"), "or it is no test"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", ["", "-fno-pie -no-pie", "-fno-pie -static", "-static-pie", "-g"])
 def test_programs_of_every_kind(shop: Workshop, flags: str) -> None:

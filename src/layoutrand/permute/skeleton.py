@@ -136,10 +136,22 @@ class Skeleton:
     def begins_segment(self) -> dict[int, int]:
         """First section -> loaded segment, for all but the segment that the file's header is in."""
         return {
-            self.covered[number][0]: number
+            self._first_of(number): number
             for number in self._loads
             if self.covered[number] and int(self.segments[number]["offset"]) != 0
         }
+
+    def _first_of(self, number: int) -> int:
+        """The section that begins a segment: of lld's also one without content, as where --gc-sections leaves no other."""
+        first, begin = self.covered[number][0], int(self.segments[number]["vaddr"])
+        while self.linker == "lld" and self._is_empty_at(first - 1, begin):
+            first -= 1
+        return first
+
+    def _is_empty_at(self, section: int, address: int) -> bool:
+        row = self.sections[section]
+        is_there = bool(self.loaded[section]) and not self.beside[section] and self.names[section] != _PADDING
+        return is_there and int(row["size"]) == 0 and int(row["addr"]) == address
 
     def with_contents(self, contents: Mapping[int, Content]) -> Skeleton:
         """The tables of a file whose homes have these contents.
