@@ -58,9 +58,27 @@ def test_what_decided_among_several_is_told(tmp_path):
     later = list(Likeliest(()).choices(tmp_path, [small, program("a", 4)]))[1]
     assert later.why == "as the likeliest whose link can be captured"
     alone = first(Likeliest(()), tmp_path, [small, library("libx.so", 100)])
-    assert (alone.why, beside(alone)) == ("", "")
-    assert beside(among) == f"b was chosen {among.why}; linked besides, and not laid out: tests/large, a"
-    assert beside(first(NamedByWords(("a",)), tmp_path, cases[()])) == "linked besides, and not laid out: b"
+    assert (alone.why, beside(alone)) == ("", [])
+    assert beside(among) == [f"b was chosen {among.why}; linked besides, and not laid out: tests/large, a"]
+    assert beside(first(NamedByWords(("a",)), tmp_path, cases[()])) == ["linked besides, and not laid out: b"]
+
+
+def test_libraries_that_nothing_is_linked_with_are_told(tmp_path):
+    plugin = LinkedFile("apps/plugin.so", False, LD, 99, is_unasked=True)
+    of_cmake = LinkedFile("build/CMakeFiles/trial.so", False, LD, 9, is_unasked=True)
+    linked = [program("main/a", needs=("lib/liba.so",)), library("lib/liba.so"), plugin, of_cmake]
+    for chooser in (Likeliest(()), NamedByWords(("main/a",))):
+        chosen = first(chooser, tmp_path, linked)
+        assert (chosen.artefacts, chosen.libraries) == (("main/a", "lib/liba.so"), ("apps/plugin.so",))
+        assert beside(chosen) == [
+            "shared libraries that nothing is linked with, not laid out: apps/plugin.so; what main/a opens by itself "
+            "(dlopen) moves once build.artefacts lists it"
+        ]
+    alone = first(Likeliest(()), tmp_path, [plugin])
+    assert (alone.artefacts, alone.libraries) == (("apps/plugin.so",), ()), "it is what is laid out"
+    tool = LinkedFile("target/release/tool", True, LD, 5, (), "bin")
+    macros = LinkedFile("target/release/deps/libm.so", False, LD, 5, is_unasked=True)
+    assert first(Likeliest(()), tmp_path, [tool, macros]).libraries == (), "a procedural macro is the compiler's"
 
 
 def test_what_cmake_links_to_try_a_compiler_is_told_to_nobody(tmp_path):

@@ -158,3 +158,20 @@ def test_programs_that_do_not_need_each_other(project: Workshop) -> None:
     result = project.build("$CC -o thin main.c && $CC -o thick other.c", artefacts=["thin", "thick"], seeds=[1, 2])
     assert {(failure.artefact, failure.layout) for failure in result.failures} == {("thin", 1), ("thin", 2)}
     assert {failure.error for failure in result.failures} == {"thin has 1 placeable section: there is only one layout"}
+
+
+def test_init_names_libraries_that_a_program_opens_by_itself(project: Workshop) -> None:
+    """A plugin is found by no link; a library that the program is linked with is laid out without a word."""
+    plugin = "$CC -shared -fPIC -o lib/plugin.so filler.c"
+    (project.source / "build.sh").write_text(f"set -e\n{commands()}\n{plugin}\n")
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(project.cache)}
+    for _ in range(2):  # the second call remembers
+        done = startkit.layoutrand(
+            "init", "--force", "--", "sh", "build.sh", "--", "app/prog", cwd=project.source, env=env
+        )
+        assert done.returncode == 0, done.stderr
+        assert f"links app/prog, lib/{SONAME} with" in done.stdout
+        assert (
+            "shared libraries that nothing is linked with, not laid out: lib/plugin.so; what app/prog opens by itself "
+            "(dlopen) moves once build.artefacts lists it"
+        ) in " ".join(done.stdout.split())

@@ -94,6 +94,23 @@ def test_the_linkers_own_files(shop: Workshop) -> None:
     assert {row["engine"] for row in build_document([made.result])["binaries"]} == {"permute"}
 
 
+@pytest.mark.parametrize("alignment", [8, 256])
+def test_a_segment_that_a_section_without_content_begins(shop: Workshop, alignment: int) -> None:
+    """Without the start file's data, as with --gc-sections, lld begins the data with crtbegin's empty .tm_clone_table.
+
+    Between the two there may be a gap, by which the segment begins before anything that is in it.
+    """
+    sources(shop)
+    kept = f"__attribute__((aligned({alignment}))) volatile long kept = 3;\nlong reads(void) {{ return kept; }}\n"
+    shop.write(kept__c=kept)
+    changes = {"system": {"ldflags": f"-Wl,--gc-sections,-u,reads {without_id(shop)}"}}
+    made = written(shop, COMMANDS, 12, **changes)
+    file = elf.read(made.path(1).read_bytes(), name="prog")
+    names = file.section_names
+    if shop.linker != "gnu":
+        assert names.index(".tm_clone_table") < names.index(".data"), "or it is no test"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", ["", "-fno-pie -no-pie", "-fno-pie -static", "-static-pie", "-g"])
 def test_programs_of_every_kind(shop: Workshop, flags: str) -> None:

@@ -55,7 +55,7 @@ _FIRST: Final = ("gcc", "clang")
 _RUST: Final = "rust"
 """The toolchain for builds by Cargo."""
 
-_VERSION: Final = 3  # of what is remembered; another version's is as good as none
+_VERSION: Final = 4  # of what is remembered; another version's is as good as none
 
 
 @dataclass(frozen=True)
@@ -289,6 +289,7 @@ class FirstBuild:
             tuple(found["others"]),
             found["is_program"],
             found["why"],
+            tuple(found["libraries"]),
         )
         way = self.found.ways[found["way"]]
         return Learned(
@@ -319,6 +320,7 @@ class FirstBuild:
                 "others": list(chosen.others),
                 "is_program": chosen.is_program,
                 "why": chosen.why,
+                "libraries": list(chosen.libraries),
                 "factors": list(learned.factors),
                 "mode": learned.mode,
                 "harness": learned.harness,

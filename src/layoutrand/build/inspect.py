@@ -57,7 +57,8 @@ class Inspection:
     ``order`` has the numbers of the sections ``placed`` in the capture.  ``wrong_slots`` counts slots that hold another
     section than asked for (0 if verified); ``post_processed`` is how much of what was linked is in the file, and
     ``coincidence`` what lies where other systems have it, as in `Verification`; ``engine`` who made it, as in `Binary`,
-    as ``path`` and ``base`` are.
+    as ``path`` and ``base`` are.  Where something else than the seed decided the order, so that none was asked for,
+    ``not_drawn`` says what.
     """
 
     system: str
@@ -75,6 +76,7 @@ class Inspection:
     coincidence: Coincidence | None = None
     engine: str = "link"
     base: Path | None = None
+    not_drawn: str = ""
 
     @property
     def n_movable(self) -> int:
@@ -141,6 +143,7 @@ def inspect(
         distances=tuple(_distance(link, other, order(other), achieved.tolist()) for other in others),
         coincidence=proof.coincidence if proof else None,
         engine=binary.engine,
+        not_drawn=not_drawn if not_drawn and binary.layout != IDENTITY else "",
     )
 
 

@@ -46,7 +46,8 @@ class ChosenProgram:
     ``place`` is the word of the command that names it, 0 where there is no command; ``others`` are the programs that
     were linked besides. Where nothing but libraries was linked, the first artefact is one. Cargo's benchmarks and tests
     are named without their hash, which is another one with other flags. ``why`` says what it was preferred to those
-    others for, "" where there are none, or where a command names it.
+    others for, "" where there are none, or where a command names it. ``libraries`` are shared libraries of the
+    build that nothing in it asks for by name: what a program opens by itself (``dlopen``) is among them.
     """
 
     artefacts: tuple[str, ...]
@@ -55,6 +56,7 @@ class ChosenProgram:
     others: tuple[str, ...]
     is_program: bool = True
     why: str = ""
+    libraries: tuple[str, ...] = ()
 
 
 class Chooser(Protocol):
@@ -85,7 +87,7 @@ class Likeliest:
         real = [file for file in linked if not posixpath.basename(file.path).startswith(_BUILD_SCRIPTS)] or list(linked)
         programs = [file for file in real if file.is_program]
         for file in sorted(programs or real, key=self._rank):
-            chosen = _chosen(file, programs, 0)
+            chosen = _chosen(file, linked, 0)
             yield replace(chosen, why=self._why(file, [each for each in programs if each.path in chosen.others]))
 
     def _why(self, file: LinkedFile, others: Sequence[LinkedFile]) -> str:
@@ -155,7 +157,7 @@ class NamedByWords:
                 f"{several_paths([each.path for each in there])}. "
                 "Name one of these, by its path from here, as the program or among its words"
             )
-        yield _chosen(file, programs, place)
+        yield _chosen(file, linked, place)
 
     def _at(self, place: int, tree: Path, linked: Sequence[LinkedFile]) -> LinkedFile | None:
         """The linked file at the path that the word is, or what the build made of one there, as a copy."""
@@ -216,12 +218,21 @@ class NamedByWords:
             return f" ({readable(str(error.strerror))})"
 
 
-def _chosen(file: LinkedFile, programs: Sequence[LinkedFile], place: int) -> ChosenProgram:
+def _chosen(file: LinkedFile, linked: Sequence[LinkedFile], place: int) -> ChosenProgram:
+    programs = [each for each in linked if each.is_program]
     others = tuple(each.path for each in programs if each.path != file.path and not _is_of_the_build(each.path))
     plain = _plain_path(file)
     alike = [each for each in programs if without_hash(each.path) == plain]
     path = file.path if len(alike) > 1 else plain
-    return ChosenProgram((path, *file.needs), file.linker, place, others, file.is_program)
+    libraries = _opened_later(file, linked) if file.is_program else ()
+    return ChosenProgram((path, *file.needs), file.linker, place, others, file.is_program, libraries=libraries)
+
+
+def _opened_later(program: LinkedFile, linked: Sequence[LinkedFile]) -> tuple[str, ...]:
+    """Libraries that nothing of the build asks for; none of cargo's, which are mostly plugins of rustc."""
+    if program.kind:
+        return ()
+    return tuple(each.path for each in linked if each.is_unasked and not _is_of_the_build(each.path))
 
 
 def _plain_path(file: LinkedFile) -> str:

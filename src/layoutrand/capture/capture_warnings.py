@@ -81,6 +81,8 @@ class WholeObjects(AnyWarning):
 
     def __str__(self) -> str:
         named = ", ".join(self.objects[:_FEW]) + (" ..." if len(self.objects) > _FEW else "")
+        if len(self.objects) == 1:
+            return f"1 object was not compiled through the wrappers (or is assembler) and moves as one piece: {named}"
         return (
             f"{len(self.objects)} objects were not compiled through the wrappers (or are assembler) and move as one "
             f"piece each: {named}"

@@ -39,6 +39,7 @@ class LinkedFile:
 
     ``needs`` are the paths of libraries of the same build that it loads, each by the name that it asks for.
     ``kind`` is what cargo calls it ("bin", "example", "bench", "test"), "" for what cargo said nothing of.
+    ``is_unasked`` is said of a library that no other file of the build names: a plugin, or one for others to use.
     """
 
     path: str
@@ -47,6 +48,7 @@ class LinkedFile:
     size: int
     needs: tuple[str, ...] = ()
     kind: str = ""
+    is_unasked: bool = False
 
 
 def linked_files(
@@ -75,6 +77,7 @@ def linked_files(
             parts[path] = parts.pop(origin)
             linkers[path] = linkers[origin]
     libraries = {path: found for path, (is_program, _, found) in parts.items() if not is_program}
+    asked = {name for _, _, found in parts.values() for name in found.needed}
     return [
         LinkedFile(
             path,
@@ -83,6 +86,7 @@ def linked_files(
             size,
             tuple(_needs(found, libraries, tree)),
             known[path].kind if path in known else "",
+            is_unasked=not is_program and (found.soname or posixpath.basename(path)) not in asked,
         )
         for path, (is_program, size, found) in parts.items()
     ]

@@ -161,11 +161,17 @@ def at(directory: Path) -> str:
     return "" if directory == Path() else f" -C {shlex.quote(str(directory))}"
 
 
-def beside(chosen: ChosenProgram) -> str:
-    """What the program was chosen for among several, and that the others were linked, too; "" where there are none."""
+def beside(chosen: ChosenProgram) -> list[str]:
+    """What was linked besides and stays as it is, a line for programs and one for libraries, where there are any."""
     from layoutrand.text.several_paths import several_paths
 
-    if not chosen.others:
-        return ""
-    why = f"{chosen.artefacts[0]} was chosen {chosen.why}; " if chosen.why else ""
-    return f"{why}linked besides, and not laid out: {several_paths(chosen.others)}"
+    lines = []
+    if chosen.others:
+        why = f"{chosen.artefacts[0]} was chosen {chosen.why}; " if chosen.why else ""
+        lines.append(f"{why}linked besides, and not laid out: {several_paths(chosen.others)}")
+    if chosen.libraries:
+        lines.append(
+            f"shared libraries that nothing is linked with, not laid out: {several_paths(chosen.libraries)}; what "
+            f"{chosen.artefacts[0]} opens by itself (dlopen) moves once build.artefacts lists it"
+        )
+    return lines

@@ -137,8 +137,8 @@ def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, ter
     where = learning.at(question.directory)
     what = ", ".join(learned.chosen.artefacts)
     terminal.line(f"{path} written: {project.what} links {what} with toolchain {learned.toolchain}")
-    if others := learning.beside(learned.chosen):
-        terminal.line(f"  {others}")
+    for line in learning.beside(learned.chosen):
+        terminal.line(f"  {line}")
     if project.benchmark is None:
         terminal.line("  a library alone: add a benchmark, a program that uses it, to the file")
         return

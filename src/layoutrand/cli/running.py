@@ -265,13 +265,12 @@ def build_and_execute(
     from layoutrand.cluster.inputs import inputs_of
     from layoutrand.cluster.measuring import execute_on_nodes
     from layoutrand.cluster.open import measuring_cluster
-    from layoutrand.config.redaction import not_masked
     from layoutrand.config.twice import second_seed, with_second
     from layoutrand.errors import UsageError
     from layoutrand.execute.execute import execute
     from layoutrand.execute.isolated import isolated
     from layoutrand.execute.run_progress import Summary
-    from layoutrand.execute.run_request import make_request
+    from layoutrand.execute.run_request import make_request, remarks
     from layoutrand.host.launcher import find_launcher
     from layoutrand.host.tune import settle, tuned
     from layoutrand.host.tuning import Tuning
@@ -302,7 +301,7 @@ def build_and_execute(
         if not executed:  # no commit could be built: that is told, and nothing is wrong with the project
             return Summary(0, 0, 0, 0, (), _unbuilt(results), results_path(directory)), results
     request = make_request(config, directory, executed if choices.twice or choices.by_capture else results, choices)
-    for line in not_masked(request.redaction):
+    for line in remarks(request):
         terminal.warn(line)
     progress = show_progress(terminal, confidence, DisplayNames.of(config).with_systems(at_captures))
     with open_for_writing(results_path(directory)) as store, progress as update, _telling_of_rows(store, terminal):

@@ -106,14 +106,18 @@ def _inspected(
 ) -> Iterator[str]:
     """What can move, whether it lies as asked, and how far it is from other layouts; ``whose`` of several artefacts."""
     from layoutrand.build.claims import AS_LINKED
+    from layoutrand.layout.factors import LINKER_SHUFFLE
     from layoutrand.link.one_layout import only_one_layout
 
     stay = len(found.placed) - found.n_movable
-    staying = f" ({stay} keep their place)" if stay else ""
+    staying = f" ({stay} {'keeps its' if stay == 1 else 'keep their'} place)" if stay else ""
     exact = "in exactly the order asked for" if not found.wrong_slots else f"{found.wrong_slots} slots are not as asked"
+    classes = "" if LINKER_SHUFFLE in found.factors else f"; classes {found.classes}"  # that linker knows none
+    if found.not_drawn:  # no order was asked for
+        exact = f"in the order that was verified: {found.not_drawn} it"
     yield (
         f"{found.system}, layout {found.layout}{whose}: {found.n_movable} of {len(found.placed)} sections can move"
-        f"{staying}, {exact} ({', '.join(found.factors)}; classes {found.classes})"
+        f"{staying}, {exact} ({', '.join(found.factors)}{classes})"
     )
     yield from map(str, coinciding)
     if reason := only_one_layout(link, factors=found.factors, classes=found.classes):

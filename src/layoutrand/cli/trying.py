@@ -240,8 +240,8 @@ class _Try:
             f"{', '.join(learned.chosen.artefacts)}: linked by {os.path.basename(learned.chosen.linker)}, toolchain "
             f"{learned.toolchain}"
         )
-        if others := learning.beside(learned.chosen):
-            question.terminal.say(others)
+        for line in learning.beside(learned.chosen):
+            question.terminal.say(line)
         systems = {SYSTEM: System(toolchain=learned.toolchain)}
         return NewProject(safe_name(question.directory), found.what, learned, systems, benchmark)
 

@@ -12,9 +12,10 @@ from layoutrand.build.made_from import built_from, jdk_as_it_is
 from layoutrand.build.prebuilt import origin_of, recorded_under
 from layoutrand.cache.capture_record import tools_of
 from layoutrand.config.config import Config
-from layoutrand.config.redaction import redaction_of
+from layoutrand.config.redaction import not_masked, redaction_of
 from layoutrand.execute.images import image_of
 from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
+from layoutrand.execute.shared_profiles import shared_profiles
 from layoutrand.model import BuiltFrom
 from layoutrand.suites.known import by_kind
 
@@ -57,6 +58,11 @@ def make_request(config: Config, project: Path, results: Sequence[SystemBuild], 
         + [found for r in results if (found := _jdk(config, project, r, origins[r.system], suite))],
     )
     return RunRequest(config, project, built, choices, redaction=redaction_of(config, os.environ))
+
+
+def remarks(request: RunRequest) -> list[str]:
+    """What the user should know before anything of the request is executed."""
+    return [*not_masked(request.redaction), *shared_profiles(request)]
 
 
 def _jdk(config: Config, project: Path, result: SystemBuild, origin: str, suite: Mapping[str, str]) -> BuiltFrom | None:

@@ -124,8 +124,22 @@ class Skeleton:
             inside = self.loaded & (addresses >= begin) & (addresses + sizes <= end) & (sizes > 0)
             if int(row["type"]) != PT_TLS:
                 inside &= ~self.beside
-            found.append(np.flatnonzero(inside).tolist() if end > begin else [])
+            numbers = np.flatnonzero(inside).tolist() if end > begin else []
+            if int(row["type"]) == PT_LOAD and self.linker == "lld":
+                numbers = self._with_empty(numbers, begin)
+            found.append(numbers)
         return found
+
+    def _with_empty(self, numbers: list[int], begin: int) -> list[int]:
+        """And before them what has no content: lld begins segments with it, too, if --gc-sections leaves it first."""
+        while numbers and self._is_empty_at(numbers[0] - 1, begin):
+            numbers = [numbers[0] - 1, *numbers]
+        return numbers
+
+    def _is_empty_at(self, section: int, address: int) -> bool:
+        row = self.sections[section]
+        is_there = bool(self.loaded[section]) and not self.beside[section] and self.names[section] != _PADDING
+        return is_there and int(row["size"]) == 0 and int(row["addr"]) == address
 
     @cached_property
     def beside(self) -> NDArray[np.bool_]:
