@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from gitkit import commit, git, head, make
-from layoutrand.capture.worktree import MOST_NAMED, git_state
+from layoutrand.capture.worktree import MOST_NAMED, empty_submodules, git_state
 
 
 @pytest.fixture
@@ -102,6 +102,20 @@ def test_submodules_are_looked_into(repository, tmp_path):
     assert (clean, changed, moved["changed"]) == (False, ["lib/l.c"], ["lib"])
     assert git_state(repository)["changed"] == ["lib", "lib/new.c"]
     assert git_state(repository)["diff_sha256"] != moved["diff_sha256"]
+
+
+def test_submodules_that_were_never_checked_out_have_no_file(repository, tmp_path):
+    make(tmp_path / "lib", {"a.h": "1"})
+    git("submodule", "add", "-q", tmp_path / "lib", "deps/lib", cwd=repository)
+    commit(repository)
+    git("clone", "-q", repository, tmp_path / "clone", cwd=tmp_path)
+    assert empty_submodules(repository) == []
+    assert empty_submodules(tmp_path / "clone") == ["deps/lib"]
+    assert empty_submodules(tmp_path / "clone" / "deps") == ["lib"]
+    shutil.rmtree(tmp_path / "clone" / "deps")
+    assert empty_submodules(tmp_path / "clone") == ["deps/lib"]
+    (tmp_path / "none").mkdir()
+    assert empty_submodules(tmp_path / "none") == []
 
 
 def test_many_changes_are_counted_and_some_named(repository):

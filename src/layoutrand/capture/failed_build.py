@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from pathlib import Path
 from typing import Final
 
 from layoutrand.capture.workspace import Workspace
+from layoutrand.capture.worktree import empty_submodules
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.disk import tail
+from layoutrand.text.several_paths import several_paths
 from layoutrand.text.telling_line import of_build
 from layoutrand.text.toml_words import toml_string
 
@@ -22,8 +25,11 @@ _BY_SIGNAL: Final = 128
 """From this status on a signal ended a shell, or what it executed."""
 
 
-def failed_build(what: str, status: int, log: Path, space: Workspace) -> BuildFailed:
-    """The error with what the build said about it, in names that are the same in every build."""
+def failed_build(what: str, status: int, log: Path, space: Workspace, folder: Path | None) -> BuildFailed:
+    """The error with what the build said about it, in names that are the same in every build.
+
+    ``folder`` is the directory that was built, None for a commit of a repository.
+    """
     output = tail(log, LINES)
     for directory in (space.tree, space.wrappers):
         output = output.replace(f"{directory}/", "")
@@ -31,7 +37,7 @@ def failed_build(what: str, status: int, log: Path, space: Workspace) -> BuildFa
     said = of_build(output)
     told = f"it says:\n{_indent(said)}" if said else f"the end of its output:\n{_indent(_end(output))}"
     full = _full_disk_hint(space.base)
-    cause = f"exited with status {status}; {told}{_stale_cmake_hint(output)}{full}"
+    cause = f"exited with status {status}; {told}{_stale_cmake_hint(output)}{_submodules_hint(folder)}{full}"
     error = BuildFailed(f"{what} {cause}", log=log, cause=f"the build {cause}")
     if 0 < status < _BY_SIGNAL and not full:
         error.status = status
@@ -50,6 +56,16 @@ def _stale_cmake_hint(output: str) -> str:
         return ""
     names = ", ".join(map(toml_string, [found[1]] if found[1] else ["CMakeCache.txt", "CMakeFiles"]))
     return f"\nThe source has a build of your own in it, which was copied, too: build.exclude = [{names}] leaves it out"
+
+
+def _submodules_hint(folder: Path | None) -> str:
+    """What to do where submodules were never checked out, as after a clone without ``--recurse-submodules``."""
+    empty = [] if folder is None else empty_submodules(folder)
+    if not empty:
+        return ""
+    whose = "a submodule" if len(empty) == 1 else "submodules"
+    command = f"git -C {shlex.quote(str(folder))} submodule update --init --recursive"
+    return f"\nThe source has {whose} without any file: {several_paths(empty)}. If the build needs it: {command}"
 
 
 def _full_disk_hint(folder: Path) -> str:

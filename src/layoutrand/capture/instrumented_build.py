@@ -239,7 +239,8 @@ def built(
             order.tools.check(recipe.system, tree, log, status)
         if status != 0:
             _check_c_library(order, runner, log)
-            raise failed_build(f"system {recipe.system!r}: the {what} build", status, log, space)
+            folder = None if order.origin.contents is None else order.origin.home
+            raise failed_build(f"system {recipe.system!r}: the {what} build", status, log, space, folder)
         made = InstrumentedBuild(space, tree, log, time.perf_counter() - begin)
         if relinking is None:
             keep_build(order, made, cache, say)

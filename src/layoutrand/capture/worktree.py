@@ -83,8 +83,20 @@ def _changed(source: Path, exclude: Sequence[str]) -> tuple[dict[str, str], int]
 
 def _submodules(source: Path) -> list[str]:
     """Names relative to the source of the submodules that are checked out there."""
+    return [name for name in _all_submodules(source) if (source / name / ".git").exists()]
+
+
+def empty_submodules(source: Path) -> list[str]:
+    """Names relative to the source of submodules of which it has no file; none where git does not say."""
+    try:
+        return [name for name in _all_submodules(source) if not any((source / name).glob("*"))]
+    except (BuildFailed, ToolNotFound, OSError):
+        return []
+
+
+def _all_submodules(source: Path) -> list[str]:
     listed = (line.partition("\t") for line in names(git("ls-files", "--stage", "-z", "--", ".", cwd=source)))
-    return [name for facts, _, name in listed if facts.startswith("160000") and (source / name / ".git").exists()]
+    return [name for facts, _, name in listed if facts.startswith("160000")]
 
 
 def _entries(source: Path) -> Iterator[tuple[str, str, str]]:

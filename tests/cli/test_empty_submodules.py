@@ -1,0 +1,35 @@
+"""A build that fails in a clone without its submodules."""
+
+import gitkit
+from layoutrand.cli import run
+
+TEXT = """\
+[project]
+name = "fake"
+[build]
+source = "clone"
+commands = ["cat deps/lib/a.h"]
+artefacts = ["prog"]
+[systems.O2]
+[[benchmarks]]
+name = "b"
+command = ["{artefact}"]
+"""
+
+
+def test_what_gets_submodules_is_told_where_the_build_fails_for_want_of_them(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("LAYOUTRAND_CACHE", str(tmp_path / "cache"))
+    gitkit.make(tmp_path / "lib", {"a.h": "1"})
+    gitkit.make(tmp_path / "main", {"b.c": "1"})
+    gitkit.git("submodule", "add", "-q", tmp_path / "lib", "deps/lib", cwd=tmp_path / "main")
+    gitkit.commit(tmp_path / "main")
+    gitkit.git("clone", "-q", "main", "clone", cwd=tmp_path)
+    (tmp_path / "layoutrand.toml").write_text(TEXT)
+    advice = f"git -C {tmp_path / 'clone'} submodule update --init --recursive"
+    assert run(["build", "--seeds", "1", "-C", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "The source has a submodule without any file: deps/lib. If the build needs it:" in said
+    assert said.count(advice) == 1
+    gitkit.git("submodule", "update", "-q", "--init", "--recursive", cwd=tmp_path / "clone")
+    assert run(["build", "--seeds", "1", "-C", str(tmp_path)]) == 1  # nothing is linked: that is another error
+    assert "a submodule without any file" not in capsys.readouterr().err
