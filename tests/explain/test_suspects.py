@@ -502,7 +502,11 @@ def test_a_suspect_of_a_part_of_the_cost_is_said_to_be_one(planted, tmp_path):
     few = replace(HOTNESS, in_artefact=0.03, covered=0.027)
     found = explanation(tmp_path, [planted], hotness=few, warnings=(CostOutside(0.97, "prog"),))
     assert answer(found).endswith(" of what layouts do; but 97 % of the cost lies outside prog")
-    assert "of prog with 2.7 % of the cost (instructions)" in looked_at(found)
+    assert "of prog with 2.7 % of the cost, 97 % outside it (instructions)" in looked_at(found)
+    halves = replace(found, hotness=replace(found.hotness, covered=0.49, in_artefact=0.8))
+    assert "with 49 % of the cost, 31 % in its other functions and 20 % outside it (" in looked_at(halves)
+    most = replace(found, hotness=replace(found.hotness, covered=0.93, in_artefact=0.97))
+    assert "of prog with 93 % of the cost (instructions)" in looked_at(most)
     told = Told()
     show_explanation(found, told, hint=True)
     assert len(told.titles) == 2

@@ -18,6 +18,8 @@ from layoutrand.text.quantities import number, percent
 from layoutrand.warning import AnyWarning
 
 TWICE: Final = 2.0
+_WORTH_SAYING: Final = 0.05
+"""A share of the cost below this lies where it lies."""
 
 
 def title(explanation: Explanation) -> str:
@@ -55,6 +57,12 @@ def looked_at(explanation: Explanation) -> str:
     hotness, n = explanation.hotness, len(explanation.hotness.functions)
     functions = "1 hot function" if n == 1 else f"{n or 'no'} hot functions"
     covered = f" with {percent(hotness.covered, 0 if hotness.covered >= 0.1 else 1)} of the cost" if n else ""
+    rest = {
+        "in its other functions": hotness.in_artefact - hotness.covered,
+        "outside it": 1 - hotness.in_artefact,
+    }
+    others = [f"{percent(share, 0)} {where}" for where, share in rest.items() if share >= _WORTH_SAYING]
+    covered += f", {' and '.join(others)}" if n and others else ""
     return (
         f"looked at: {len(explanation.seeds)} layouts (seeds {format_seeds(explanation.seeds)}), standard "
         f"deviation "
