@@ -12,6 +12,7 @@ import pytest
 from layoutrand.cache.contents import content_of
 from layoutrand.errors import ConfigError
 from layoutrand.model import IDENTITY, STOCK
+from layoutrand.permute.learned import FORMAT
 from layoutrand.platform.disk import sha256_bytes
 from speeds import first_fast
 from storagekit import BUILD, at_the_command_line, binaries, command, sources
@@ -96,7 +97,7 @@ def test_they_are_executed_and_shown(program: Workshop) -> None:
     assert hint in command(program, "inspect", "sys", "2")
     document = json.loads(command(program, "inspect", "sys", "2", "--json"))
     assert (document["storage"], document["base"]) == ("order", made[2]["base"])
-    assert made[2]["base"].endswith("/0/learned-5.image")
+    assert made[2]["base"].endswith(f"/0/learned-{FORMAT}.image")
     written = program.project / "two"
     assert sha256_bytes(written.read_bytes()) == made[2]["sha256"]
     assert subprocess.run([written], capture_output=True).stdout == (program.project / "said").read_bytes()

@@ -97,4 +97,4 @@ def test_functions_merged_by_a_script_of_the_first_link(gnu: Workshop) -> None:
         "$CC -c main.c u0.c f.c && $LD -r -T merge.ld -o all.o u0.o && $CC -o prog main.o all.o f.o", seeds=[1, 2]
     )
     built.assert_all_print_as_stock()
-    assert any("all.o" in note and "move as one piece" in note for note in said(built.result.notes))
+    assert any("all.o" in note and "moves as one piece" in note for note in said(built.result.notes))

@@ -287,7 +287,7 @@ def test_assembler_objects_move_as_one_piece(shop: Workshop) -> None:
     built.assert_prints("6 7")
     distances = {symbols(binary.path)["two"] - symbols(binary.path)["one"] for binary in built.by_layout.values()}
     assert len(distances) == 1
-    assert any("pieces.o" in note and "move as one piece" in note for note in said(built.result.notes))
+    assert any("pieces.o" in note and "moves as one piece" in note for note in said(built.result.notes))
 
 
 @pytest.mark.slow
