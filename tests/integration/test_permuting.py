@@ -111,6 +111,76 @@ def test_a_segment_that_a_section_without_content_begins(shop: Workshop, alignme
         assert names.index(".tm_clone_table") < names.index(".data"), "or it is no test"
 
 
+THREADS = """
+    __thread char small[5] = {1};
+    __thread int large[9] __attribute__((aligned(32)));
+    int of_thread(int x) { large[x & 7] += small[x & 3]; return large[1]; }
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flags", ["", "-fno-pie -no-pie", "-fno-pie -static", "-g"])
+@pytest.mark.parametrize(
+    "factors", [["function-order"], ["function-order", "text-offset"], ["function-order", "data-order"]]
+)
+def test_code_and_constants_in_the_same_pages(gnu: Workshop, flags: str, factors: list[str]) -> None:
+    """-z noseparate-code: what follows the code moves by bytes, and what is read-only after the start ends with a page.
+
+    Zeroes of each thread take no room, but what follows them begins where they do.
+    """
+    units = [f"u{k}" for k in range(3)]
+    gnu.write_named({f"{unit}.c": variables(unit, 20) for unit in units} | {"more.c": many_functions(12)})
+    gnu.write_named({"main.c": main_calling(*(f"{unit}_data" for unit in units), "of_thread"), "threads.c": THREADS})
+    compiled = " ".join(flag for flag in flags.split() if not flag.startswith(("-no-pie", "-static")))
+    linked = " ".join(flag for flag in flags.split() if flag.startswith(("-no-pie", "-static")))
+    system = {"cflags": f"-O2 {compiled}", "ldflags": f"{linked} -Wl,-z,noseparate-code"}
+    written(gnu, COMMANDS, 16, system=system, layout={"factors": factors})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pages", ["separate-code", "separate-loadable-segments"])
+@pytest.mark.parametrize("more", ["", ",-z,now", ",-z,norelro", ",--no-rosegment"])
+def test_segments_on_pages_of_their_own(shop: Workshop, pages: str, more: str) -> None:
+    """With lld what follows the code begins a page, and the rest of the code's last one is filled."""
+    if shop.linker == "gnu":
+        pytest.skip("GNU ld's default")
+    sources(shop)
+    made = written(shop, COMMANDS, 12, system={"ldflags": f"-Wl,-z,{pages}{more} {without_id(shop)}"})
+    file = elf.read(made.path(1).read_bytes(), name="prog")
+    text = int(file.sections["addr"][file.section_names.index(".text")])
+    assert text % 4096 == 0 or "rosegment" in more
+
+
+def test_relocations_packed_as_for_android(tmp_path: Path) -> None:
+    """Another order may pack them to as many bytes, or to others: that is not understood, and told before any is written."""
+    require("ld.lld-14", "lld-14")
+    shop = Workshop(tmp_path / "project", tmp_path / "cache", "lld-14")
+    units = [f"u{k}" for k in range(3)]
+    shop.write_named({f"{unit}.c": variables(unit, 20) for unit in units})
+    shop.write_named({"main.c": main_calling(*(f"{unit}_data" for unit in units))})
+    system = {"ldflags": "-Wl,--pack-dyn-relocs=android+relr,--build-id=none"}
+    result = shop.build(COMMANDS, seeds=[1, 2], controls=False, layout=ENGINE, system=system)
+    [note] = [note for note in result.notes if isinstance(note, LinkedAllTheSame)]
+    assert "linked without --pack-dyn-relocs=android" in str(note)
+
+
+def test_a_symbol_that_an_expression_defines(shop: Workshop) -> None:
+    """GNU ld makes an absolute one of it, which moves with what it is of."""
+    sources(shop)
+    written(
+        shop, COMMANDS, 6, system={"ldflags": f"-Wl,--defsym=other=u1_11+4,--defsym=third=main+0 {without_id(shop)}"}
+    )
+
+
+@pytest.mark.parametrize("identity", ["0x12", "0x00112233445566778899aabbccddeeff", "md5"])
+def test_build_ids_that_are_given_or_short(shop: Workshop, identity: str) -> None:
+    """One that is given is no hash, whatever its size is."""
+    if identity == "md5" and shop.linker != "lld-14":
+        pytest.importorskip("blake3")
+    sources(shop)
+    written(shop, COMMANDS, 3, system={"ldflags": f"-Wl,--build-id={identity}"})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", ["", "-fno-pie -no-pie", "-fno-pie -static", "-static-pie", "-g"])
 def test_programs_of_every_kind(shop: Workshop, flags: str) -> None:

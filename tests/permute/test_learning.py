@@ -14,7 +14,7 @@ from layoutrand.permute.learn import learn, prove
 from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.skeleton import Content
 from layoutrand.permute.write import written
-from permutekit import FLAGS, SOURCE, learnable
+from permutekit import FLAGS, SOURCE, learnable, link_of
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +121,46 @@ def test_what_is_not_understood_is_refused(program, monkeypatch):
     monkeypatch.setattr(learning, "_REFUSED", {".rodata": "--rodata"})
     with pytest.raises(NotPermuted, match=r"it has \.rodata; linked without --rodata it has none"):
         learn(facts, identity, emitted, probes)
+
+
+CHOSEN = """
+static int one(int x) { return x * 3; }
+static int two(int x) { return x * 5 - 1; }
+int counter;
+static void *pick(void) { return counter ? (void *)one : (void *)two; }
+int chosen(int) __attribute__((ifunc("pick")));
+__attribute__((noinline)) int third(int x) { return chosen(x) + counter; }
+__attribute__((noinline)) int fourth(int x) { return x ^ (counter + 77); }
+void _start(void) { for (int k = 0; k < 9; k++) counter += third(k) + fourth(k) + chosen(k); }
+"""
+
+
+def test_a_call_leads_to_the_stub_of_what_is_chosen_at_the_start(tmp_path):
+    """And not to the function that chooses, though that keeps its place, as stubs do, in all that is learned from."""
+    facts, *_links, link = learnable(tmp_path, CHOSEN)
+    first = CHOSEN[: CHOSEN.index("*pick(")].count("int x)")  # in the order of the text
+    rest = [number for number in range(len(facts.size)) if number != first]
+    orders = [[first, *rest], [first, *reversed(rest)], [first, *rest[2:], *rest[:2]]]
+    start, *probes = [link_of(link(order), order) for order in orders]
+    assert len({each.address[first] for each in (start, *probes)}) == 1
+    made = learn(facts, start, link(orders[0], "--emit-relocs"), probes)
+    order = [*rest[1:], first, rest[0]]
+    prove(made, link(order), order)
+
+
+def test_a_constant_is_told_from_an_address(tmp_path):
+    """By how it moves; what is neither seen to move nor outside all that may is refused."""
+    facts, *_links, link = learnable(tmp_path, CHOSEN)
+    first = CHOSEN[: CHOSEN.index(" fourth(")].count("int x)") + 1  # in the order of the text, behind pick
+    rest = [number for number in range(len(facts.size)) if number != first]
+    defined = "--defsym=other=fourth+0"
+
+    def learned(orders):
+        start, *probes = [link_of(link(order, defined), order) for order in orders]
+        return learn(facts, start, link(orders[0], defined, "--emit-relocs"), probes)
+
+    with pytest.raises(NotPermuted, match="what other is the address of cannot be told"):
+        learned([[first, *rest], [first, *reversed(rest)], [first, *rest[2:], *rest[:2]]])
+    orders = [[first, *rest], [*rest[1:3], first, *rest[3:], rest[0]], [*reversed(rest), first]]
+    order = [rest[0], first, *rest[1:]]
+    prove(learned(orders), link(order, defined), order)

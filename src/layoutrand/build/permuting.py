@@ -213,7 +213,8 @@ class Permuting:
         code = int(section[next(each.index for each in link.sections if is_code(each.kind))])
         version = version_number(self._ld.version)
         homes = tuple(sorted({code, *section.tolist()}))
-        build_id.kind_of(skeleton.of_file(first.binary, code, homes, link.linker), version)  # before more is linked
+        tables = skeleton.of_file(first.binary, code, homes, link.linker)
+        build_id.kind_of(tables, version, first.binary, with_relocations.binary)  # before more is linked
         if len(homes) > 1 and every is None:
             every = list(draws)
         start = link.identity_numbers

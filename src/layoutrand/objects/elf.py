@@ -42,6 +42,7 @@ SHF_GROUP: Final = 0x200
 SHF_TLS: Final = 0x400
 SHN_UNDEF: Final = 0
 SHN_LORESERVE: Final = 0xFF00
+SHN_ABS: Final = 0xFFF1
 SHN_XINDEX: Final = 0xFFFF
 GRP_COMDAT: Final = 1
 GROUP_FLAGS: Final = 4

@@ -19,23 +19,30 @@ NOTE: Final = ".note.gnu.build-id"
 _BEFORE: Final = 16
 """Bytes of the note ahead of the hash."""
 
-_SIZES: Final = {"gnu": {20: "sha1", 16: "md5"}, "lld": {20: "blake3", 8: "xxh64"}}
+_SIZES: Final = {"gnu": {20: "sha1", 16: "md5"}, "lld": {20: "blake3", 16: "blake3", 8: "xxh64"}}
 _PIECE: Final = 1 << 20
 _PLACES: Final = slice(32, 48)
 """In the header, where the tables are in the file."""
 
 
-def kind_of(skeleton: Skeleton, version: tuple[int, ...]) -> str:
-    """How the build id is made; "" where there is none.
+def kind_of(skeleton: Skeleton, version: tuple[int, ...], binary: elf.Elf, emitted: elf.Elf) -> str:
+    """How the build id is made; "" where there is none, and where it is not made of the file but given.
 
-    Raises `NotPermuted` for one that is made otherwise, and `ToolNotFound` where a Python package is not there.
+    That shows where the ``binary`` with these tables has it, and with --emit-relocs the same: a hash would be of other
+    sections. Raises `NotPermuted` for one that is made otherwise, and `ToolNotFound` where a Python package is not
+    there.
     """
     if NOTE not in skeleton.names:
         return ""
-    size = int(skeleton.sections["size"][skeleton.names.index(NOTE)]) - _BEFORE
+    number = skeleton.names.index(NOTE)
+    if NOTE in emitted.section_names and binary.section_names != emitted.section_names:
+        other = emitted.content(emitted.section_names.index(NOTE))
+        if binary.content(number) == other:  # --build-id=0x...
+            return ""
+    size = int(skeleton.sections["size"][number]) - _BEFORE
     known = dict(_SIZES.get(skeleton.linker, {}))
     if skeleton.linker == "lld" and version < _BLAKE3_SINCE:
-        known[20] = "lld-sha1"
+        known |= {20: "lld-sha1", 16: "lld-md5"}
     if skeleton.linker == "lld" and version >= _XXH3_SINCE:
         known[8] = "xxh3_64"
     if size not in known:
@@ -48,6 +55,7 @@ def kind_of(skeleton: Skeleton, version: tuple[int, ...]) -> str:
 
 _BLAKE3_SINCE: Final = (16,)
 _XXH3_SINCE: Final = (17,)
+_OLD: Final = {"lld-sha1": "sha1", "lld-md5": "md5"}
 _PACKAGES: Final = {"blake3": "blake3", "xxh64": "xxhash", "xxh3_64": "xxhash"}
 
 
@@ -61,7 +69,7 @@ def put(kind: str, data: bytearray, skeleton: Skeleton) -> None:
         data[begin + _BEFORE : end] = _of_gnu(kind, data, skeleton)
         return
     data[begin + _BEFORE : end] = bytes(end - begin - _BEFORE)
-    data[begin + _BEFORE : end] = _of_lld(kind, data)
+    data[begin + _BEFORE : end] = _of_lld(kind, data, end - begin - _BEFORE)
 
 
 def _of_gnu(kind: str, data: bytearray, skeleton: Skeleton) -> bytes:
@@ -88,18 +96,18 @@ def _of_gnu(kind: str, data: bytearray, skeleton: Skeleton) -> bytes:
     return made.digest()
 
 
-def _of_lld(kind: str, data: bytearray) -> bytes:
-    one = _hash(kind)
+def _of_lld(kind: str, data: bytearray, size: int) -> bytes:
+    one = _hash(kind, size)
     view = memoryview(data)
     return one(b"".join([one(view[at : at + _PIECE]) for at in range(0, len(data), _PIECE)]))
 
 
-def _hash(kind: str) -> Callable[[Any], bytes]:
-    if kind == "lld-sha1":
-        return lambda part: hashlib.sha1(part, usedforsecurity=False).digest()
+def _hash(kind: str, size: int) -> Callable[[Any], bytes]:
+    if kind in _OLD:
+        return lambda part: hashlib.new(_OLD[kind], part, usedforsecurity=False).digest()
     package = _package(kind)
     if kind == "blake3":
-        return lambda part: bytes(package.blake3(part).digest(20))
+        return lambda part: bytes(package.blake3(part).digest(size))
     number = getattr(package, f"{kind}_intdigest")
     return lambda part: int(number(part)).to_bytes(8, "little")
 

@@ -43,6 +43,9 @@ _REFUSED: Final = {
 }
 """Sections that are not understood, and what has linkers make them."""
 
+_PACKED: Final = (0x60000001, 0x60000002, 0x6FFFFF00)
+"""Types of sections: SHT_ANDROID_REL, SHT_ANDROID_RELA, SHT_ANDROID_RELR."""
+
 
 @dataclass(frozen=True)
 class LearnedLink:
@@ -123,7 +126,7 @@ def _learned(
         placed=len(program.size),
         linker=program.linker,
         tails=tuple(_tails(program, home, pieces, links) for home in program.homes),
-        build_id=build_id.kind_of(geometries[0].skeleton, program.version),
+        build_id=build_id.kind_of(geometries[0].skeleton, program.version, identity.binary, emitted),
         pieces=pieces,
         fields=_all([words, *values]),
         unwinding=unwinding,
@@ -169,6 +172,8 @@ def _refuse_unknown(binary: elf.Elf) -> None:
     for number, name in enumerate(binary.section_names):
         if name in _REFUSED:
             raise NotPermuted(f"it has {name}; linked without {_REFUSED[name]} it has none")
+        if int(binary.sections["type"][number]) in _PACKED:
+            raise NotPermuted(f"{name} is packed as for Android; linked without --pack-dyn-relocs=android it is not")
         if int(binary.sections["flags"][number]) & SHF_COMPRESSED:
             raise NotPermuted(f"{name} is compressed; linked with --compress-debug-sections=none it is not")
 

@@ -24,7 +24,8 @@ _WITH_ADDRESS: Final = (_RELATIVE, _INDIRECT)
 """Relocations of the dynamic linker whose addend is an address."""
 
 _GOT: Final = (".got", ".got.plt", ".igot", ".igot.plt")
-_STUBS: Final = (".plt", ".plt.got", ".plt.sec", ".iplt")
+STUBS: Final = (".plt", ".plt.got", ".plt.sec", ".iplt")
+"""Sections of stubs: calls of what another library may define, and of IFUNCs, lead to these."""
 
 # What stubs consist of: bytes, and where in them a field of 32 bits is that leads from behind itself.
 _FORMS: Final[tuple[tuple[bytes, int], ...]] = (
@@ -66,7 +67,7 @@ def of_linker(binary: elf.Elf, probed: Probed) -> list[Candidates]:
         elif name in _GOT and kind != elf.SHT_NOBITS:
             count = int(row["size"]) // WORD
             found.append(candidates(probed, number, np.arange(count) * WORD, ADDRESS))
-        elif name in _STUBS:
+        elif name in STUBS:
             found.append(
                 candidates(probed, number, _of_stubs(binary, number), Form(wide=False, relative=True, behind=4))
             )

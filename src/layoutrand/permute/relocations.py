@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
 from layoutrand.objects.known.x86_64 import NUMBER
-from layoutrand.permute.anchors import NOBODY, Probed
+from layoutrand.permute.anchors import FIXED, NOBODY, Probed
 from layoutrand.permute.fields import Candidates, Form, candidates, words
+from layoutrand.permute.linker_made import STUBS
 from layoutrand.permute.skeleton import Numbers
 
 _ABSOLUTE: Final = {"64": True, "32": False, "32S": False}
@@ -30,6 +31,9 @@ _REGISTER: Final = 0xC0
 _JUMP: Final = 0xE9
 _TLS_CALLS: Final = (8, 5, 6)
 """How far behind the field of TLSGD or TLSLD that of the call is."""
+
+_NARROW: Final = 0xFFFFFFFF
+"""An address of 32 bits has no sign."""
 
 _BEHIND: Final = 4
 """Bytes: a distance in an instruction is from what follows the field."""
@@ -76,9 +80,42 @@ class _Hints:
         """Whether a symbol may be of something that is loaded."""
         self.undefined = home == elf.SHN_UNDEF
         self.section = np.where(number != NOBODY, probed.identity.section(0) + number, NOBODY)
-        named = np.isin(number, probed.identity.skeleton.homes) & (emitted.symbols["info"] & 0xF != elf.STT_SECTION)
+        skeleton = probed.identity.skeleton
+        named = np.isin(number, skeleton.homes) & (emitted.symbols["info"] & 0xF != elf.STT_SECTION)
         held = probed.holder(emitted.symbols["value"].astype(np.int64))
         self.section = np.where(named & (held != NOBODY), held, self.section)
+        self._probed, self._skeleton, self._first = probed, skeleton, probed.identity.section(0)
+
+    def of(self, symbols: Numbers, said: Numbers, *, loaded: bool) -> Numbers:
+        """The anchors of what the symbols are of, where fields say these addresses.
+
+        A call of what another library may define, or of an IFUNC, leads to a stub and not to what its symbol is of; and
+        where that keeps its place in the orders that are learned from, the two move alike.
+        """
+        hint = self.section[symbols]
+        if not loaded:
+            return hint
+        sections, ends = self._skeleton.sections, self._skeleton.ends
+        for number in (at for at, name in enumerate(self._skeleton.names) if name in STUBS):
+            begin = int(sections["addr"][number])
+            hint = np.where((said >= begin) & (said < int(ends[number])), self._first + number, hint)
+        return hint
+
+    def of_tables(self, hint: Numbers, said: Numbers, place: Numbers, section: int) -> Numbers:
+        """The same for words at these places of a section of data that say how far something is from their table.
+
+        What they say is as far behind that as the word is behind the table's begin, which may be in another piece that
+        moved alike. A table of that kind begins a section, so that is where a piece does.
+        """
+        probed = self._probed
+        if section not in self._skeleton.homes:
+            return hint
+        table = probed.home(place, section)
+        target = said - np.where(table <= len(probed.pieces), place - probed.identity.addresses[table], 0)
+        held = probed.holder(target)
+        among = (held > FIXED) & (held <= len(probed.pieces))
+        within = probed.identity.section(0) + probed.pieces.section[np.where(among, held - 1, 0)]
+        return np.where(among & (hint == within), held, hint)
 
 
 def _of_section(
@@ -94,6 +131,7 @@ def _of_section(
     offset = table["offset"].astype(np.int64) - int(emitted.sections["addr"][target])
     if len(offset) and (int(offset.min()) < 0 or int(offset.max()) >= len(content)):
         raise NotPermuted(f"a relocation lies outside {emitted.section_names[target]}")
+    data, begin = content.tobytes(), int(probed.identity.skeleton.sections["addr"][number])
     executable = int(emitted.sections["flags"][target]) & elf.SHF_EXECINSTR != 0
     loaded = int(emitted.sections["flags"][target]) & elf.SHF_ALLOC != 0
     behind = _BEHIND if executable else 0
@@ -106,11 +144,11 @@ def _of_section(
         which = types == NUMBER[name]
         known |= which
         which &= counts
-        which[which] = words(content.tobytes(), offset[which], wide=wide) != 0  # the dynamic linker's to fill in
+        which[which] = words(data, offset[which], wide=wide) != 0  # the dynamic linker's to fill in
         if which.any():
-            found.append(
-                candidates(probed, number, offset[which], Form(wide, relative=False), hints.section[symbols[which]])
-            )
+            said = words(data, offset[which], wide=wide)
+            hint = hints.of(symbols[which], said if wide else said & _NARROW, loaded=loaded)
+            found.append(candidates(probed, number, offset[which], Form(wide, relative=False), hint))
     for name, wide in _RELATIVE.items():
         which = types == NUMBER[name]
         known |= which
@@ -119,7 +157,10 @@ def _of_section(
         for free in (True, False):
             part = which & (loose != free)
             if part.any():
-                hint = hints.section[symbols[part]]
+                said = words(data, offset[part], wide=wide) + begin + offset[part] + behind
+                hint = hints.of(symbols[part], said, loaded=loaded)
+                if not executable:
+                    hint = hints.of_tables(hint, said, begin + offset[part], number)
                 found.append(candidates(probed, number, offset[part], Form(wide, True, behind, not free), hint))
     immediate = np.isin(content[np.maximum(offset - 2, 0)], _IMMEDIATE) & (
         content[np.maximum(offset - 1, 0)] >= _REGISTER

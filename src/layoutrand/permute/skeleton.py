@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
+from layoutrand.permute import own_pages
 
 Numbers = NDArray[np.int64]
 
@@ -34,6 +35,7 @@ SEGMENT: Final = np.dtype(
 HEADER: Final = 64
 """Bytes of an ELF file's header."""
 
+PF_X: Final = 1
 PT_LOAD: Final = 1
 PT_TLS: Final = 7
 PT_GNU_RELRO: Final = 0x6474E552
@@ -41,7 +43,6 @@ _ENTRY: Final = slice(24, 32)
 _SEGMENTS_AT: Final = slice(32, 40)
 SECTIONS_AT: Final = slice(40, 48)
 _SEGMENT_COUNT: Final = slice(56, 58)
-_PADDING: Final = ".relro_padding"
 _COMMON_PAGE: Final = 4096
 _WORD: Final = 8
 
@@ -138,7 +139,7 @@ class Skeleton:
 
     def _is_empty_at(self, section: int, address: int) -> bool:
         row = self.sections[section]
-        is_there = bool(self.loaded[section]) and not self.beside[section] and self.names[section] != _PADDING
+        is_there = bool(self.loaded[section]) and not self.beside[section] and self.names[section] != own_pages.PADDING
         return is_there and int(row["size"]) == 0 and int(row["addr"]) == address
 
     @cached_property
@@ -146,6 +147,11 @@ class Skeleton:
         """Zeroes of each thread, which take no room where they stand."""
         tls = self.sections["flags"] & elf.SHF_TLS != 0
         return np.asarray(tls & (self.sections["type"] == elf.SHT_NOBITS), np.bool_)
+
+    @cached_property
+    def on_own_pages(self) -> frozenset[int]:
+        """Which of lld's segments begin a page."""
+        return own_pages.of(self) if self.linker == "lld" else frozenset()
 
     def begins_segment(self) -> dict[int, int]:
         """First section -> loaded segment, for all but the segment that the file's header is in."""
@@ -228,8 +234,8 @@ class _Moved:
         following = [number for number in self._behind() if number not in inside]
         first = next((number for number in following if old.loaded[number]), None)
         own_pages = first is None or int(old.sections["addr"][first]) == elf.rounded(old_end, page)
-        if not own_pages and dot != old_end:
-            raise NotPermuted("what follows its code lies in the same pages (-z noseparate-code)")
+        if not own_pages:
+            return self.all_by_gnu()  # -z noseparate-code
         shift = elf.rounded(dot, page) - elf.rounded(old_end, page) if own_pages else 0
         for number in following:
             for name in ("offset", "addr") if old.loaded[number] else ("offset",):
@@ -273,7 +279,7 @@ class _Moved:
         """Give a section the next address; where the next one may begin, and that."""
         at = elf.rounded(dot, int(self.sections["align"][number]))
         self.sections["addr"][number] = at
-        return (dot if self.old.beside[number] else at + self.size(number)), at
+        return (at if self.old.beside[number] else at + self.size(number)), at  # zeroes of each thread are aligned, too
 
     def _protected(self) -> tuple[list[int], int]:
         """The sections that are made read-only after the start, and by how much the next one is, too."""
@@ -334,7 +340,8 @@ class _Moved:
             begun = begins.get(number)
             if begun is not None:
                 page = int(old.segments[begun]["align"])
-                at = elf.rounded(elf.rounded(dot, page) + dot % page, align)
+                into = 0 if begun in old.on_own_pages else dot % page
+                at = elf.rounded(elf.rounded(dot, page) + into, align)
                 place += (at - place) % page
                 first = number
             else:
@@ -343,7 +350,9 @@ class _Moved:
                     place = int(sections["offset"][first]) + at - int(sections["addr"][first])
             sections["addr"][number] = at
             sections["offset"][number] = place
-            if old.names[number] == _PADDING:  # what follows has the next page's address at the same place of the page
+            if (
+                old.names[number] == own_pages.PADDING
+            ):  # what follows has the next page's address at the same place of the page
                 sections["size"][number] = elf.rounded(at, _COMMON_PAGE) - at
                 continue
             size = self.size(number)
@@ -368,7 +377,7 @@ def _stretch(old: Skeleton, new: Skeleton) -> None:
         in_memory, in_file = (_extent(each, covered) for each in (new, old))
         new.segments["memsz"][number] = int(row["memsz"]) + in_memory[0] - in_file[0]
         new.segments["filesz"][number] = int(row["filesz"]) + in_memory[1] - in_file[1]
-        if int(row["type"]) == PT_GNU_RELRO and old.linker == "gnu" and old.homes != (old.code,):
+        if int(row["type"]) == PT_GNU_RELRO and old.linker == "gnu":
             following = last + 1  # the begin of that is in it, too
             dot, size = int(new.ends[last]), 0
             if following < len(old.sections) and old.loaded[following]:

@@ -191,16 +191,26 @@ def values_of(
         if len(other) != len(table):
             raise NotPermuted("another order has other symbols")
         moved[where, column] = other["value"].astype(np.int64) - address[where]
-    unknown = np.isin(home, (*probed.identity.skeleton.homes, elf.SHN_UNDEF))
+    still = (moved == 0).all(axis=1)
+    defined |= (home == elf.SHN_ABS) & ~still  # as what --defsym makes of an expression
+    unknown = np.isin(home, (*probed.identity.skeleton.homes, elf.SHN_UNDEF, elf.SHN_ABS))
     hint = np.where(unknown, NOBODY, probed.identity.section(0) + home)
     anchors = np.full(len(table), FIXED, np.int64)
     anchors[defined] = probed.settle(address[defined], moved[defined], hint[defined])
-    lost = (anchors == NOBODY) | (~defined & (moved != 0).any(axis=1))
+    lost = (anchors == NOBODY) | (~defined & ~still)
+    lost |= (home == elf.SHN_ABS) & (address != 0) & still & _may_move(probed, address)
     if lost.any():
         link = int(binary.sections["link"][section])
         name = binary.strings(link, table["name"][lost][:1])[0]
         raise NotPermuted(f"what {name} is the address of cannot be told")
     return anchors
+
+
+def _may_move(probed: Probed, address: Numbers) -> NDArray[np.bool_]:
+    """Which addresses are in pieces that keep their places in all probes: a constant is not told from one of these."""
+    held = probed.holder(address)
+    among = (held > FIXED) & (held <= len(probed.pieces))
+    return np.asarray(among & (probed.shifts[np.maximum(held, 0)] == 0).all(axis=1), np.bool_)
 
 
 def as_fields(binary: elf.Elf, section: int, anchors: Numbers) -> Fields:

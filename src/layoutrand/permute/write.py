@@ -18,7 +18,7 @@ from layoutrand.permute.fields import apply, words
 from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.linker_made import by_place
 from layoutrand.permute.placing import places, rounded
-from layoutrand.permute.skeleton import Content, Numbers, Skeleton
+from layoutrand.permute.skeleton import PF_X, PT_LOAD, Content, Numbers, Skeleton
 
 _MORE: Final = 1 << 26
 """Bytes: what a file may grow beside its code."""
@@ -83,6 +83,7 @@ def _written(
     shift = layout.addresses - table.geometry.addresses
     out = _room(new.size, into)
     out[: len(new.header)] = new.header
+    _put_traps(old, new, out)
     _put_sections(table, new, out)
     for home in homes:
         if old.stored[home.number]:
@@ -147,6 +148,15 @@ def _home(table: LearnedTable, number: int, pieces: Numbers, gaps: Numbers | Non
     if ((most != step) & (offset != rounded(free, most))).any():
         raise NotPermuted(f"what a part of {table.skeleton.names[number]} is aligned to cannot be told")
     return _Home(number, pieces, offset, gaps, offset - free, whole)
+
+
+def _put_traps(old: Skeleton, new: Skeleton, out: bytearray) -> None:
+    """The rest of the last page of code, where lld gives that pages of its own."""
+    for row in new.segments if old.on_own_pages else ():
+        if int(row["type"]) == PT_LOAD and int(row["flags"]) & PF_X:
+            end = int(row["offset"]) + int(row["filesz"])
+            behind = min(int(elf.rounded(end, int(row["align"]))), len(out))
+            out[end:behind] = _TRAP * (behind - end)
 
 
 def _put_sections(table: LearnedTable, new: Skeleton, out: bytearray) -> None:
