@@ -350,9 +350,8 @@ class _Moved:
                     place = int(sections["offset"][first]) + at - int(sections["addr"][first])
             sections["addr"][number] = at
             sections["offset"][number] = place
-            if (
-                old.names[number] == own_pages.PADDING
-            ):  # what follows has the next page's address at the same place of the page
+            if old.names[number] == own_pages.PADDING:
+                # What follows has the next page's address at the same place of the page.
                 sections["size"][number] = elf.rounded(at, _COMMON_PAGE) - at
                 continue
             size = self.size(number)
