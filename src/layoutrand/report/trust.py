@@ -12,8 +12,9 @@ from typing import Final
 from layoutrand.analysis.analyse import AnalysisReport
 from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.conclusion import of_layouts, of_pair
-from layoutrand.analysis.evidence import processes
+from layoutrand.analysis.evidence import evidence, processes
 from layoutrand.analysis.reasons import Cause, Reason
+from layoutrand.analysis.sample import order_is_known
 from layoutrand.analysis.selection import Selection
 from layoutrand.instruments.known import simulated
 from layoutrand.report.page_parts import LightState, TrustLight
@@ -100,6 +101,8 @@ def _of_failures(selection: Selection, reasons: Found) -> TrustLight:
         return TrustLight(name, "unknown", "imported files do not tell", "failures")
     executed, failed = processes(selection.executions), processes(selection.failures)
     unbuilt = len(selection.build_failures)
+    if selection.sources:  # there are no records of executions, only numbers, beside which stand those that failed
+        executed = failed + sum(each.n_executions for each in evidence(selection).systems)
     if failed or unbuilt:
         parts = [f"{failed:,} of {executed:,} executions failed"] if failed else []
         if unbuilt:
@@ -132,7 +135,7 @@ def _of_drift(found: AnalysisReport, reasons: Found, link: str, *, simulated: bo
         return TrustLight(name, "doubtful", _said(about), link)
     if simulated:
         return TrustLight(name, "good", "counts of a simulated processor do not drift", link)
-    if found.selection.sources:
+    if found.selection.sources and not order_is_known(found.selection.samples):
         return TrustLight(name, "unknown", "imported files do not tell in which order was executed", "warnings")
     judged = [each.findings.machine for each in found.analyses if each.findings is not None]
     if not any(each is not None and each.state is not None for each in judged):
