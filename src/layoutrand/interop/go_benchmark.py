@@ -78,14 +78,15 @@ def parse(text: str, source: str) -> Imported:
     rows = [row for number, line in enumerate(text.splitlines(), 1) for row in _rows(line, reading, source, number)]
     if not rows:
         raise unreadable(source, "has no line of results such as 'BenchmarkFib-8 300 4012 ns/op'")
-    packages = {item.package for item in [*rows, *reading.failed]}
+    everything: list[_Row | _Failed] = [*rows, *reading.failed]
+    packages = {item.package for item in everything}
     processors = rows[0].name.rpartition("-")[2] if has_processors(row.name for row in rows) else None
 
     def named(item: _Row | _Failed) -> str:
         name = item.name if processors is None else item.name.removesuffix(f"-{processors}")  # a failed one may lack it
         return plain(f"{item.package}.{name}" if len(packages) > 1 and item.package else name)
 
-    names = {named(item) for item in [*rows, *reading.failed]}
+    names = {named(item) for item in everything}
     # A benchmark fails with its sub-benchmarks, which have names of their own.
     alone = [each for each in reading.failed if not any(name.startswith(f"{named(each)}/") for name in names)]
     failures = [

@@ -12,7 +12,7 @@ from typing import Final
 from layoutrand.analysis.analyse import AnalysisReport
 from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.conclusion import of_layouts, of_pair
-from layoutrand.analysis.evidence import evidence, processes
+from layoutrand.analysis.evidence import processes
 from layoutrand.analysis.reasons import Cause, Reason
 from layoutrand.analysis.sample import order_is_known
 from layoutrand.analysis.selection import Selection
@@ -102,7 +102,7 @@ def _of_failures(selection: Selection, reasons: Found) -> TrustLight:
     executed, failed = processes(selection.executions), processes(selection.failures)
     unbuilt = len(selection.build_failures)
     if selection.sources:  # there are no records of executions, only numbers, beside which stand those that failed
-        executed = failed + sum(each.n_executions for each in evidence(selection).systems)
+        executed = failed + _measured(selection)
     if failed or unbuilt:
         parts = [f"{failed:,} of {executed:,} executions failed"] if failed else []
         if unbuilt:
@@ -112,6 +112,16 @@ def _of_failures(selection: Selection, reasons: Found) -> TrustLight:
     if about := _of(reasons, _FAILURES):
         return TrustLight(name, "doubtful", _said(about), "failures")
     return TrustLight(name, "good", f"{executed:,} executions, none of which failed; {_COMPARED}", "failures")
+
+
+def _measured(selection: Selection) -> int:
+    """Executions in imported numbers, with those of controls; several metrics of a benchmark are of the same ones."""
+    most: dict[tuple[str, str], int] = {}
+    for sample in selection.samples:
+        count = sample.n_executions + sum(len(executions) for executions in sample.controls.values())
+        key = (sample.system, sample.benchmark)
+        most[key] = max(most.get(key, 0), count)
+    return sum(most.values())
 
 
 def _of_layouts(reasons: Found, unknown: Sequence[str], cards: Mapping[str, str]) -> TrustLight:
