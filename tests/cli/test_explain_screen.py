@@ -122,9 +122,17 @@ def test_many_benchmarks_are_within_a_screen_and_none_is_lost(tmp_path, planted)
     text = screen(found)
     shown = text.count("● b")
     assert f"and {9 - shown} more with suspects" in text
-    assert text.count("? b") == 6
-    assert "and 9 more without any" in text
+    assert text.count("? b") == 1
+    assert "and 14 more without any" in text
     assert len(text.splitlines()) <= 30
+
+
+def test_who_is_suspected_comes_before_what_nothing_was_found_for(tmp_path, planted):
+    found = [case(tmp_path, f"b{k}", suspects=[planted] if k < 5 else []) for k in range(24)]
+    lines = screen(found).splitlines()
+    assert len([line for line in lines if line.startswith("  ● b") and "suspected, not proved" in line]) == 5
+    assert not [line for line in lines if "more with suspects" in line]
+    assert [line for line in lines if "more without any" in line]
 
 
 def test_one_warning_of_several_benchmarks_is_one_line(tmp_path):

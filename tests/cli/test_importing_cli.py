@@ -224,3 +224,10 @@ def test_a_name_in_a_file_moves_no_cursor_in_markdown(layoutrand, tmp_path):
 
         assert done.returncode == 0, done.stderr
         assert all(c.isprintable() or c == "\n" for c in done.stdout + done.stderr)
+
+
+def test_of_one_binary_the_noise_of_its_executions_is_told(layoutrand, tmp_path):
+    runs = {"command": "fib", "times": [1.0, 1.1, 0.9, 1.0], "exit_codes": [0, 0, 0, 0]}
+    (tmp_path / "a.json").write_text(json.dumps({"results": [runs]}))
+    (row,) = [line for line in layoutrand("analyse", "--import", "a.json").stdout.splitlines() if "? fib" in line]
+    assert row.split()[:4] == ["?", "fib", "-", "±8.2"]

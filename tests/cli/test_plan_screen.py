@@ -262,3 +262,11 @@ def test_executions_of_one_layout_are_counted_as_such() -> None:
     assert lines[0].startswith("How many executions are enough?")
     assert "mean ± 2 %" in "\n".join(lines)
     assert "--seeds" not in "\n".join(lines)
+
+
+def test_names_give_way_to_what_is_said_of_them() -> None:
+    names = [f"org.example.harness/BM_WithALongName_{k}" for k in range(6)]
+    noisy = (NoiseOfControls((STOCK,)),)
+    plans = [planned(name, "O2", None, warnings=noisy if k < 5 else ()) for k, name in enumerate(names)]
+    text = " ".join(" ".join(shown(plans)).split())
+    assert noisy[0].brief() in text

@@ -110,7 +110,19 @@ def test_libtest_and_the_crate_bencher_print_the_same_line():
     assert cases["fib15"].numbers["time_s"].values == pytest.approx((wanted * 1e-9,))
 
 
-@pytest.mark.parametrize("line", ["test x ... bench: 1.2.3 ns/iter", "test x ... ok", "test x ... bench: 0 ns/iter"])
+def test_a_bench_that_failed_is_a_failed_case_of_libtest():
+    output = (
+        "test a ... bench:       3,296 ns/iter (+/- 521)\ntest b ... FAILED\ntest c ... ignored\ntest b ... FAILED\n"
+    )
+    assert [(case.name, bool(case.numbers), case.failure) for case in libtest.cases_of(output)] == [
+        ("a", True, ""),
+        ("b", False, "libtest says FAILED"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line", ["test x ... FAILED", "test x ... bench: 1.2.3 ns/iter", "test x ... ok", "test x ... bench: 0 ns/iter"]
+)
 def test_other_lines_of_libtest_are_no_cases(line):
     with pytest.raises(NoMeasurement):
         libtest.cases_of(line)

@@ -658,3 +658,17 @@ def test_a_real_file_that_is_cut_off_gives_no_number_that_is_not_in_it(name):
         strange = {r for r in part.rows if r not in whole}
         assert {r for r in strange if r.benchmark not in {w.benchmark for w in whole}} == set()
         assert {r.value for r in strange} <= {w.value for w in whole}
+
+
+def test_a_benchmark_of_go_that_failed_is_a_failure_and_not_those_that_it_is_made_of():
+    text = GO.replace(
+        "PASS", "--- FAIL: BenchmarkBad\n    x_test.go:5: no\n--- FAIL: BenchmarkSub/a\n--- FAIL: BenchmarkSub\nFAIL"
+    )
+    content = read(text)[1]
+    assert [(each.benchmark, each.reason) for each in content.failures] == [
+        ("Bad", "go test says FAIL"),
+        ("Sub/a", "go test says FAIL"),
+    ]
+    assert {row.benchmark for row in content.rows} == {"Fib", "Copy/1MB"}
+    with_processors = read(text.replace("FAIL: BenchmarkBad", "FAIL: BenchmarkBad-8"))[1]
+    assert [each.benchmark for each in with_processors.failures] == ["Bad", "Sub/a"]

@@ -663,3 +663,29 @@ def test_executions_of_one_layout_are_not_passed_off_as_layouts(tmp_path):
     assert dict(page.facts)["Seeds"] == "rounds 0..2 of one layout (3)"
     (evidence,) = [section for section in page.sections if section.anchor == "evidence"]
     assert [row[1] for row in evidence.tables[0].rows] == ["one layout, rounds 0..2"] * 2
+
+
+def test_imported_numbers_with_their_starts_are_plotted_in_order_and_judged(tmp_path):
+    path = tmp_path / "in.csv"
+    rows = [
+        f"{s},fib,{k},{10 + (k * 7 + n) % 5 / 100},{2 * k + n}\n" for k in range(12) for n, s in enumerate(("x", "y"))
+    ]
+    path.write_text("system,benchmark,seed,value,started_at\n" + "".join(rows))
+    page = page_of(import_selection(ImportQuestion([str(path)], None, "benchmarks", 0, [], [])), baseline="x")
+    text = render(page)
+    assert "do not say in which order" not in text
+    assert "Order of execution" in text
+    assert 'data-t="' not in text  # counted numbers are no dates
+    lights = {light.name: light for light in page.lights}
+    assert "do not tell in which order" not in lights["no drift"].sentence
+
+
+def test_failures_of_imported_numbers_are_told_of_all_that_were_made(tmp_path):
+    path = tmp_path / "in.csv"
+    measured_rows = [f"{s},fib,{k},{k + 1}.5,ok,\n" for s in "xy" for k in (0, 1, 2, 3)] + ["y,fib,stock,2.5,ok,\n"]
+    path.write_text(
+        "system,benchmark,seed,value,status,reason\n" + "".join(measured_rows) + "x,fib,4,,timeout,too long\n"
+    )
+    page = page_of(import_selection(ImportQuestion([str(path)], None, "benchmarks", 0, [], [])), baseline="x")
+    (light,) = [light for light in page.lights if light.name == "nothing failed"]
+    assert (light.state, light.sentence) == ("bad", "1 of 10 executions failed; not in the numbers")

@@ -116,7 +116,8 @@ def awkward(tmp_path_factory):
     """A report with many systems, long and hostile names, failures and warnings."""
     folder = tmp_path_factory.mktemp("awkward")
     systems = [f"a-system-with-quite-a-long-name-{k}" for k in range(7)]
-    names = ["fib", "a-benchmark-whose-name-goes-on-and-on-and-on-as-some-do-in-matrices"]
+    long = "org.openjdk.jmh.samples.cache.ComputeBenchmark.computeSameKey_computeType_ConcurrentHashMap"  # no hyphen
+    names = ["fib", "a-benchmark-whose-name-goes-on-and-on-and-on-as-some-do-in-matrices", long]
     selection = recorded(folder, systems=systems, names=names, n=12)
     first = selection.executions[0]
     failed = dataclasses.replace(first, status="exit", reason=HOSTILE * 5, log="/very/long/path" * 12)

@@ -40,7 +40,7 @@ class Sample:
     no layouts to sample: each of its ``binaries`` is then an execution of the same one, named by its round.
     ``nodes`` holds, under the names of binaries and controls, the node of each of their executions; nothing where all
     were made on the submitting machine.  ``rounds`` and ``started`` hold in the same way the round that each belongs to
-    and when it began, in seconds since the epoch; nothing of imported results, which do not tell.
+    and when it began, in seconds since the epoch; of imported results nothing, or numbers that grow with time.
     ``fixed_addresses`` where nothing of the address space was random (run.aslr).
     """
 
@@ -97,6 +97,11 @@ class Sample:
     def of(self, binaries: tuple[tuple[BinaryName, Executions], ...]) -> Sample:
         """The sample with these binaries; itself, with what is known of them, where they are its own."""
         return self if binaries == self.binaries else replace(self, binaries=binaries)
+
+
+def order_is_known(samples: Iterable[Sample]) -> bool:
+    """Whether it is known of every binary when it was executed: of imported results often nobody wrote that down."""
+    return all(name in sample.started for sample in samples for name, _ in sample.binaries)
 
 
 def binary_mean(executions: Executions) -> float:

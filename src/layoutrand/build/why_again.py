@@ -11,6 +11,7 @@ from layoutrand.build.earlier_builds import Remembered, latest_build
 from layoutrand.cache.difference import FileChanges, Part, compare, compare_files
 from layoutrand.capture.build_order import BuildOrder
 from layoutrand.platform.disk import readable
+from layoutrand.warning import plural
 
 _SOURCE: Final = ("source.digest", "source.commit")
 _MOST_NAMES: Final = 3
@@ -38,7 +39,7 @@ class BuiltAgain:
         chosen = [part for part in others if part in first.values()][:_MOST_PARTS]
         told += [told_part(part) for part in chosen]
         if len(others) > len(chosen):
-            told.append(f"and {len(others) - len(chosen)} more parts of its key (--explain has them)")
+            told.append(f"and {plural(len(others) - len(chosen), 'more part')} of its key (--explain has them)")
         told += [self.kept] if self.kept else []
         return f"{self.system}: built again: {'; '.join(told)}"
 

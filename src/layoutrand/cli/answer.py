@@ -233,8 +233,9 @@ def _table(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Lin
         gap = (" " * GAP, "")
         line += [gap, (filled(verdict, widths[1]), style), gap, (centre.rjust(widths[2]), "")]
         line += [gap, (filled(interval, widths[3]), "dim")]
-        # What is left out for want of room, warnings and the next steps say below.
-        yield from with_note(line, in_a_word(row.concluded, row.pair), "yellow", width, is_needed=False)
+        # Why nobody can tell, warnings and the next steps say below; that a verdict is doubtful stands beside it alone.
+        is_decided = row.concluded.verdict != "cannot tell"
+        yield from with_note(line, in_a_word(row.concluded, row.pair), "yellow", width, is_needed=is_decided)
 
 
 def _cells(row: _Row, result: Comparison) -> tuple[str, str, str, str]:

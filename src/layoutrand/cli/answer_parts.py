@@ -177,16 +177,22 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> 
     shown = [*first, *(text for text in found if text not in first)]
     for text in shown[:_MOST_WARNINGS]:
         names = found[text]
-        if len(names) == len(about) or set(names) <= set(systems.get(text, ())):  # the text says of which systems
+        if set(names) <= set(systems.get(text, ())):  # the text says of which systems
             lines += wrapped("⚠", "yellow", text, width)
             continue
-        ways = [wrapped("⚠", "yellow", f"{whose}: {text}", width) for whose in (listed(names), _first(names))]
-        counted = wrapped("⚠", "yellow", f"{len(names):,} of {len(about):,}: {text}", width)
-        # Names give way to what is said of them, where that can be said at all.
-        lines += next((each for each in [*ways, counted] if not _is_cut(each)), ways[-1])
+        lines += said_of("⚠", "yellow", text, names, len(about), width)
     if len(found) > _MOST_WARNINGS:
         lines.append([(f"    and {len(found) - _MOST_WARNINGS} more: --full", "dim")])
     return lines
+
+
+def said_of(symbol: str, style: str, text: str, names: Sequence[str], of: int, width: int) -> list[Line]:
+    """What is said of these ``names`` among ``of``; names give way to it, where it can be said whole at all."""
+    if len(names) == of:
+        return wrapped(symbol, style, text, width)
+    ways = [wrapped(symbol, style, f"{whose}: {text}", width) for whose in (listed(names), _first(names))]
+    counted = wrapped(symbol, style, f"{len(names):,} of {of:,}: {text}", width)
+    return next((each for each in [*ways, counted] if not _is_cut(each)), ways[-1])
 
 
 def _of_both_as_one(warnings: Sequence[AnyWarning]) -> list[AnyWarning]:

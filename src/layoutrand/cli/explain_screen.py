@@ -14,9 +14,9 @@ from layoutrand.cli.answer_parts import (
     GAP,
     filled,
     header,
-    listed,
     names_of,
     remark_lines,
+    said_of,
     source_facts,
     steps_and_details,
     wrapped,
@@ -43,7 +43,10 @@ _MOST_SUSPECTS: Final = 2
 """Of one benchmark and system, where no other has one; else each has one."""
 
 _MOST_LINES: Final = 13
-"""Of suspects; benchmarks that have no room any more are counted."""
+"""Of suspects with their places; of benchmarks that have no room any more it is said only who is suspected."""
+
+_MOST_BRIEFLY: Final = 3
+"""Benchmarks whose suspects are told without their places; the others are counted."""
 
 _MOST_WITHOUT: Final = 6
 """Benchmarks without a suspect that are told one by one."""
@@ -72,23 +75,27 @@ def explain_screen(
     lines: list[Line] = [*header(_QUESTION.format("slow" if is_time else "worse"), facts, width), []]
     suspected = sorted((each for each in found if each.suspects), key=lambda each: -_size(each))
     widest = min(max(map(cell_len, names.values()), default=0), width // 2)
-    unshown = 0
+    briefly: list[Explanation] = []
     for each in suspected:
         shown = _MOST_SUSPECTS if len(suspected) == 1 else 1
         block = _suspects(each, shown, names[id(each)], widest, width, is_tried=is_tried)
         if len(lines) + len(block) > _MOST_LINES and len(lines) > 2:
-            unshown += 1
+            briefly.append(each)
         else:
             lines += block
-    if unshown:
-        lines.append([(f"    and {unshown} more with suspects", "dim")])
+    for each in briefly[:_MOST_BRIEFLY]:
+        said = _accused(each, each.suspects[0], is_tried=is_tried)
+        lines += _hanging(SYMBOLS["layout matters"], "magenta", names[id(each)], said, widest, width)
+    if len(briefly) > _MOST_BRIEFLY:
+        lines.append([(f"    and {len(briefly) - _MOST_BRIEFLY} more with suspects", "dim")])
     without = [each for each in found if not each.suspects]
-    for each in without[:_MOST_WITHOUT]:
+    most_without = max(_MOST_WITHOUT - 2 * len(briefly), 1)
+    for each in without[:most_without]:
         lines += _hanging("?", "yellow", names[id(each)], nothing_in_brief(each), widest, width)
-    if len(without) > _MOST_WITHOUT:
-        lines.append([(f"    and {len(without) - _MOST_WITHOUT} more without any", "dim")])
+    if len(without) > most_without:
+        lines.append([(f"    and {len(without) - most_without} more without any", "dim")])
     notes: list[Line] = []
-    if any(is_sized(each) for each in without[:_MOST_WITHOUT]):
+    if any(is_sized(each) for each in without[:most_without]):
         notes += wrapped("ⓘ", "cyan", WOULD_BE_FOUND, width)
     if suspected and hint:
         notes += wrapped("ⓘ", "cyan", CHOSEN, width)
@@ -114,8 +121,7 @@ def _suspects(found: Explanation, most: int, name: str, widest: int, width: int,
     """Of each suspect who it is and what it makes, and below which placements are meant and why these may be slow."""
     lines: list[Line] = []
     for suspect in found.suspects[:most]:
-        how = "suspected before that" if is_tried else "suspected, not proved"
-        said = f"{whose(suspect)}: {_change(suspect, found.subject.sample.metric)}{how}"
+        said = _accused(found, suspect, is_tried=is_tried)
         lines += _hanging(SYMBOLS["layout matters"], "magenta", name, said, widest, width)
         for text in (place_in_brief(found, suspect), cause_in_brief(suspect)):
             lines += [[(" " * _BELOW + part, "")] for part in textwrap.wrap(text, width - _BELOW)]
@@ -125,6 +131,11 @@ def _suspects(found: Explanation, most: int, name: str, widest: int, width: int,
     if (more := len(found.suspects) - most) > 0:
         lines.append([(f"{' ' * _BELOW}and {plural(more, 'more suspect')}", "dim")])
     return lines
+
+
+def _accused(found: Explanation, suspect: Suspect, *, is_tried: bool) -> str:
+    how = "suspected before that" if is_tried else "suspected, not proved"
+    return f"{whose(suspect)}: {_change(suspect, found.subject.sample.metric)}{how}"
 
 
 def _change(suspect: Suspect, metric: str) -> str:
@@ -151,7 +162,7 @@ def _warnings(found: Sequence[Explanation], names: dict[int, str], width: int) -
                 about.setdefault(warning.brief(), []).append(names[id(each)])
     lines: list[Line] = []
     for text, whom in list(about.items())[:_MOST_WARNINGS]:
-        lines += wrapped("⚠", "yellow", text if len(whom) == len(found) else f"{listed(whom)}: {text}", width)
+        lines += said_of("⚠", "yellow", text, whom, len(found), width)
     if len(about) > _MOST_WARNINGS:
         lines.append([(f"    and {len(about) - _MOST_WARNINGS} more: --full", "dim")])
     return lines

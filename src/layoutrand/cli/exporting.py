@@ -44,6 +44,7 @@ def export(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """Recorded results as CSV, JSON, Go benchmark lines (benchstat), pyperf's JSON, or for Bencher, Otava, CodSpeed."""
     from layoutrand.config.config import choose
+    from layoutrand.config.execution_warnings import disturbed_together
     from layoutrand.interop.export import export as export_selection
     from layoutrand.interop.exports import FORMATS
     from layoutrand.interop.tracking_exports import OVER_COMMITS
@@ -62,7 +63,7 @@ def export(  # noqa: PLR0913 - one parameter for each option
     else:
         selection = load_selection(config, directory, chosen, benchmark or [], Which(host, capture or [], any_source))
         result = export_selection(selection, format_name, metric or [], raw_csv=raw_csv)
-    for warning in dict.fromkeys(result.warnings):
+    for warning in disturbed_together(result.warnings):
         terminal.warn(str(warning))
     if output is None:
         sys.stdout.write(result.text)

@@ -174,7 +174,8 @@ def _cells(row: _Row) -> tuple[str, str, str, str, str]:
         noise = _among_executions(analysis)
     elif found is not None:
         part = found.layout
-        noise = "-" if part.noise_sd is None else _plain(part.noise_sd)
+        noise_sd = _of_one_binary(analysis) if analysis.n_binaries == 1 else part.noise_sd
+        noise = "-" if noise_sd is None else _plain(noise_sd)
         if row.concluded.verdict == "layout matters" and part.sd is not None:
             layout = f"±{_rough(part.sd.centre)} %"
         elif part.upper is not None and row.concluded.verdict in {"practically none", "cannot tell"}:
@@ -184,6 +185,11 @@ def _cells(row: _Row) -> tuple[str, str, str, str, str]:
     one = one_more(analysis).replace("-", MINUS)
     own = "-" if analysis.stock is None or analysis.one_layout else briefly_among(analysis, analysis.stock.mean)
     return row.name, layout, noise, one or "-", own
+
+
+def _of_one_binary(analysis: Analysis) -> float | None:
+    """What executions of the only binary differ by, as of files of other harnesses: all that these can tell."""
+    return next((level.relative_sd for level in analysis.levels if level.level == "execution"), None)
 
 
 def _among_executions(analysis: Analysis) -> str:

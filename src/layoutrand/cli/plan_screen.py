@@ -15,7 +15,7 @@ from layoutrand.analysis.forecasting import briefly_promised, range_words
 from layoutrand.analysis.next_steps import STEPS
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.short_executions import shortest_of_each
-from layoutrand.cli.answer_parts import GAP, filled, header, source_facts, steps_and_details, wrapped
+from layoutrand.cli.answer_parts import GAP, filled, header, said_of, source_facts, steps_and_details, wrapped
 from layoutrand.cli.charts import SCREEN_LINES, Line, screen_width
 from layoutrand.text.quantities import percent, telling
 
@@ -67,8 +67,7 @@ def plan_screen(
         lines += wrapped("ⓘ", "cyan", text, width, most=_LINES_OF_EXECUTIONS)
     lines += wrapped("ⓘ", "cyan", briefly_promised(pilot, counted), width, most=_LINES_OF_PROMISE)
     for text, names in _warnings(plans).items():
-        whose = "" if len(names) == len(plans) else f"{', '.join(names[:3])}{' and more' * (len(names) > 3)}: "
-        lines += wrapped("⚠", "yellow", f"{whose}{text}", width)
+        lines += said_of("⚠", "yellow", text, names, len(plans), width)
     lines += [[], *steps_and_details(_steps(plans, counted, writes=writes), "Details: --full", width)]
     return [*head, *_longest(rows, _heads(plans, half_width), width, SCREEN_LINES - len(head) - len(lines)), *lines]
 

@@ -2,8 +2,9 @@
 
 What Go executes in one process is one execution, and lines of one name in it (``-count``) are its iterations.  A new
 process is told by the configuration that it begins with (``goos:``), or by the verdict that the last ended with (PASS,
-ok, FAIL).  All other lines, such as what the benchmarks print, mean nothing here.  The key ``system``, which
-``layoutrand export`` writes, names the system.
+ok, FAIL).  A benchmark after ``--- FAIL:`` has failed; one that failed with its sub-benchmarks is not told beside them.
+All other lines, such as what the benchmarks print, mean nothing here.  The key ``system``, which ``layoutrand export``
+writes, names the system.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final
 
 from layoutrand.config.metric import Better
 from layoutrand.harnesses.go_lines import LINE, UNITS, has_processors, in_base_unit
-from layoutrand.interop.imported import Imported, ImportedNumber
+from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.text.digits import whole_number
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
 
@@ -23,7 +24,18 @@ _BEGUN: Final = re.compile(r"Benchmark\S*\s+[0-9]+\s+\S.*")
 _KEY: Final = re.compile(r"([a-z][^\sA-Z:]*):(?:[ \t]+(.*))?")
 _UNIT: Final = re.compile(r"Unit\s+(\S+)\s+better=(higher|lower)\b.*")
 _ENDS: Final = re.compile(r"(?:PASS|FAIL|ok)(?:\s.*)?")
+_FAILED: Final = re.compile(r"\s*--- FAIL: Benchmark(\S+).*")
 _MOST: Final = 10**18
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """A benchmark that failed, and where."""
+
+    name: str
+    package: str
+    system: str
+    process: int
 
 
 @dataclass
@@ -36,6 +48,7 @@ class _Reading:
     ended: bool = False
     counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
     higher: set[str] = field(default_factory=set)
+    failed: list[_Failed] = field(default_factory=list)
 
     def next_process(self) -> None:
         """What follows is another execution; before the first number there is none to leave."""
@@ -65,14 +78,22 @@ def parse(text: str, source: str) -> Imported:
     rows = [row for number, line in enumerate(text.splitlines(), 1) for row in _rows(line, reading, source, number)]
     if not rows:
         raise unreadable(source, "has no line of results such as 'BenchmarkFib-8 300 4012 ns/op'")
-    packages = {row.package for row in rows}
-    drop = has_processors(row.name for row in rows)
-    named = []
-    for row in rows:
-        name = row.name.rpartition("-")[0] if drop else row.name
-        name = f"{row.package}.{name}" if len(packages) > 1 and row.package else name
-        named.append(replace(row.number, benchmark=plain(name)))
-    return Imported(tuple(named))
+    everything: list[_Row | _Failed] = [*rows, *reading.failed]
+    packages = {item.package for item in everything}
+    processors = rows[0].name.rpartition("-")[2] if has_processors(row.name for row in rows) else None
+
+    def named(item: _Row | _Failed) -> str:
+        name = item.name if processors is None else item.name.removesuffix(f"-{processors}")  # a failed one may lack it
+        return plain(f"{item.package}.{name}" if len(packages) > 1 and item.package else name)
+
+    names = {named(item) for item in everything}
+    # A benchmark fails with its sub-benchmarks, which have names of their own.
+    alone = [each for each in reading.failed if not any(name.startswith(f"{named(each)}/") for name in names)]
+    failures = [
+        FailedRun(named(each), "no-measurement", "go test says FAIL", each.process, system=each.system)
+        for each in dict.fromkeys(alone)
+    ]
+    return Imported(tuple(replace(row.number, benchmark=named(row)) for row in rows), tuple(failures))
 
 
 def _rows(line: str, reading: _Reading, source: str, number: int) -> Iterator[_Row]:
@@ -87,6 +108,10 @@ def _rows(line: str, reading: _Reading, source: str, number: int) -> Iterator[_R
             reading.package = found[2] or ""
         if found[1] == "system":
             reading.system = plain(found[2] or "")
+    elif found := _FAILED.fullmatch(line):
+        if reading.ended:
+            reading.next_process()
+        reading.failed.append(_Failed(found[1], reading.package, reading.system, reading.process))
     elif _ENDS.fullmatch(line):
         reading.ended = True
     elif found := LINE.fullmatch(line):

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from layoutrand.analysis.sample import Executions, Sample
+from layoutrand.analysis.sample import Executions, Sample, order_is_known
 from layoutrand.config.metric import Better
 from layoutrand.errors import UsageError
 from layoutrand.instruments.known import simulated
@@ -263,8 +263,7 @@ def _warnings(sample: Sample, table: Mapping[str, _Runs]) -> list[OnlyWarmup]:
 def _without_order(found: Sequence[Sample]) -> list[OrderUnknown]:
     """A warning where a machine could have drifted, and nobody can tell; simulated ones do not."""
     measured = [each for each in found if each.is_primary and each.instrument not in simulated()]
-    is_known = all(name in each.started for each in measured for name, _ in each.binaries)
-    return [] if is_known else [OrderUnknown()]
+    return [] if order_is_known(measured) else [OrderUnknown()]
 
 
 def _unlike_iterations(found: Sequence[Sample]) -> list[OtherIterations]:

@@ -11,6 +11,7 @@ from typing import Final
 
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.machine import TimedExecution, in_order_of_start
+from layoutrand.analysis.sample import order_is_known
 from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import simulated
@@ -34,7 +35,7 @@ def run_order(members: Sequence[SuiteMember], selection: Selection, axis: Axis) 
     first = members[0].analysis
     if first.instrument in simulated():
         return [], "The processor is simulated here, so the order of the executions cannot matter: it is not plotted."
-    if selection.sources:
+    if selection.sources and not order_is_known([member.sample for member in members]):
         return [], "The imported files do not say in which order the executions were made: it is not plotted."
     systems = {member.analysis.system: number for number, member in enumerate(members)}
     made = in_order_of_start([member.sample for member in members])

@@ -14,6 +14,7 @@ from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.conclusion import of_layouts, of_pair
 from layoutrand.analysis.evidence import processes
 from layoutrand.analysis.reasons import Cause, Reason
+from layoutrand.analysis.sample import order_is_known
 from layoutrand.analysis.selection import Selection
 from layoutrand.instruments.known import simulated
 from layoutrand.report.page_parts import LightState, TrustLight
@@ -100,6 +101,8 @@ def _of_failures(selection: Selection, reasons: Found) -> TrustLight:
         return TrustLight(name, "unknown", "imported files do not tell", "failures")
     executed, failed = processes(selection.executions), processes(selection.failures)
     unbuilt = len(selection.build_failures)
+    if selection.sources:  # there are no records of executions, only numbers, beside which stand those that failed
+        executed = failed + _measured(selection)
     if failed or unbuilt:
         parts = [f"{failed:,} of {executed:,} executions failed"] if failed else []
         if unbuilt:
@@ -109,6 +112,16 @@ def _of_failures(selection: Selection, reasons: Found) -> TrustLight:
     if about := _of(reasons, _FAILURES):
         return TrustLight(name, "doubtful", _said(about), "failures")
     return TrustLight(name, "good", f"{executed:,} executions, none of which failed; {_COMPARED}", "failures")
+
+
+def _measured(selection: Selection) -> int:
+    """Executions in imported numbers, with those of controls; several metrics of a benchmark are of the same ones."""
+    most: dict[tuple[str, str], int] = {}
+    for sample in selection.samples:
+        count = sample.n_executions + sum(len(executions) for executions in sample.controls.values())
+        key = (sample.system, sample.benchmark)
+        most[key] = max(most.get(key, 0), count)
+    return sum(most.values())
 
 
 def _of_layouts(reasons: Found, unknown: Sequence[str], cards: Mapping[str, str]) -> TrustLight:
@@ -132,7 +145,7 @@ def _of_drift(found: AnalysisReport, reasons: Found, link: str, *, simulated: bo
         return TrustLight(name, "doubtful", _said(about), link)
     if simulated:
         return TrustLight(name, "good", "counts of a simulated processor do not drift", link)
-    if found.selection.sources:
+    if found.selection.sources and not order_is_known(found.selection.samples):
         return TrustLight(name, "unknown", "imported files do not tell in which order was executed", "warnings")
     judged = [each.findings.machine for each in found.analyses if each.findings is not None]
     if not any(each is not None and each.state is not None for each in judged):

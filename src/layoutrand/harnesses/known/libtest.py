@@ -25,6 +25,7 @@ _LINE: Final = re.compile(
     r"(?P<time>[0-9][0-9,]{0,30}(?:\.[0-9]{1,20})?) (?P<unit>[a-z]{1,2})/iter",
     re.MULTILINE,
 )
+_FAILED: Final = re.compile(r"^test (?P<name>\S.{0,400}?) +\.\.\. FAILED$", re.MULTILINE)
 
 
 class _Libtest(Harness):
@@ -57,7 +58,9 @@ def cases_of(output: str) -> list[Case]:
         values.setdefault(name, []).append(seconds(time, match["unit"]))
     if not values:
         raise NoMeasurement("the output has no line of libtest's benches, such as: test sum ... bench: 17 ns/iter")
-    return [Case(name, {TIME: CaseQuantity("s", tuple(own))}) for name, own in values.items()]
+    failed = dict.fromkeys(match["name"] for match in _FAILED.finditer(output))
+    cases = [Case(name, {TIME: CaseQuantity("s", tuple(own))}) for name, own in values.items()]
+    return cases + [Case(name, {}, "libtest says FAILED") for name in failed if name not in values]
 
 
 HARNESS: Final = _Libtest()
