@@ -134,6 +134,7 @@ def _learned(
         names=names,
         packed=_packed(identity.binary, probed),
         by_place=by_place,
+        by_storage=relocations.goes_by_storage(emitted),
     )
     for link in (identity, *probes):
         prove(table, link.binary, link.order)

@@ -24,10 +24,10 @@ from layoutrand.permute.relr import Packed
 from layoutrand.permute.skeleton import Numbers, Skeleton
 from layoutrand.permute.symbols import Names, SymbolGroups
 
-FORMAT: Final = 7
+FORMAT: Final = 8
 """Another one also where a program that was refused would be understood: what was refused is remembered by it."""
 
-_SINGLE: Final = ("code", "homes", "placed", "linker", "tails", "build_id", "by_place")
+_SINGLE: Final = ("code", "homes", "placed", "linker", "tails", "build_id", "by_place", "by_storage")
 _PARTS: Final[dict[str, type]] = {
     "pieces": Pieces,
     "fields": Fields,
@@ -50,6 +50,7 @@ class LearnedTable:
     aligned to one of its ``tails``; the first ``placed`` of the pieces an order places.  ``groups`` and ``names`` are
     of symbol tables that follow the code, else None; ``build_id`` says how that is made.  ``by_place`` are the tables
     of the dynamic linker's relocations that stand in the order of places, ``packed`` the table of packed ones.
+    ``by_storage`` is as in `relocations.goes_by_storage`.
     """
 
     image: bytes
@@ -60,6 +61,7 @@ class LearnedTable:
     tails: tuple[tuple[int, ...], ...]
     build_id: str
     by_place: tuple[int, ...]
+    by_storage: bool
     pieces: Pieces
     fields: Fields
     unwinding: SortedHeader | None
@@ -161,6 +163,7 @@ class LearnedTable:
                 tails=tuple(tuple(int(step) for step in steps) for steps in about["tails"]),
                 build_id=str(about["build_id"]),
                 by_place=tuple(int(number) for number in about["by_place"]),
+                by_storage=bool(about["by_storage"]),
                 **parts,
             )
             _check(made)

@@ -24,6 +24,9 @@ _RELATIVE: Final = {"PC32": False, "PLT32": False, "GOTPC32": False, "PC64": Tru
 _THROUGH_GOT: Final = ("GOTPCREL", "GOTPCRELX", "REX_GOTPCRELX")
 _OF_THREADS: Final = ("GOTTPOFF", "TLSGD", "TLSLD", "GOTPC32_TLSDESC")
 _CONSTANT: Final = (*("NONE", "DTPOFF64", "TPOFF64", "DTPOFF32", "TPOFF32", "SIZE32", "SIZE64", "TLSDESC_CALL"),)
+_FROM_END: Final = ("TPOFF32", "TPOFF64", "GOTTPOFF")
+"""How far something is from the end of the storage of threads."""
+
 _IMMEDIATE: Final = (0xC7, 0x81, 0xF7)
 _REGISTER: Final = 0xC0
 """Opcodes with a constant, and what follows them where it goes to a register: what a load from the GOT may become."""
@@ -65,6 +68,23 @@ def of_link(emitted: elf.Elf, probed: Probed, data: bytes, names: list[str]) -> 
         hints = _Hints(emitted, numbers, probed)
         found += _of_section(emitted, target, table, content, hints, probed, number)
     return found
+
+
+def goes_by_storage(emitted: elf.Elf) -> bool:
+    """Whether code says how far address 0 is from the end of the storage of threads.
+
+    So GNU ld resolves thread-local symbols that are weak and undefined, of which the C library has some. That number
+    goes against the storage's address, as no field does that is known here.
+    """
+    undefined = emitted.symbol_sections == elf.SHN_UNDEF
+    kept = (emitted.sections["type"] == elf.SHT_RELA) & (emitted.sections["flags"] & elf.SHF_ALLOC == 0)
+    for of in np.flatnonzero(kept).tolist():
+        table = emitted.entries(of, elf.RELA)
+        types, symbols = elf.relocation_types(table), elf.relocation_symbols(table)
+        named = np.isin(types, [NUMBER[name] for name in _FROM_END]) & (symbols != 0)
+        if undefined[symbols[named]].any():
+            return True
+    return False
 
 
 class _Hints:

@@ -18,7 +18,7 @@ from layoutrand.permute.fields import apply, words
 from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.linker_made import by_place
 from layoutrand.permute.placing import places, rounded
-from layoutrand.permute.skeleton import PF_X, PT_LOAD, Content, Numbers, Skeleton
+from layoutrand.permute.skeleton import PF_X, PT_LOAD, PT_TLS, Content, Numbers, Skeleton
 
 _MORE: Final = 1 << 26
 """Bytes: what a file may grow beside its code."""
@@ -76,6 +76,8 @@ def _written(
     new = old.with_contents(sizes)
     if new.size > len(table.image) + grown + _MORE:
         raise NotPermuted("its file would become larger than all that is in it")
+    if table.by_storage and _storage(new) != _storage(old):
+        raise NotPermuted("an order moves the storage of its threads, from whose end it counts to what is undefined")
     pieces = np.empty(len(table.pieces), np.int64)
     for home in homes:
         pieces[home.pieces] = int(new.sections["addr"][home.number]) + home.offset
@@ -148,6 +150,11 @@ def _home(table: LearnedTable, number: int, pieces: Numbers, gaps: Numbers | Non
     if ((most != step) & (offset != rounded(free, most))).any():
         raise NotPermuted(f"what a part of {table.skeleton.names[number]} is aligned to cannot be told")
     return _Home(number, pieces, offset, gaps, offset - free, whole)
+
+
+def _storage(tables: Skeleton) -> list[tuple[int, int]]:
+    """Where the storage of threads begins, and how large it is."""
+    return [(int(row["vaddr"]), int(row["memsz"])) for row in tables.segments if int(row["type"]) == PT_TLS]
 
 
 def _put_traps(old: Skeleton, new: Skeleton, out: bytearray) -> None:
