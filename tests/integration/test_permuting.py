@@ -119,11 +119,15 @@ THREADS = """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flags", ["", "-fno-pie -no-pie", "-fno-pie -static", "-g"])
 @pytest.mark.parametrize(
-    "factors", [["function-order"], ["function-order", "text-offset"], ["function-order", "data-order"]]
+    ("flags", "factor"),
+    [
+        *((flags, "data-order") for flags in ("", "-fno-pie -no-pie", "-fno-pie -static", "-g")),
+        *((flags, "text-offset") for flags in ("", "-fno-pie -no-pie", "-g")),
+        *((flags, "") for flags in ("", "-fno-pie -no-pie", "-fno-pie -static", "-g")),
+    ],
 )
-def test_code_and_constants_in_the_same_pages(gnu: Workshop, flags: str, factors: list[str]) -> None:
+def test_code_and_constants_in_the_same_pages(gnu: Workshop, flags: str, factor: str) -> None:
     """-z noseparate-code: what follows the code moves by bytes, and what is read-only after the start ends with a page.
 
     Zeroes of each thread take no room, but what follows them begins where they do.
@@ -134,7 +138,25 @@ def test_code_and_constants_in_the_same_pages(gnu: Workshop, flags: str, factors
     compiled = " ".join(flag for flag in flags.split() if not flag.startswith(("-no-pie", "-static")))
     linked = " ".join(flag for flag in flags.split() if flag.startswith(("-no-pie", "-static")))
     system = {"cflags": f"-O2 {compiled}", "ldflags": f"{linked} -Wl,-z,noseparate-code"}
+    factors = ["function-order", factor] if factor else ["function-order"]
     written(gnu, COMMANDS, 16, system=system, layout={"factors": factors})
+
+
+@pytest.mark.slow
+def test_an_order_that_moves_the_storage_of_threads(gnu: Workshop) -> None:
+    """The C library, linked statically, counts from its end to what is undefined: such an order is linked, and told."""
+    gnu.write_named({"main.c": main_calling("of_thread"), "threads.c": THREADS, "more.c": many_functions(12)})
+    system = {"cflags": "-O2 -fno-pie", "ldflags": "-static -no-pie"}
+    factors = ["function-order", "text-offset"]
+    linked = Workshop(gnu.project, gnu.cache.with_name("linked"), gnu.linker).built(
+        COMMANDS, seeds=range(1, 25), controls=False, system=system, layout={"factors": factors, "engine": "link"}
+    )
+    made = gnu.built(COMMANDS, seeds=range(1, 25), controls=False, system=system, layout={"factors": factors, **ENGINE})
+    [note] = [note for note in made.result.notes if isinstance(note, LinkedAllTheSame)]
+    assert "moves the storage of its threads" in str(note)
+    assert not made.result.failures
+    for name, binary in made.by_layout.items():
+        assert binary.path.read_bytes() == linked.path(name).read_bytes()
 
 
 @pytest.mark.slow
