@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import startkit
-from workshop import Workshop, many_functions
+from workshop import Workshop, many_functions, programs_of
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,7 @@ from workshop import Workshop, many_functions
 )
 def test_only_what_was_asked_for_is_called_so(tmp_path: Path, factor: str, toolchain: str, told: str) -> None:
     """A linker that shuffles by itself is asked for no order, and for no classes."""
+    programs_of(toolchain)
     project = Workshop(tmp_path / "project", tmp_path / "cache")
     project.write(main__c="int main(void) { return 0; }\n", filler__c=many_functions(9))
     text = project.toml(
