@@ -235,6 +235,8 @@ def test_whose_place_it_is_is_asked_where_layout_matters(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     assert run(["analyse"]) == 0
     assert ("layoutrand explain" in capsys.readouterr().out) == is_named
+    assert run(["analyse", "--any-source"]) == 0  # which the command would have to be given, too
+    assert "layoutrand explain" not in capsys.readouterr().out
 
 
 def test_nothing_is_explained_of_what_is_prebuilt():

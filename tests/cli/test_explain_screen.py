@@ -101,12 +101,23 @@ def test_what_to_do_next_and_what_it_is_called_after_it_was_done(tmp_path, plant
     text = screen(found)
     assert "Next: the same command with --confirm 15 · layoutrand sweep f --system O2 --cause" in " ".join(text.split())
     assert "chosen for being large" in text
+    assert "by chance" not in text  # one search, whose suspects are false in 5 of 100
+    elsewhere = screen(found, hint=False)
+    assert "chosen for being large" in elsewhere
+    assert "--confirm" not in elsewhere
+    assert "chosen for being large" not in screen(found, is_tried=True, hint=False)
     tried = screen(found, is_tried=True, hint=False)
     assert "suspected before that" in tried
     assert "--confirm" not in tried
     nothing = screen([case(tmp_path, "work")])
     assert "Next:" not in nothing
     assert nothing.splitlines()[-1] == "  Details: --full"
+
+
+def test_several_searches_find_one_by_chance(tmp_path, planted):
+    """Each holds false suspects at its own 5 %."""
+    text = " ".join(screen(every_kind(tmp_path, planted)).split())
+    assert "where no place matters, up to 1 row of 20 has one by chance: new layouts tell" in text
 
 
 def test_nothing_is_said_of_sizes_where_no_size_would_be_found(tmp_path):

@@ -162,5 +162,6 @@ def test_results_of_another_machine_are_explained_and_it_is_said_where_the_profi
     shown = call("explain", "--profiler", "callgrind", "--host", "elsewhere")
     assert "hot functions are looked for on this machine, not on elsewhere that executed the layouts" in shown.stderr
     assert "nothing found" in shown.stdout
+    assert "--confirm" not in shown.stdout
     refused = call("explain", "--host", "elsewhere", "--confirm", "5", status=2)
     assert "the results are those of elsewhere" in refused.stderr

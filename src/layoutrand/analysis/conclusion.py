@@ -27,7 +27,7 @@ from layoutrand.analysis.conclusion_warnings import (
 )
 from layoutrand.analysis.evidence import Evidence
 from layoutrand.analysis.forecasting import forecast_words
-from layoutrand.analysis.next_steps import STEPS, LayoutsThere, Step, steps_of_import
+from layoutrand.analysis.next_steps import STEPS, LayoutsThere, Step, possible_of
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.reasons import Reason, concerns, reasons, steps
 from layoutrand.analysis.same_program import SameProgram
@@ -102,10 +102,8 @@ _Concluded = TypeVar("_Concluded", Conclusion, LayoutConclusion)
 
 
 def possible(of: _Concluded, told: Evidence | None) -> _Concluded:
-    """The same with the steps that can be taken: of results of others none that executes (`Evidence.of_others`)."""
-    if told is None or not told.of_others:
-        return of
-    return replace(of, next=tuple(steps_of_import(of.next)))
+    """The same with the steps that can be taken (`possible_of`)."""
+    return replace(of, next=tuple(possible_of(of.next, of_others=told is not None and told.of_others)))
 
 
 def stated(verdict: Verdict) -> str:

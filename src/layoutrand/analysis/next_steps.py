@@ -144,6 +144,11 @@ def steps_of_import(steps: Iterable[Step]) -> list[Step]:
     return [_of_import(step) for step in steps if step.kind in _OF_IMPORTS]
 
 
+def possible_of(steps: Iterable[Step], *, of_others: bool) -> list[Step]:
+    """The steps that can be taken: of results ``of_others`` (`Evidence.of_others`) none that executes."""
+    return steps_of_import(steps) if of_others else list(steps)
+
+
 def _of_import(step: Step) -> Step:
     if step.kind == "more executions":
         more = "import more executions of each binary"

@@ -106,7 +106,9 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
         show_analysis(report, terminal, every=every)
     else:
         shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
-        terminal.screen(analysis_screen(report, shown, terminal_width(), explainable(config, report.selection)))
+        # Of chosen results the command would have to choose them, too.
+        known = set() if capture or any_source or host else explainable(config, report.selection)
+        terminal.screen(analysis_screen(report, shown, terminal_width(), known))
     _finish(terminal)
     return 0
 

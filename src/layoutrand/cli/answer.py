@@ -17,6 +17,7 @@ from layoutrand.cli.answer_parts import (
     failure_lines,
     filled,
     header,
+    missed_lines,
     next_lines,
     order_lines,
     possible_steps,
@@ -157,15 +158,11 @@ def _not_seen(rows: Sequence[_Row], width: int) -> list[Line]:
     Where one system alone has 10 % of them, 30 % slower, 10 layouts are called the same within 1 % in 34 of 100 cases,
     30 in 4.
     """
-    same = [row for row in rows if row.pair is not None and row.concluded.verdict == "same"]
-    counts = [(row.pair.could_miss, min(row.pair.n_baseline, row.pair.n_candidate)) for row in same if row.pair]
-    most, count = max(((share, n) for share, n in counts if share is not None), default=(0.0, 0))
-    if not most or count >= USUAL_LAYOUTS:
-        return []
-    named = ", ".join(row.name for row in same[:2]) + (f" and {len(same) - 2} more" if len(same) > 2 else "")
-    of = f"{named}: " if len(same) < len(rows) else ""  # else it would read as if it were said of every row
-    text = f"{of}the same, of {count:,} layouts: a group of up to {100 * most:.2g} % of all could have been missed"
-    return wrapped(SYMBOLS["same"], VERDICT_STYLES["same"], text, width)
+    same = [(row.name, row.pair) for row in rows if row.pair is not None and row.concluded.verdict == "same"]
+    counted = [(name, pair.could_miss, min(pair.n_baseline, pair.n_candidate)) for name, pair in same]
+    few = [each for each in counted if each[2] < USUAL_LAYOUTS]
+    names, counts = [name for name, *_ in few], [(share, n) for _, share, n in few]
+    return missed_lines(SYMBOLS["same"], VERDICT_STYLES["same"], "the same", names, len(rows), counts, width)
 
 
 def _other_outputs(result: Comparison, width: int) -> list[Line]:

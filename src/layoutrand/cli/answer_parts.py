@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownThoughOld
 from layoutrand.analysis.beside import metric_beside
 from layoutrand.analysis.evidence import evidence, reconciled_words
-from layoutrand.analysis.next_steps import steps_of_import
+from layoutrand.analysis.next_steps import possible_of
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cache.capture_record import source_in_brief
 from layoutrand.cli.charts import Line, width_of
@@ -116,10 +116,9 @@ def possible_steps(steps: Iterable[Step], selection: Selection, n_layouts: int) 
 
     Of results of others without what takes executions.
     """
-    if evidence(selection).of_others:
-        return steps_of_import(steps)
     is_exhausted = len(selection.build_failures) > n_layouts
-    return [step for step in steps if not (is_exhausted and step.kind == "more layouts")]
+    there = possible_of(steps, of_others=evidence(selection).of_others)
+    return [step for step in there if not (is_exhausted and step.kind == "more layouts")]
 
 
 def remark_lines(selection: Selection, shown: Iterable[tuple[str, str]], width: int) -> list[Line]:
@@ -222,6 +221,28 @@ def names_of(shown: Sequence[Analysis | Sample]) -> list[str]:
     if len(set(pairs)) < len(pairs):
         parts.append([each.metric for each in shown])
     return [" ".join(row) for row in zip(*parts, strict=True)]
+
+
+def missed_lines(
+    symbol: str,
+    style: str,
+    verdict: str,
+    names: Sequence[str],
+    of: int,
+    counts: Sequence[tuple[float | None, int]],
+    width: int,
+) -> list[Line]:
+    """How rare layouts may be of which a ``verdict`` on ``names``, among ``of``, says nothing.
+
+    ``counts`` are the share that may be missed and the number of layouts of each; nothing where no share is known.
+    """
+    most, count = max(((share, n) for share, n in counts if share), default=(0.0, 0))
+    if not most:
+        return []
+    whose = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+    about = f"{whose}: " if len(names) < of else ""  # else it would read as if it were said of every row
+    group = f"a group of up to {100 * most:.2g} % of all could have been missed"
+    return wrapped(symbol, style, f"{about}{verdict}, of {count:,} layouts: {group}", width, most=3)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -12,9 +12,9 @@ from typing import Any, Final
 from layoutrand.cache.store import Cache, default_root
 from layoutrand.cli.options import CONFIG_NAME
 from layoutrand.config.conditions import CONTROL_GROUP, PROCESS_GROUP
-from layoutrand.config.config import parse
+from layoutrand.config.config import System, parse
 from layoutrand.config.toolchain import Toolchain, factors_of_version, version_number
-from layoutrand.errors import ConfigError, HostError, StoreError, UsageError
+from layoutrand.errors import HostError, StoreError, UsageError
 from layoutrand.harnesses.known import harnesses
 from layoutrand.host.facts import host_facts, host_settings, host_state
 from layoutrand.host.host_problems import HostProblem, host_problems
@@ -32,9 +32,6 @@ from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
 LOOK_S: Final = 0.3
 """How long doctor looks at what the machine is doing."""
-
-_DEFAULT: Final = "gcc"
-"""The toolchain of a system that names none."""
 
 
 @dataclass(frozen=True)
@@ -141,9 +138,12 @@ def _ability(chain: Toolchain, project: Path, runner: Runner) -> Ability:
     is_cross = chain.machine is not None
     if refused:
         missing = tuple(toolbox.missing(chain))
-        return Ability(chain.name, False, (), refused, versions, missing, is_cross)
+        return Ability(
+            chain.name, usable=False, factors=(), detail=refused, versions=versions, missing=missing, is_cross=is_cross
+        )
     detail = f"{tools['cc'].version}; {tools['ld'].version}"
-    return Ability(chain.name, True, factors_of_version(chain, ld), detail, versions, (), is_cross)
+    factors = factors_of_version(chain, ld)
+    return Ability(chain.name, usable=True, factors=factors, detail=detail, versions=versions, is_cross=is_cross)
 
 
 def _needed(asked: _Asked, abilities: Sequence[Ability], project: Path, runner: Runner) -> Iterator[HostProblem]:
@@ -155,13 +155,13 @@ def _needed(asked: _Asked, abilities: Sequence[Ability], project: Path, runner: 
     for name, systems in (asked.toolchains or {}).items():
         try:
             found = known.get(name) or _ability(toolbox.declared(name, project), project, runner)
-        except (UsageError, ConfigError):  # no such toolchain: a mistake in the file, which other commands tell
+        except UsageError:  # no such toolchain: a mistake in the file, which other commands tell
             continue
         if not found.usable:
             built = f"{', '.join(systems)} {'is' if len(systems) == 1 else 'are'} built with"
             yield HostProblem("error", f"toolchain {name}, which {built}, is not usable: {found.lack}", found.mend)
     if asked.toolchains is None and not any(ability.usable for ability in abilities):
-        first = abilities[0] if _DEFAULT not in known else known[_DEFAULT]
+        first = known[System().toolchain]
         yield HostProblem("error", f"no toolchain is usable; of {first.toolchain}: {first.lack}", first.mend)
 
 

@@ -23,9 +23,9 @@ from layoutrand.cli.answer_parts import (
 )
 from layoutrand.cli.charts import Line, screen_width
 from layoutrand.explain.brief_words import (
-    CHOSEN,
     WOULD_BE_FOUND,
     cause_in_brief,
+    doubts,
     is_sized,
     nothing_in_brief,
     place_in_brief,
@@ -97,8 +97,8 @@ def explain_screen(
     notes: list[Line] = []
     if any(is_sized(each) for each in without[:most_without]):
         notes += wrapped("ⓘ", "cyan", WOULD_BE_FOUND, width)
-    if suspected and hint:
-        notes += wrapped("ⓘ", "cyan", CHOSEN, width)
+    if suspected and not is_tried:
+        notes += wrapped("ⓘ", "cyan", doubts(found), width, most=3)
     notes += _warnings(found, names, width)
     notes += remark_lines(selection, [(each.benchmark, each.instrument) for each in samples], width)
     steps = _steps(suspected) if hint else []

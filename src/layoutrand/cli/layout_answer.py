@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.cells import cell_len
 
-from layoutrand.analysis.conclusion import LayoutConclusion, of_layouts
+from layoutrand.analysis.conclusion import LayoutConclusion, LayoutVerdict, of_layouts
 from layoutrand.analysis.machine import in_time
 from layoutrand.analysis.next_steps import ENOUGH_TO_EXPLAIN, STEPS
 from layoutrand.analysis.place_among import briefly_among, expected_move
@@ -22,6 +22,7 @@ from layoutrand.cli.answer_parts import (
     failure_lines,
     filled,
     header,
+    missed_lines,
     names_of,
     next_lines,
     possible_steps,
@@ -290,13 +291,8 @@ def _own_builds(rows: Sequence[_Row], width: int) -> list[Line]:
 
 def _not_seen(rows: Sequence[_Row], width: int) -> list[Line]:
     """How rare layouts may be of which "practically none" says nothing, as none of them need be in the sample."""
-    none = [row for row in rows if row.concluded.verdict == "practically none"]
-    parts = [(row.analysis.findings, row.analysis.n_binaries) for row in none]
-    most, count = max(((found.could_miss or 0.0, n) for found, n in parts if found is not None), default=(0.0, 0))
-    if not most:
-        return []
-    named = ", ".join(row.name for row in none[:2]) + (f" and {len(none) - 2} more" if len(none) > 2 else "")
-    of = f"{named}: " if len(none) < len(rows) else ""  # else it would read as if it were said of every row
-    group = f"a group of up to {100 * most:.2g} % of all could have been missed"
-    text = f"{of}practically none, of {count:,} layouts: {group}"
-    return wrapped(SYMBOLS["practically none"], _STYLES["practically none"], text, width, most=3)
+    verdict: LayoutVerdict = "practically none"
+    none = [row for row in rows if row.concluded.verdict == verdict]
+    counts = [(row.analysis.findings.could_miss, row.analysis.n_binaries) for row in none if row.analysis.findings]
+    names = [row.name for row in none]
+    return missed_lines(SYMBOLS[verdict], _STYLES[verdict], verdict, names, len(rows), counts, width)

@@ -79,6 +79,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.display_names import displayed
     from layoutrand.analysis.evidence import evidence, sentences
     from layoutrand.errors import UsageError
+    from layoutrand.execute.experiment import is_of_here
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.explain import Unexplained, explain_selection
     from layoutrand.explain.suspects import Explanation
@@ -104,7 +105,8 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     part = options.ProjectPart(config, directory, chosen, jobs=options.count_jobs(jobs))
     choices, earlier = RunChoices(wait_s=wait, share_machine=share_machine), earlier_captures(selection, which)
     setup = explain_setup(part, profiler, choices, terminal, earlier)
-    steps = _Steps(selection, setup, confirm, first_seed, confidence, terminal, in_full=full)
+    can_execute = config.remote is None and is_of_here(selection.experiment, config)
+    steps = _Steps(selection, setup, confirm, first_seed, confidence, terminal, in_full=full, can_execute=can_execute)
     if remedy:
         order = RemedyOrder(remedy_layouts, first_new_seed(selection, first_seed), confidence)
         steps.remedying = Remedying(
@@ -131,7 +133,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     shown = displayed(selection)
     for line in sentences(evidence(shown)) if full else ():
         terminal.line(line)
-    told = () if json else shown.left_out  # these the lines above have told
+    told = shown.left_out if not json and (full or steps.has_shown) else ()  # these the lines above have told
     show_selection_problems(shown, [each for each in shown.warnings if each not in told], terminal)
     return 1 if steps.failed else 0
 
@@ -147,10 +149,12 @@ class _Steps:
     confidence: float
     terminal: Terminal
     in_full: bool
+    can_execute: bool
     remedying: Remedying | None = None
     confirmed: dict[int, Confirmed] = field(default_factory=dict)
     treated: dict[int, Treatment] = field(default_factory=dict)
     failed: bool = False
+    has_shown: bool = False
     waiting: list[Explanation] = field(default_factory=list)
     """What `conclude` shows: an answer of several benchmarks has what was found at its top."""
 
@@ -159,7 +163,7 @@ class _Steps:
         shown = under_names(explanation, self.selection.names)
         if self.remedying is None and self.confirm is None:
             if self.in_full:
-                show_explanation(shown, self.terminal, hint=True)
+                show_explanation(shown, self.terminal, hint=self.can_execute)
                 self.terminal.line()
             else:
                 self.waiting.append(shown)
@@ -180,13 +184,14 @@ class _Steps:
     def conclude(self) -> None:
         """Show what was found of all that was not tried in new layouts."""
         if self.waiting:
-            self._screen(self.waiting, is_tried=False, hint=True)
+            self._screen(self.waiting, is_tried=False, hint=self.can_execute)
 
     def _screen(self, found: Sequence[Explanation], *, is_tried: bool, hint: bool) -> None:
         from layoutrand.analysis.display_names import displayed
         from layoutrand.cli.explain_screen import explain_screen
 
         shown = displayed(self.selection)
+        self.has_shown = True
         self.terminal.screen(explain_screen(found, shown, terminal_width(), is_tried=is_tried, hint=hint))
 
     def _confirm(self, number: int, explanation: Explanation) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from layoutrand.explain.explain_warnings import NothingDiffers
 from layoutrand.explain.mechanism_words import short
 from layoutrand.explain.suspects import POWER, Explanation, Suspect
 from layoutrand.explain.words import in_the_answer, worse_where
 from layoutrand.text.quantities import number, percent
-from layoutrand.warning import AnyWarning
 
 WOULD_BE_FOUND: Final = (
     f"would be: where its worse half makes so much more than its better half, a place is found in {percent(POWER, 0)} "
@@ -18,30 +17,31 @@ WOULD_BE_FOUND: Final = (
 """What the sizes in `nothing_in_brief` mean."""
 
 
+def doubts(found: Sequence[Explanation]) -> str:
+    """What is to be thought of suspects and their sizes; of several searches some find one by chance."""
+    by_chance = (
+        f"; where no place matters, up to 1 row of {round(1 / found[0].level)} has one by chance"
+        if len(found) > 1
+        else ""
+    )
+    return (
+        "a suspect is chosen for being large, so that its size is too large on average, and need not be the cause"
+        f"{by_chance}: new layouts tell"
+    )
+
+
 def nothing_in_brief(found: Explanation) -> str:
     """That there is no suspect, and why or how large an effect would have been found."""
-    if reasons := _reasons(found):
+    if reasons := in_the_answer(found):
         return f"nothing found: {reasons[0].brief()}"
     if found.detectable >= 1:
         return f"nothing found: {len(found.seeds)} layouts are too few for anything to be found"
     return f"nothing found; {number(100 * (found.detectable_ratio - 1), 2)} % would be"
 
 
-CHOSEN: Final = (
-    "a suspect is chosen for being large, so that its size is too large on average, and need not be the cause: new "
-    "layouts tell"
-)
-"""What is to be thought of sizes of suspects."""
-
-
 def is_sized(found: Explanation) -> bool:
     """Whether `nothing_in_brief` has such a size."""
-    return not found.suspects and not _reasons(found) and found.detectable < 1
-
-
-def _reasons(found: Explanation) -> list[AnyWarning]:
-    """Why there was nothing to look at."""
-    return [each for each in in_the_answer(found) if found.closest is None or not isinstance(each, NothingDiffers)]
+    return not found.suspects and not in_the_answer(found) and found.detectable < 1
 
 
 def whose(suspect: Suspect) -> str:
