@@ -121,6 +121,27 @@ def test_a_build_that_finds_everything_imports_nothing_that_builds(project, env)
     assert second.stdout.splitlines()[-1] == "0 []"
 
 
+def test_a_build_begins_before_what_reads_its_links_is_imported(project, env):
+    """The user's commands need not wait for that; it is imported beside them."""
+    code = (
+        "import sys; from layoutrand.cli import run; from layoutrand.platform.process import SubprocessRunner\n"
+        "commands = SubprocessRunner.run_logged\n"
+        "def told(*words, **named):\n"
+        "    loaded.append('layoutrand.capture.collect' in sys.modules)\n"
+        "    return commands(*words, **named)\n"
+        "loaded, SubprocessRunner.run_logged = [], told\n"
+        "import layoutrand.capture.instrumented_build as build\n"
+        "build.import_meanwhile = lambda name: loaded.append(name)\n"
+        "status = run(['build', '--seeds', '1', '--no-controls', '--system', 'O1'])\n"
+        "print(status, loaded, 'numpy' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=project, env=env, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.splitlines()[-1] == "0 ['layoutrand.capture.ended_build', False] True"
+
+
 def test_every_command_has_help(tmp_path, env):
     """Every command that is shown explains itself."""
     shown = {name: found for name, found in typer.main.get_command(make_app()).commands.items() if not found.hidden}

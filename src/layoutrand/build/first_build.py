@@ -24,8 +24,9 @@ from layoutrand.cache.keys import learned_name
 from layoutrand.cache.store import Cache
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild, make_order
 from layoutrand.capture.cargo_messages import cargo_executables
+from layoutrand.capture.ended_build import keep
 from layoutrand.capture.go_records import NOTHING_LINKED, build_records
-from layoutrand.capture.instrumented_build import keep, obtained
+from layoutrand.capture.instrumented_build import obtained
 from layoutrand.capture.linked_files import (
     LinkedFile,
     linked_files,

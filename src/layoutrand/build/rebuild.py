@@ -36,7 +36,8 @@ from layoutrand.cache.keys import rebuilt_id, reference_key
 from layoutrand.capture.build_order import BuildOrder
 from layoutrand.capture.capture_warnings import Unoptimised
 from layoutrand.capture.collect import BuildPlace
-from layoutrand.capture.instrumented_build import built, suite_facts
+from layoutrand.capture.ended_build import suite_facts
+from layoutrand.capture.instrumented_build import built
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.workspace import Workspace
 from layoutrand.config.build_recipe import binary_facts
