@@ -44,7 +44,7 @@ from layoutrand.explain.explain_warnings import (
     NothingHot,
 )
 from layoutrand.explain.features import Feature, design
-from layoutrand.explain.hot_functions import _profile
+from layoutrand.explain.hot_functions import ProfilingSetup, _profile
 from layoutrand.explain.hotness import Hotness
 from layoutrand.explain.next_sweep import with_sweeps
 from layoutrand.explain.other_artefacts import others_of
@@ -329,6 +329,30 @@ def test_where_nothing_was_measured_there_is_nothing_to_explain(tmp_path):
     setup = ExplainSetup(config, tmp_path, None, None, None, RunChoices(wait_s=0))
     with pytest.raises(AnalysisError, match=r"nothing to explain \(1 execution failed\)"):
         list(explain_selection(selected(config, tmp_path), None, setup, most_functions=9, level=0.05))
+
+
+@pytest.mark.parametrize(
+    ("systems", "said"), [(("O2",), ["it profiles"]), (("O2", "O3"), ["1 of 2: it profiles", "2 of 2: it profiles"])]
+)
+def test_each_step_says_how_many_come_before_and_behind(tmp_path, monkeypatch, systems, said):
+    """A profile takes many times as long as the benchmark, and a harness has a hundred cases."""
+    config = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=systems)
+    values = {seed: [[1.0 + seed]] for seed in (1, 2, 3)}
+    write(config, tmp_path, [row for system in systems for row in measured(config, tmp_path, system, "b", values)])
+    heard = []
+    setup = ExplainSetup(
+        config, tmp_path, None, None, ProfilingSetup(None, None, None, heard.append), RunChoices(wait_s=0)
+    )
+
+    def refuse(sample, selection, setup, most, level):
+        setup.profiling.say("it profiles")
+        raise AnalysisError("enough")
+
+    monkeypatch.setattr("layoutrand.explain.explain._explain", refuse)
+    assert len(list(explain_selection(selected(config, tmp_path), None, setup, most_functions=9, level=0.05))) == len(
+        systems
+    )
+    assert heard == said
 
 
 @pytest.mark.parametrize(("hashes", "is_one"), [(("x", "x"), True), (("x", "y"), False)])

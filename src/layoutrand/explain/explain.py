@@ -94,10 +94,18 @@ def explain_selection(
         raise AnalysisError(f"no main metric was measured, so there is nothing to explain{failed}{others}")
     for number, sample in enumerate(chosen):
         try:
-            found = _explain(sample, selection, setup, most_functions, level)
+            found = _explain(sample, selection, _numbered(setup, number, len(chosen)), most_functions, level)
             yield replace(found, warnings=(*found.warnings, *explained_before(sample, chosen[:number], selection)))
         except LayoutrandError as error:
             yield Unexplained(sample.system, sample.benchmark, sample.metric, str(error))
+
+
+def _numbered(setup: ExplainSetup, number: int, of: int) -> ExplainSetup:
+    """The same, which says with each step how many samples it has come to: a profile of each may take a minute."""
+    if of == 1:
+        return setup
+    say = setup.profiling.say
+    return replace(setup, profiling=replace(setup.profiling, say=lambda words: say(f"{number + 1} of {of}: {words}")))
 
 
 def explained_before(sample: Sample, earlier: Sequence[Sample], selection: Selection) -> tuple[ExplainedBefore, ...]:
