@@ -601,6 +601,7 @@ def test_from_execution_to_analysis_and_comparison(project):
         "repeated": 0,
         "too_short": [],
         "unlike_outputs": [],
+        "changed_inputs": [],
         "not_executed": [],
         "failed_cases": [],
         "nodes": [],

@@ -49,26 +49,9 @@ def run_document(summary: Summary) -> dict[str, Any]:
         "repeated": summary.repeated,
         "too_short": [{"benchmark": each.benchmark, "seconds": each.seconds} for each in summary.too_short],
         "unlike_outputs": [each.document() for each in summary.unlike_outputs],
-        "not_executed": [
-            {
-                "system": each.system,
-                "benchmark": each.benchmark,
-                "instrument": each.instrument,
-                "executions": each.count,
-                "failed": each.failed,
-                "reason": each.reason,
-            }
-            for each in summary.not_executed
-        ],
-        "failed_cases": [
-            {
-                "benchmark": each.benchmark,
-                "cases": list(each.cases),
-                "executions": each.count,
-                "reason": each.reason,
-            }
-            for each in summary.failed_cases
-        ],
+        "changed_inputs": [each.document() for each in summary.changed_inputs],
+        "not_executed": [each.document() for each in summary.not_executed],
+        "failed_cases": [each.document() for each in summary.failed_cases],
         "nodes": list(summary.nodes),
         "waiting": summary.waiting,
         "refusals": list(summary.refusals),

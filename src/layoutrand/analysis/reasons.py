@@ -152,6 +152,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     outputs.UnlikeOutputs: Meaning(
         "unlike outputs", "doubts", lambda each: "more executions" if each.may_be_chance else "same output"
     ),
+    outputs.InputChanged: Meaning("old results", "doubts"),
     starts.UnlikeCode: Meaning("design", "undecides", "more layouts"),
     starts.UnlikeCache: Meaning("design", "doubts", "more layouts"),
     # What is missing.

@@ -38,6 +38,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import CasesOfHarnesses
 from layoutrand.execute.iterations import all_warmup, read_now
+from layoutrand.execute.named_inputs import changed_inputs
 from layoutrand.execute.unlike_outputs import Printed, outputs_of, printed_by
 from layoutrand.harnesses.case_names import entry_of
 from layoutrand.harnesses.command_words import has_words_for_one
@@ -199,7 +200,10 @@ def select(question: Question, store: ResultsStore) -> Selection:
         executions=tuple(kept),
         failures=tuple(execution for execution in kept if execution.status != "ok"),
         build_failures=build_failures,
-        warnings=(*warnings, *_of_host(kept, config), *outputs_of(kept, question.project)),
+        warnings=(
+            *(*warnings, *_of_host(kept, config), *outputs_of(kept, question.project)),
+            *(changed_inputs(kept, {each.name: each for each in benchmarks}, question.project) if of_here else ()),
+        ),
         nodes=nodes,
         programs=programs(config, benchmarks),
         made={system: source_of(made, system, capture) for system, capture in captures.items()},

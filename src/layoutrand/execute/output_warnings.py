@@ -1,4 +1,4 @@
-"""What is told of programs that do not print the same: the kinds, and the words of each."""
+"""What is told of programs that do not print the same, or may not have read the same: the kinds, and their words."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from layoutrand.model import LayoutName
+from layoutrand.text.toml_words import toml_string
 from layoutrand.warning import AnyWarning
 
 _MOST: Final = 6
@@ -28,6 +29,34 @@ def _listed(layouts: Sequence[LayoutName]) -> str:
 
 def _joined(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+@dataclass(frozen=True)
+class InputChanged(AnyWarning):
+    """A file that a benchmark's command line names, which was changed after ``before`` of ``of`` executions."""
+
+    benchmark: str
+    file: str
+    before: int
+    of: int
+
+    def document(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"benchmark": self.benchmark, "file": self.file, "before": self.before, "executions": self.of}
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}: {self.beside_name()}"
+
+    def beside_name(self) -> str:
+        """The sentence without the benchmark."""
+        return (
+            f"{self.brief()}, which count as before: a path in the command is no part of the benchmark. With files = "
+            f"[{toml_string(self.file)}] its content is, and what was measured with another is executed again"
+        )
+
+    def brief(self) -> str:
+        """What was found."""
+        return f"{self.file} was changed after {self.before:,} of {self.of:,} executions"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import failed_cases
 from layoutrand.execute.iterations import read_now
 from layoutrand.execute.live import Live
-from layoutrand.execute.output_warnings import UnlikeOutputs
+from layoutrand.execute.named_inputs import changed_inputs
+from layoutrand.execute.output_warnings import InputChanged, UnlikeOutputs
 from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.execute.run_warnings import CasesFailed, NotExecuted
 from layoutrand.execute.unlike_outputs import outputs_of
@@ -97,7 +98,7 @@ class Summary:
     of the ``refusals``.  ``not_executed`` is what was left out as it failed again and again.
     ``too_short`` are benchmarks that are judged by times of processes as short as that, ``failed_cases`` those of
     harnesses that other cases of the same process have numbers beside, ``unlike_outputs`` what binaries of one system
-    do not print alike.
+    do not print alike, ``changed_inputs`` files on command lines that were changed after executions.
     """
 
     total: int
@@ -116,6 +117,7 @@ class Summary:
     not_executed: tuple[NotExecuted, ...] = ()
     failed_cases: tuple[CasesFailed, ...] = ()
     unlike_outputs: tuple[UnlikeOutputs, ...] = ()
+    changed_inputs: tuple[InputChanged, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,7 @@ def summarised(  # noqa: PLR0913 - the parts of one record
         not_executed=tuple(not_executed),
         failed_cases=tuple(failed_cases(counting)),
         unlike_outputs=tuple(outputs_of(counting, plan.request.project)),
+        changed_inputs=tuple(changed_inputs(counting, plan.benchmarks, plan.request.project)),
     )
 
 

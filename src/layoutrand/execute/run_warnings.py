@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from layoutrand.warning import AnyWarning
 
@@ -17,6 +18,17 @@ class NotExecuted(AnyWarning):
     count: int
     failed: int
     reason: str
+
+    def document(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "system": self.system,
+            "benchmark": self.benchmark,
+            "instrument": self.instrument,
+            "executions": self.count,
+            "failed": self.failed,
+            "reason": self.reason,
+        }
 
     def __str__(self) -> str:
         were = "was" if self.count == 1 else "were"
@@ -34,6 +46,15 @@ class CasesFailed(AnyWarning):
     cases: tuple[str, ...]
     count: int
     reason: str
+
+    def document(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "benchmark": self.benchmark,
+            "cases": list(self.cases),
+            "executions": self.count,
+            "reason": self.reason,
+        }
 
     def __str__(self) -> str:
         more = len(self.cases) - 1
