@@ -227,6 +227,8 @@ A = Warmup(
     correlations=(),
     band=None,
     warnings=(),
+    entry="b",
+    number="time",
 )
 B = dataclasses.replace(A, system="jvm-b", initialised=12, independent=12)
 

@@ -11,6 +11,7 @@ import pytest
 from experiments import execution, selected, write
 from layoutrand.analysis.warmup_command import MOST_EXECUTIONS, examine, for_benchmarks, warmup_document
 from layoutrand.cli import warming
+from layoutrand.cli.options import load_config
 from layoutrand.cli.warming import sparkline
 from layoutrand.config.config import parse
 from layoutrand.config.settings import with_warmup
@@ -253,3 +254,47 @@ def test_a_number_with_a_warm_up_of_its_own_has_that_one_set():
 )
 def test_a_run_sequence_in_one_line(values, line):
     assert sparkline(values) == line
+
+
+HARNESS = """\
+[[benchmarks]]
+name = "b"
+command = ["{artefact}"]
+harness = "jmh"
+"""
+
+
+def test_iterations_of_a_harness_are_looked_at_case_by_case_and_set_for_its_entry(tmp_path, capsys):
+    (tmp_path / "layoutrand.toml").write_text(HEAD + HARNESS)
+    config = load_config(tmp_path)
+    rows = [
+        execution(
+            config,
+            tmp_path,
+            system,
+            "b",
+            seed,
+            measurements=tuple(
+                Measurement(f"p.C/{case} :: time_s", "s", k, value, warmup=False)
+                for case, start in (("quick", 6), ("slow", 9))
+                for k, value in enumerate(series(seed + start, start=start))
+            ),
+        )
+        for system in "ab"
+        for seed in (1, 2, 3)
+    ]
+    write(config, tmp_path, rows)
+    found = examine(selected(config, tmp_path), config, None)
+    assert {(each.benchmark, each.metric, each.suggested) for each in found} == {
+        ("b/p.C/quick", "time_s", 6),
+        ("b/p.C/slow", "time_s", 9),
+    }
+    with pytest.raises(UnknownMetric, match="there are time_s"):
+        examine(selected(config, tmp_path), config, "each_case")
+
+    assert warming.warmup(directory=tmp_path, write=True) == 0
+    assert "b: metric.warmup = 9 written to" in capsys.readouterr().err
+    assert len(list((tmp_path / ".layoutrand/warmup").glob("b-p.C-*.svg"))) == 2
+    now = load_config(tmp_path)
+    assert now.benchmarks[0].metric.warmup == 9
+    assert {each.in_force for each in examine(selected(now, tmp_path), now, None)} == {9}

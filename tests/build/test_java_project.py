@@ -69,9 +69,9 @@ def test_a_program_is_measured_as_a_whole_and_finds_its_files(place):
     assert within.benchmark.command[3] == "{project}/target/benchmarks.jar"
 
 
-@pytest.mark.parametrize("option", ["-XX:+UseZGC", "-XX:-UseCompressedOops"])
-def test_what_places_its_memory_itself_has_one_layout(place, option):
-    project, config = made(place, option, "-jar", "app-1.2.jar")
+@pytest.mark.parametrize("options", [("-XX:+UseZGC", "-Xshare:off"), ("-Xmx40g", "-XX:AOTCache=app.aot")])
+def test_what_places_its_memory_itself_has_one_layout(place, options):
+    project, config = made(place, *options, "-jar", "app-1.2.jar")
     assert (project.factors, config.in_one_layout()) == ((), {"jdk21"})
 
 
@@ -201,7 +201,12 @@ def test_the_class_path_of_the_shell_and_a_directory_by_another_name(place, monk
         ("-XX:MaxHeapSize=20000m", ("cds-order",)),
         ("--limit-modules=java.base", ("heap-base",)),
         ("-Xshare:auto", ("heap-base",)),
-        ("-XX:ObjectAlignmentInBytes=16", ()),
+        ("-XX:+UseZGC", ("cds-order",)),
+        ("-XX:-UseCompressedOops", ("cds-order",)),
+        ("-XX:ObjectAlignmentInBytes=16", ("cds-order",)),
+        ("-XX:+UseCompactObjectHeaders", ("cds-order", "heap-base")),
+        ("-XX:SharedArchiveFile=own.jsa", ("heap-base",)),
+        ("-XX:AOTCache=app.aot", ("heap-base",)),
     ],
 )
 def test_what_cannot_be_placed_is_no_factor(place, option, factors):

@@ -111,6 +111,18 @@ def test_what_hotspot_logs_is_read():
     assert jvm_facts("", "") == JvmFacts()
 
 
+def test_an_archive_is_dumped_in_the_form_that_a_jvm_printed():
+    printed = (
+        "      int ObjectAlignmentInBytes                   = 16                   {product lp64_product} {command line}\n"
+        "     bool UseCompactObjectHeaders                  := true                {product lp64_product} {command line}\n"
+        "     bool UseCompressedOops                        = false                   {product lp64_product} {ergonomic}\n"
+        "     bool UseCompressedOopsOfAnother               = false                   {product lp64_product} {ergonomic}\n"
+    )
+    words = ("-XX:ObjectAlignmentInBytes=16", "-XX:+UseCompactObjectHeaders", "-XX:-UseCompressedOops")
+    assert jdk.archive_form(printed) == words
+    assert jdk.archive_form("") == ()
+
+
 GOOD = JvmFacts({"a": 1}, jdk.heap_base(1), "Zero based")
 
 
@@ -192,7 +204,11 @@ def seeming_jdk(home, script):
 @pytest.mark.parametrize(
     ("script", "problem"),
     [
-        ("echo no room left; exit 1", "java -Xshare:dump ended with status 1 and made no archive of classes"),
+        (
+            'echo "$*" | grep -q dump && exit 1; exit 0',
+            "java -Xshare:dump ended with status 1 and made no archive of classes",
+        ),
+        ("echo Unrecognized VM option; exit 1", "system j: java does not start (status 1): Unrecognized VM option"),
         ("exit 0", "java -Xshare:dump ended with status 0 and made no archive of classes"),
         (
             'for w; do case $w in -XX:SharedArchiveFile=*) [ -e "${w#*=}" ] || echo x > "${w#*=}";; esac; done',
@@ -201,7 +217,7 @@ def seeming_jdk(home, script):
         (
             'for w; do case $w in -XX:SharedArchiveFile=*) [ -e "${w#*=}" ] && { echo bad archive; exit 3; }; '
             'echo x > "${w#*=}";; esac; done',
-            "ends with status 3: bad archive",
+            "java does not start (status 3): bad archive",
         ),
     ],
 )
@@ -266,6 +282,25 @@ def executed(root):
         rows = results.execute("SELECT DISTINCT layout, argv FROM executions").fetchall()
     assert len(rows) == len({layout for layout, _ in rows})
     return {layout: json.loads(argv) for layout, argv in rows}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "args",
+    # The last is what -Xmx64m is on a machine with so much memory that a dump by itself has no compressed references.
+    ["-XX:+UseZGC", "-Xmx40g -XX:+UseSerialGC", "-XX:ObjectAlignmentInBytes=16", "-XX:MaxRAM=256g -Xmx64m"],
+)
+def test_archives_have_the_form_that_the_systems_options_ask_for(tmp_path, monkeypatch, home, args):
+    monkeypatch.setenv("LAYOUTRAND_CACHE", str(tmp_path / "cache"))
+    text = CONFIG.replace(', "heap-base"', "").replace("-Xmx64m", args)
+    usual = CONFIG[CONFIG.index("[systems.j]") : CONFIG.index("[[bench")].replace("systems.j", "systems.usual")
+    root = project(tmp_path / "p", home, text.replace("[[bench", usual + "[[bench"))
+    built = document(root, "build", "--seeds", "2")
+    assert built["failures"] == []
+    rows = {(binary["system"], binary["seed"]): binary for binary in built["binaries"]}
+    assert all(rows[system, 1]["verified"]["n_sections"] > 300 for system in ("j", "usual"))
+    is_other = "MaxRAM" not in args
+    assert (rows["j", 1]["sha256"] != rows["usual", 1]["sha256"]) == is_other
 
 
 @pytest.mark.slow

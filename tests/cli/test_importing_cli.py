@@ -231,3 +231,12 @@ def test_of_one_binary_the_noise_of_its_executions_is_told(layoutrand, tmp_path)
     (tmp_path / "a.json").write_text(json.dumps({"results": [runs]}))
     (row,) = [line for line in layoutrand("analyse", "--import", "a.json").stdout.splitlines() if "? fib" in line]
     assert row.split()[:4] == ["?", "fib", "-", "±8.2"]
+
+
+def test_forks_whose_iterations_differ_more_than_they_are_not_without_noise(layoutrand, tmp_path):
+    metric = {"score": 5.0, "scoreUnit": "ns/op", "rawData": [[4.0, 6.0], [4.1, 5.9]]}
+    jmh = {"jmhVersion": "1.37", "benchmark": "p.B.go", "mode": "avgt", "forks": 2, "primaryMetric": metric}
+    (tmp_path / "j.json").write_text(json.dumps([jmh]))
+    said = layoutrand("analyse", "--import", "j.json").stdout
+    (row,) = [line for line in said.splitlines() if "? p.B.go" in line]
+    assert row.split()[2:5] == ["-", "±19", "%"], said

@@ -24,3 +24,14 @@ def test_one_long_name_keeps_its_begin():
 
 def test_no_name_vanishes_where_it_is_what_others_begin_with():
     assert all(distinct_names(["a/long/name/", "a/long/name/"], 5))
+
+
+def test_names_of_java_lose_their_package():
+    names = ["org.x.samples.Tree.walk", "org.x.samples.Trie.walk"]
+    assert distinct_names(names, 12) == ["…Tree.walk", "…Trie.walk"]
+
+
+def test_names_that_differ_in_their_middle_alone_can_be_told_apart():
+    names = [f"org.x.Tree.walk,certainty=16,arg={arg},kind=red_or_black" for arg in (1, 31)]
+    assert distinct_names(names, 22) == ["…16,arg=1,kind=red_or…", "…16,arg=31,kind=red_o…"]
+    assert len(set(distinct_names(["a" * 40 + str(k) + "b" * 40 for k in range(5)], 10))) == 5

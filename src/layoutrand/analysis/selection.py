@@ -29,7 +29,7 @@ from layoutrand.analysis.present_captures import Recorded, WantedCaptures, choos
 from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.analysis.unlike_starts import without_other_starts
 from layoutrand.build.coincidence import CoincidingSystems, recorded_coincidence
-from layoutrand.config.config import Config, choose
+from layoutrand.config.config import Benchmark, Config, choose
 from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.config.execution_warnings import DisturbedExecutions, MachineWarning, mixed_settings
 from layoutrand.config.mixed_conditions import launched_executions, mixed_cpus, mixed_isolation, mixed_program_files
@@ -97,7 +97,8 @@ class Selection:
     layouts lies at the same addresses, ``host_facts`` what was recorded of the machine last.  ``never_alone`` are
     benchmarks that are cases of a harness which cannot execute one of them, so that there is no profile of it.
     ``by_run`` where `layoutrand run` executed it, and may execute more of it; ``at_home`` unless it was imported where
-    no project is that could have exported it.
+    no project is that could have exported it.  ``benchmarks`` are the configured ones, each case of a
+    harness one of them.
     """
 
     experiment: Experiment
@@ -116,6 +117,7 @@ class Selection:
     never_alone: frozenset[str] = frozenset()
     by_run: bool = True
     at_home: bool = True
+    benchmarks: tuple[Benchmark, ...] = ()
 
     @cached_property
     def printed(self) -> Printed:
@@ -211,6 +213,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
         coinciding=_coinciding(contexts, captures.values()),
         host_facts=contexts[-1].host_facts if contexts else {},
         never_alone=frozenset(_never_alone(names, question.config)),
+        benchmarks=tuple(benchmarks),
     )
 
 

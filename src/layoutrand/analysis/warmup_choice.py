@@ -81,10 +81,10 @@ def choose_suggested(text: str, path: str, config: Config, found: Sequence[Warmu
 
 
 def _together(found: Sequence[Warmup], scope: Scope) -> Mapping[tuple[str, str, str | None], list[Warmup]]:
-    """(Benchmark, metric, system or None for all) -> those that one setting is for."""
+    """(Entry, number, system or None for all) -> those that one setting is for."""
     together: dict[tuple[str, str, str | None], list[Warmup]] = {}
     for each in found:
-        together.setdefault((each.benchmark, each.metric, each.system if scope.by_system else None), []).append(each)
+        together.setdefault((each.entry, each.number, each.system if scope.by_system else None), []).append(each)
     return together
 
 
@@ -93,10 +93,10 @@ def _overruled(config: Config, set_now: Mapping[Warmup, str], scope: Scope, here
     benchmarks = {benchmark.name: benchmark for benchmark in config.benchmarks}
     warnings: list[AnyWarning] = []
     for each, setting in set_now.items():
-        now = warmups_of(config, benchmarks[each.benchmark], each.system, here)[each.metric]
-        keys = (each.benchmark, scope.host, each.system if scope.by_system else None)
+        now = warmups_of(config, benchmarks[each.entry], each.system, here)[each.number]
+        keys = (each.entry, scope.host, each.system if scope.by_system else None)
         entries = [(entry.benchmark, entry.host, entry.system) for entry in config.warmup]
         expected = f"warmup[{entries.index(keys)}].iterations" if setting == _ENTRY else setting
         if now.setting != expected:
-            warnings.append(OverruledWarmup(each.benchmark, each.system, now.setting, now.iterations, here))
+            warnings.append(OverruledWarmup(each.entry, each.system, now.setting, now.iterations, here))
     return warnings

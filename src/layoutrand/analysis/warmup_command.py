@@ -7,7 +7,7 @@ Nothing is executed and nothing is changed here: every iteration of every execut
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from layoutrand.analysis.selection import Selection
@@ -15,9 +15,11 @@ from layoutrand.analysis.warmup_warnings import NotASpeed, TooShortForWarmup
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.metric import Printed
 from layoutrand.config.problems import suggest
+from layoutrand.config.readings import EACH_CASE
 from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import AnalysisError, UnknownMetric
 from layoutrand.execute.iterations import warmups_of
+from layoutrand.harnesses.case_names import entry_of
 from layoutrand.instruments.known import reads_output
 from layoutrand.model import Execution
 from layoutrand.stats import WarmupSuggestion, autocorrelation, dacapo_warmup, georges_warmup, suggest_warmup
@@ -39,7 +41,8 @@ class Warmup:
     ``initialised``, ``independent`` are the states of the paper, ``dacapo`` and ``georges`` the two heuristics, each
     the number of iterations before it or None where it is never reached.  ``correlations`` are those of lags 1, 2, ...
     in the first execution once ``suggested`` (or else ``in_force``) iterations are dropped, within ``band`` for
-    independent ones.
+    independent ones.  What is set in the file is the ``warmup`` of ``number`` of the ``entry``: of a harness's cases
+    that of all of them, else of the metric and benchmark themselves.
     """
 
     system: str
@@ -58,6 +61,8 @@ class Warmup:
     correlations: tuple[float, ...]
     band: float | None
     warnings: tuple[AnyWarning, ...]
+    entry: str
+    number: str
 
     @property
     def suggested(self) -> int | None:
@@ -70,18 +75,23 @@ def examine(selection: Selection, config: Config, metric: str | None) -> list[Wa
 
     Raises `UnknownMetric` where no benchmark has such a number, `AnalysisError` where none has iterations of it.
     """
+    benchmarks = selection.benchmarks
     if metric is not None:
-        known = sorted({each.name for one in config.benchmarks for each in one.metric.numbers().values()})
+        known = sorted({each.name for one in benchmarks for each in one.metric.numbers().values()} - {EACH_CASE})
         if metric not in known:
             there = ", ".join(known) or "none"
             raise UnknownMetric(
                 f"no benchmark prints a number called {metric!r}; there are {there}{suggest(metric, known)}"
             )
+    entries = {benchmark.name: benchmark for benchmark in config.benchmarks}
+    by_case = [name for name, benchmark in entries.items() if benchmark.metric.by_case]
     found: list[Warmup] = []
-    for benchmark in config.benchmarks:
+    for benchmark in benchmarks:
         number = _number(benchmark, metric)
         if number is None:
             continue
+        case_of = None if benchmark.name in entries else entry_of(benchmark.name, by_case)
+        entry, key = (benchmark, number.name) if case_of is None else (entries[case_of], EACH_CASE)
         for system in config.systems:
             executions = [
                 execution
@@ -91,13 +101,14 @@ def examine(selection: Selection, config: Config, metric: str | None) -> list[Wa
             ]
             series = [values for execution in executions if (values := _values(execution, number.name))]
             if series:
-                in_force = warmups_of(config, benchmark, system, selection.experiment.hostname)[number.name]
-                found.append(_examine(system, benchmark, number, series, in_force))
+                in_force = warmups_of(config, entry, system, selection.experiment.hostname)[key]
+                one = _examine(system, benchmark, number, series, in_force)
+                found.append(replace(one, entry=entry.name, number=key))
     if not found:
         wanted = f"a number called {metric!r}" if metric else "any number that it prints"
         raise AnalysisError(
             f"no benchmark has recorded iterations of {wanted}: `regex` or `json` in its metric reads one per "
-            "iteration, and `layoutrand run` records them"
+            "iteration, as `harness` does, and `layoutrand run` records them"
         )
     return found
 
@@ -146,6 +157,8 @@ def _examine(
         correlations=correlation.values[1:] if correlation else (),
         band=correlation.band if correlation else None,
         warnings=tuple(warnings),
+        entry=benchmark.name,
+        number=number.name,
     )
 
 

@@ -16,7 +16,7 @@ from layoutrand.cache.keys import jdk_layout_key, jvm_key
 from layoutrand.config import jdk
 from layoutrand.config.jdk import CDS_ORDER, JvmFacts
 from layoutrand.errors import BuildError, BuildFailed, LayoutrandError
-from layoutrand.jvm.start import observed, run_java
+from layoutrand.jvm.start import form_of_archives, observed, run_java
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName, Verification
 from layoutrand.platform.disk import cache_errors, sha256_file
@@ -54,13 +54,17 @@ class _Seen:
 
 @dataclass(frozen=True)
 class _Maker:
-    """Makes layouts of one JDK; ``identity_key`` tells it from all others, as HotSpot itself tells archives apart."""
+    """Makes layouts of one JDK; ``identity_key`` tells it from all others, as HotSpot itself tells archives apart.
+
+    ``form`` is what its archives are dumped with, where a JVM with the system's own options could not map the usual.
+    """
 
     setup: BuildSetup
     system: str
     artefact: str
     home: Path
     identity_key: tuple[Any, ...]
+    form: tuple[str, ...]
 
     @classmethod
     def of(cls, setup: BuildSetup, system: str, artefact: str) -> _Maker:
@@ -73,7 +77,12 @@ class _Maker:
                 f"system {system}: {error.filename}: {error.strerror}; layout.factors {', '.join(jdk.JDK_FACTORS)} "
                 "are of a JDK from version 17 on, whose home systems.*.prebuilt must be"
             ) from error
-        return cls(setup, system, artefact, home, (*parts, modules.st_size, modules.st_mtime_ns))
+        form: tuple[str, ...] = ()
+        if CDS_ORDER in setup.config.layout.drawn:
+            own = shlex.split(setup.config.systems[system].args)
+            with setup.cache.scratch("jvm") as scratch:
+                form = form_of_archives(setup.runner, home, own, scratch, system)
+        return cls(setup, system, artefact, home, (*parts, modules.st_size, modules.st_mtime_ns), form)
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -92,7 +101,7 @@ class _Maker:
     def make(self, layout: LayoutName) -> _Seen:
         """The layout's file, from the cache or made now, and what a JVM with it says of itself."""
         made = CDS_ORDER in self.factors
-        key = jdk_layout_key(self.identity_key, self.factors, layout)
+        key = jdk_layout_key(self.identity_key, self.factors, self.form, layout)
         cache = self.setup.cache
         with cache.lock(f"jdk-{key[:32]}"), cache_errors("use", cache.root):
             binary = cached_binary(cache, self.system, jdk.OWN_FILE, layout, key)
@@ -112,6 +121,7 @@ class _Maker:
             words = [
                 "-XX:+UnlockDiagnosticVMOptions",
                 "-XX:ArchiveRelocationMode=0",
+                *(("-XX:+UnlockExperimentalVMOptions", *self.form) if self.form else ()),
                 "-Xshare:dump",
                 f"-XX:SharedClassListFile={scratch / 'classes'}",
                 f"-XX:SharedArchiveFile={scratch / jdk.OWN_FILE}",

@@ -68,9 +68,12 @@ def stock_key(build: str, artefact: str) -> str:
     return _digest({"stock": build, "artefact": artefact})
 
 
-def jdk_layout_key(home: Sequence[Any], factors: Sequence[str], layout: LayoutName) -> str:
-    """Of the file that is one layout of a JDK; ``home`` is what tells the JDK from others."""
-    return _digest(["jdk", *home, factors, layout])
+def jdk_layout_key(home: Sequence[Any], factors: Sequence[str], form: Sequence[str], layout: LayoutName) -> str:
+    """Of the file that is one layout of a JDK, which ``home`` tells from others.
+
+    ``form`` tells its archives apart; () stands for what they have by themselves.
+    """
+    return _digest(["jdk", *home, factors, *([form] if form else []), layout])
 
 
 def jvm_key(home: Sequence[Any], factors: Sequence[str], file: str, arguments: Sequence[str]) -> str:

@@ -189,8 +189,18 @@ def _cells(row: _Row) -> tuple[str, str, str, str, str]:
 
 
 def _of_one_binary(analysis: Analysis) -> float | None:
-    """What executions of the only binary differ by, as of files of other harnesses: all that these can tell."""
-    return next((level.relative_sd for level in analysis.levels if level.level == "execution"), None)
+    """What executions of the only binary differ by, as of files of other harnesses: all that these can tell.
+
+    With what the iterations of each leave in its mean, as in the noise beside layouts: where iterations differ so much
+    that nothing is left for executions, these are not without noise.
+    """
+    known = {level.level: level.relative_sd for level in analysis.levels}
+    executions = known.get("execution")
+    if executions is None or not analysis.n_iterations:
+        return executions
+    return math.hypot(
+        executions, (known.get("iteration") or 0.0) / math.sqrt(analysis.n_iterations / analysis.n_executions)
+    )
 
 
 def _among_executions(analysis: Analysis) -> str:

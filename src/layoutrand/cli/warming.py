@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,6 +33,7 @@ Plots = Annotated[
 ]
 
 _LEVELS = "▁▂▃▄▅▆▇█"
+_LONGEST_NAME = 160
 _COLUMNS = 40
 
 
@@ -94,7 +97,9 @@ def _check_options(*, write: bool, narrowed: bool, plots: bool | None, json: boo
 
 
 def _figure(folder: Path, benchmark: str) -> Path:
-    return folder / f"{benchmark}.svg"
+    """Where it is drawn.  Cases of a harness have names that no file can have: what tells them apart is added."""
+    name = re.sub(r"[^\w.,=+*-]+", "-", benchmark)[:_LONGEST_NAME]
+    return folder / f"{name if name == benchmark else f'{name}-{sha256(benchmark.encode()).hexdigest()[:8]}'}.svg"
 
 
 def show_warmup(found: Sequence[Warmup], page: Display) -> None:

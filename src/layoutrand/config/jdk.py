@@ -51,10 +51,15 @@ OWN_FILE: Final = "layout.jsa"
 _HEAP: Final = re.compile(r"-(?:Xmx|XX:MaxHeapSize=)(\d{1,15})([kmgtKMGT]?)$")
 _HEAP_ITSELF: Final = re.compile(r"-XX:(HeapBaseMinAddress=|\+UseZGC$|-UseCompressed|ObjectAlignmentInBytes=|MaxRAM)")
 _ARCHIVE_ITSELF: Final = re.compile(
-    r"-Xshare:|--(limit-modules|patch-module|upgrade-module-path)\b|-XX:(SharedArchiveFile=|-UseCompressed|\+UseZGC$"
-    r"|ObjectAlignmentInBytes=)"
+    r"-Xshare:|--(limit-modules|patch-module|upgrade-module-path)\b|-XX:(SharedArchiveFile|AOT\w+)="
 )
 """Options that say themselves what a factor places, or with which it cannot be placed."""
+
+_FORM: Final = re.compile(
+    r"^\s*\w+ (ObjectAlignmentInBytes|UseCompactObjectHeaders|UseCompressed(?:ClassPointers|Oops))\s+:?= (\S+)",
+    re.MULTILINE,
+)
+"""What an archive of classes and the JVM that maps it must agree in; collector, heap and memory decide it, too."""
 
 _UNLOCK: Final = "-XX:+UnlockDiagnosticVMOptions"
 _IN_A_WORD: Final = re.compile(r"-(jar|m|-module|XX:Flags|XX:VMOptionsFile)(=|$)")
@@ -156,6 +161,14 @@ def options(factors: Sequence[str], layout: LayoutName, archive: str) -> tuple[s
     return tuple(words)
 
 
+def archive_form(printed: str) -> tuple[str, ...]:
+    """The words that have a dump write what a JVM can map that printed this (PrintFlagsFinal)."""
+    sign = {"true": "+", "false": "-"}
+    return tuple(
+        f"-XX:{sign[value]}{name}" if value in sign else f"-XX:{name}={value}" for name, value in _FORM.findall(printed)
+    )
+
+
 def log_options(log: str) -> tuple[str, ...]:
     """The words that have a JVM write what `layoutrand.jvm.start` reads: to the file ``log``, and its output."""
     return (f"-Xlog:gc+heap+coops=debug,class+load=debug:file={log}:none:filecount=0", "-XX:+PrintFlagsFinal")
@@ -197,7 +210,8 @@ def _heap_elsewhere(wanted: int, facts: JvmFacts) -> list[str]:
     if facts.heap_address is None:
         return [
             f"it does not say where its heap begins, so {HEAP_BASE} cannot be verified; ZGC, and heaps of 32 GiB or "
-            "more, have no compressed references and take no base: choose another collector, or a smaller -Xmx"
+            "more, have no compressed references and take no base: choose another collector, or a smaller -Xmx, or "
+            f"leave {HEAP_BASE} out of layout.factors, for all systems"
         ]
     if not wanted <= facts.heap_address < wanted + LARGEST_ALIGNMENT:
         return [

@@ -22,10 +22,12 @@ def with_executions(text: str, executions: int) -> str:
 def with_warmup(text: str, benchmark: str, warmup: int, *, printed: str | None) -> str:
     """The text with ``warmup`` set in the metric of this benchmark, or in its number called ``printed``.
 
-    Both must be there: only a metric that reads a number has any iterations.
+    A metric must be there, which reads the number that has iterations; where ``harness`` reads it, it is added.
     """
     document = tomlkit.parse(text)
     (entry,) = (each for each in document["benchmarks"] if each["name"] == benchmark)
+    if "metric" not in entry and "harness" in entry:
+        entry["metric"] = tomlkit.inline_table()
     metric = entry["metric"]
     if printed is not None:
         (metric,) = (number for number in metric["printed"] if number["name"] == printed)
