@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+import xml.etree.ElementTree as ET
 
 import pytest
 
 from checkkit import Made
 from layoutrand.check.check_document import check_document
-from layoutrand.check.ci_formats import junit
+from layoutrand.check.ci_formats import github_annotations, junit
 from layoutrand.check.comment import comment
 from layoutrand.errors import UsageError
 from layoutrand.stats.running_ratio import FEWEST_ROUNDS
@@ -97,6 +98,19 @@ def test_a_case_of_one_commit_alone_is_told_and_is_no_failure(tmp_path, side, la
     assert (only(answer).ending, only(answer).failures) == ("decided", ())
     assert f"bench/new: a case of {label}" in comment(answer)
     assert check_document(answer)["systems"][0]["one_sided"] == {"bench/new": "base" if side == "head" else "head"}
+
+
+def test_reports_for_ci_have_a_case_of_one_commit_alone(tmp_path):
+    """One that was renamed is judged nowhere: a gate that is silent about it would let a slowdown pass unseen."""
+    answer = Cased(tmp_path, lacking=[("head", "old"), ("base", "new")], old=SAME, new=SAME, same=SAME).check()
+    suite = ET.fromstring(junit(answer, [])).find("testsuite")
+    told = {case.get("name"): [each.get("message") for each in case.findall("skipped")] for case in suite}
+    base, head = answer.question.base.label, answer.question.head.label
+    assert told["bench/old"] == [f"a case of {base} alone, so not compared"]
+    assert told["bench/new"] == [f"a case of {head} alone, so not compared"]
+    assert (suite.get("tests"), suite.get("skipped")) == ("3", "2")
+    annotations = "\n".join(github_annotations(answer, [], {}, ""))
+    assert f"::notice title=layoutrand check O2::bench/old: a case of {base} alone, so not compared" in annotations
 
 
 def test_a_case_that_was_named_and_is_in_one_commit_alone_is_a_failure(tmp_path):

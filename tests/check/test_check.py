@@ -329,7 +329,22 @@ def test_commits_that_were_built_and_have_no_layouts_are_not_said_to_be_unbuilt(
 def test_a_stock_build_that_fails_is_not_why_executions_do(tmp_path):
     answer = Made(tmp_path, fails={("head", "stock")}, script="exit 3").check()
     said = ending_sentence(only(answer), answer.question)
-    assert "executions fail" in said and "could not be" not in said
+    labels = f"{answer.question.base.label} and {answer.question.head.label}"
+    assert f"executions of {labels} fail" in said and "could not be" not in said
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "told"),
+    [
+        ("", "exit 3", "executions of HEAD bbbbbbb fail: fake exit"),
+        ("exit 3", "exit 3", "executions of main aaaaaaa and HEAD bbbbbbb fail: fake exit"),
+        ("exit 3", "signal 11", "executions fail, of main aaaaaaa: fake exit; of HEAD bbbbbbb: fake signal"),
+    ],
+)
+def test_it_is_said_at_which_commit_executions_fail(tmp_path, base, head, told):
+    """A change that crashes is not a machine on which neither commit can be executed."""
+    answer = Made(tmp_path, script=lambda _, system, __: {"base": base, "head": head}[system]).check()
+    assert ending_sentence(only(answer), answer.question).startswith(f"stopped, as {told}; where that is mended")
 
 
 def test_in_a_comment_the_system_stands_apart_from_the_commits(tmp_path):
@@ -347,7 +362,8 @@ def test_a_program_that_fails_ends_the_check(tmp_path):
     assert verdicts(answer) == {"work": "cannot tell"}
     assert len(made.executor.commands) <= 3 * 4
     assert ending_sentence(only(answer), answer.question) == (
-        "stopped, as executions fail: fake exit; where that is mended, --retry-failed executes them again"
+        "stopped, as executions of main aaaaaaa and HEAD bbbbbbb fail: fake exit; where that is mended, --retry-failed "
+        "executes them again"
     )
 
 

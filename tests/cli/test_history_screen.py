@@ -373,6 +373,18 @@ def test_executions_that_were_disturbed_are_told_as_compare_tells_them(project, 
     assert "executions were disturbed" in said(tmp_path / "few", "--json")
 
 
+@pytest.mark.parametrize(("benchmark", "told"), [("work", True), ("another", False)])
+def test_of_other_settings_only_what_was_asked_for_is_said_to_be_left_out(tmp_path, said, benchmark, told):
+    """As where `try` executed a program under a name of its own, in the same file of results."""
+    root = tmp_path / "p"
+    measured_commits(root)
+    other = make_config(TABLES.replace('"work"', f'"{benchmark}"') + "[layout]\nclasses = 'mix'\n", systems=("O2",))
+    row = execution(other, root, "O2", benchmark, 1, capture="x", started_at=1.0)
+    write(other, root, [row], hostname="vm")
+    words = " ".join(said(root, "--system", "O2").split())
+    assert ("left out 1 execution under other settings of [layout] or [run]" in words) is told
+
+
 def changed_screen(monkeypatch, change):
     """The screen of a history that was changed."""
     shown = history_screen.history_screen

@@ -9,6 +9,7 @@ import pytest
 from executekit import Project
 from harnesses.samplekit import left
 from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.analysis_warnings import OtherCaptures
 from layoutrand.analysis.evidence import evidence
 from layoutrand.analysis.selection import Question, select
 from layoutrand.config.config import parse
@@ -88,6 +89,35 @@ def test_processes_are_counted_and_not_their_cases(project):
     executed(project, config)
     (row,) = evidence(selected(project, config)).systems
     assert (row.n_executions, row.n_failed) == (3, 3)
+
+
+def test_captures_that_are_left_out_are_counted_by_processes(project):
+    give(project, *BOTH)
+    config = config_of()
+    executed(project, config)
+    again = project.binaries(layouts=("stock",))
+    project.run(config, again, executor=measure, captures={"a": "later"}, seeds=(1, 2, 3))
+    (left_out,) = [each for each in selected(project, config).warnings if isinstance(each, OtherCaptures)]
+    assert left_out.count == 3
+
+
+def test_a_program_that_refuses_the_words_of_its_harness_is_told_with_them(project):
+    """It ends well when its user executes it, without them."""
+    text = (CONFIG % ("", "")).replace("cat {project}/given.json > layoutrand-cases.json", "echo usage; exit 1")
+    refusing = with_harness_words(parse(text, path="layoutrand.toml"), "layoutrand.toml")
+    executed(project, refusing)
+    assert {each.reason for each in project.executions(refusing)} == {
+        "exit status 1, executed with --benchmark_out=layoutrand-cases.json --benchmark_out_format=json behind its "
+        "command (harness = 'google-benchmark'); its output says: usage"
+    }
+
+
+def test_a_program_that_reported_cases_took_the_words_of_its_harness(project):
+    give(project, *BOTH)
+    text = (CONFIG % ("", "")).replace("layoutrand-cases.json", "layoutrand-cases.json; exit 1")
+    failing = with_harness_words(parse(text, path="layoutrand.toml"), "layoutrand.toml")
+    executed(project, failing)
+    assert {each.reason for each in project.executions(failing)} == {"exit status 1"}
 
 
 def test_the_time_of_a_process_is_shared_out_so_that_it_is_counted_once(project):

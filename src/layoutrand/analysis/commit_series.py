@@ -77,7 +77,7 @@ def recorded_commits(question: Question, store: ResultsStore) -> RecordedCommits
     entries = cases.entries(names)
     definitions = cases.definitions(experiments.definitions(question.config, entries, question.project))
     of_entries = [entry.name for entry in entries]
-    warnings: list[AnyWarning] = [*_elsewhere(store, merged)]
+    warnings: list[AnyWarning] = [*_elsewhere(store, merged, systems, of_entries)]
     kept = [
         execution
         for hostname, own in recorded
@@ -126,8 +126,16 @@ def _made(store: ResultsStore, merged: Iterable[Experiment]) -> dict[tuple[str, 
     return found
 
 
-def _elsewhere(store: ResultsStore, merged: Sequence[Experiment]) -> Iterable[ElsewhereLeftOut]:
-    others = [(each, count) for each, count in store.experiments() if count and each not in merged]
+def _elsewhere(
+    store: ResultsStore, merged: Sequence[Experiment], systems: Collection[str], benchmarks: Collection[str]
+) -> Iterable[ElsewhereLeftOut]:
+    """What is left out of these systems and benchmarks: nobody misses others here, such as those of a `try`."""
+    others = []
+    for each in [each for each, count in store.experiments() if count and each not in merged]:
+        counts = store.counts(each).items()
+        mine = [n for (system, name), n in counts if name in benchmarks and declared(system) in systems]
+        if mine:
+            others.append((each, sum(mine)))
     hosts = {each.host for each in merged}
     other_hosts = [(each, count) for each, count in others if each.host not in hosts]
     if other_hosts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from layoutrand.analysis.sample import ROUND
 from layoutrand.analysis.selection import Selection
 from layoutrand.build.coincidence import QUESTION, CoincidingSystems
 from layoutrand.config.seeds import format_seeds
+from layoutrand.execute.cases import processes
 from layoutrand.execute.experiment import launched_by
 from layoutrand.model import IDENTITY, STOCK, BinaryName, Execution
 from layoutrand.warning import plural, sentences_of
@@ -124,13 +125,6 @@ def _of_controls(selection: Selection, name: str, executions: Sequence[Execution
     if any(sample.one_layout for sample in samples):
         return 0
     return processes([execution for execution in executions if execution.layout in {STOCK, IDENTITY}])
-
-
-def processes(executions: Iterable[Execution]) -> int:
-    """How many there were: an execution under a harness is there once for each of its cases, with all else alike."""
-    return len(
-        {(each.argv, each.started_at, each.node, each.layout, each.order, each.repetition) for each in executions}
-    )
 
 
 def _measured(selection: Selection, name: str) -> int:

@@ -21,7 +21,6 @@ from layoutrand.analysis.analyse import collapse, measurements
 from layoutrand.analysis.analysis_warnings import CountsExecutions, NothingToFind
 from layoutrand.analysis.blocking import Freed, freed
 from layoutrand.analysis.coarse_clock import clock_of
-from layoutrand.analysis.evidence import processes
 from layoutrand.analysis.forecasting import ratio_spread
 from layoutrand.analysis.layout_part import execution_noise, has_rounds
 from layoutrand.analysis.machine import machine_finding, machine_states, quantity_of
@@ -34,6 +33,7 @@ from layoutrand.analysis.sample_pair import sample_pair
 from layoutrand.analysis.selection import Selection
 from layoutrand.analysis.short_executions import of_short
 from layoutrand.errors import AnalysisError
+from layoutrand.execute.cases import processes
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.stats import (
     ControlNoise,

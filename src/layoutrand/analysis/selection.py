@@ -36,7 +36,7 @@ from layoutrand.config.mixed_conditions import launched_executions, mixed_cpus, 
 from layoutrand.config.twice import second_of
 from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
-from layoutrand.execute.cases import CasesOfHarnesses
+from layoutrand.execute.cases import CasesOfHarnesses, processes
 from layoutrand.execute.iterations import all_warmup, read_now
 from layoutrand.execute.named_inputs import changed_inputs
 from layoutrand.execute.unlike_outputs import Printed, outputs_of, printed_by
@@ -325,7 +325,7 @@ def _current_captures(
         left_out = [e for e in executions if e.system == system and e.capture != wanted[system]]
         if left_out and wanted[system]:  # what has no present capture was told of whole
             n_captures = len({execution.capture for execution in left_out})
-            warnings.append(OtherCaptures(len(left_out), system, n_captures, wanted[system]))
+            warnings.append(OtherCaptures(processes(left_out), system, n_captures, wanted[system]))
     return kept
 
 

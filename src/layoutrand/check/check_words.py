@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from layoutrand.analysis.conclusion_words import is_speed, verdict_words
@@ -144,9 +144,7 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
         case "failures":
             if lost := _of_all_rounds(system):
                 return _unbuilt(system, question, lost)
-            why = failure_reasons(system)
-            again = "; where that is mended, --retry-failed executes them again"
-            return f"stopped, as executions fail{f': {_telling(why[0])}' if why else ''}{again}"
+            return f"stopped, as {_failing(system, question)}; where that is mended, --retry-failed executes them again"
         case _:
             return ""
 
@@ -158,12 +156,26 @@ def _of_all_rounds(system: SystemCheck) -> list[BuildFailure]:
 
 def _unbuilt(system: SystemCheck, question: CheckQuestion, lost: Sequence[BuildFailure]) -> str:
     """Which commits could not be built, or were and have no further layouts, and why the first of them."""
-    labels = {BASE: question.base.label, HEAD: question.head.label}
-    sides = [side for side in labels if any(each.system == side for each in lost)]
-    first = next((each for each in lost if each.system in sides), lost[0])
-    which = " and ".join(labels[side] for side in sides) or "a commit"
+    first = next((each for each in lost if each.system in (BASE, HEAD)), lost[0])
+    which = _sides(question, (each.system for each in lost)) or "a commit"
     what = f"layouts of {which} could not be made" if system.is_built else f"{which} could not be built"
     return f"stopped, as {what}: {_telling(first.cause or first.error)}"
+
+
+def _failing(system: SystemCheck, question: CheckQuestion) -> str:
+    """The executions of which commits fail, and why the first of each did: told once where that is the same."""
+    first = {each.system: _telling(each.reason) for each in reversed(system.failures)}
+    if len(set(first.values())) > 1:
+        told = [f"{_sides(question, [side])}: {first[side]}" for side in (BASE, HEAD) if side in first]
+        return f"executions fail, of {'; of '.join(told)}"
+    why = next(iter(first.values()), "")
+    return f"executions{f' of {_sides(question, first)}' * bool(first)} fail{f': {why}' * bool(why)}"
+
+
+def _sides(question: CheckQuestion, failed: Iterable[str]) -> str:
+    """The commits that something failed at: whether it is one or both says whether the change did it."""
+    labels, found = {BASE: question.base.label, HEAD: question.head.label}, set(failed)
+    return " and ".join(label for side, label in labels.items() if side in found)
 
 
 def one_sided_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:

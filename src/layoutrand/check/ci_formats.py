@@ -18,11 +18,13 @@ from layoutrand.check.check_words import (
     commits_words,
     ending_sentence,
     failure_reasons,
+    one_sided_sentences,
     rounds_words,
     verdict_of,
 )
 from layoutrand.check.comment import benchmark_name, headline
 from layoutrand.check.question import CheckAnswer, CheckedBenchmark, SystemCheck
+from layoutrand.config.two_commits import BASE
 
 CONFIGURATION: Final = "layoutrand.toml"
 """The file that annotations point into, at the table of the benchmark: a verdict is about no line of the source."""
@@ -59,6 +61,8 @@ def github_annotations(
         if text := ending_sentence(system, answer.question):
             level = "error" if system.ending == "failures" else "warning"
             told[level].append(_command(level, {}, f"layoutrand check {system.system}", text))
+        for text in one_sided_sentences(system, answer.question):
+            told["notice"].append(_command("notice", {}, f"layoutrand check {system.system}", text))
     summary = f"{headline(answer)}; {commits_words(answer.question)}"
     rows = []
     for level, commands in told.items():
@@ -110,7 +114,10 @@ def gitlab_code_quality(
 
 
 def junit(answer: CheckAnswer, failing: Collection[Verdict]) -> str:
-    """JUnit's XML: a suite for each system, a case for each verdict; what nobody can tell is skipped."""
+    """JUnit's XML: a suite for each system, a case for each verdict; what nobody can tell is skipped.
+
+    So is a case of a harness that one of the commits lacks: one that was renamed would else be missed by nobody.
+    """
     root = ET.Element("testsuites", name="layoutrand check")
     for system in answer.systems:
         suite = ET.SubElement(root, "testsuite", name=_clean(f"layoutrand check {system.system}"))
@@ -130,6 +137,14 @@ def junit(answer: CheckAnswer, failing: Collection[Verdict]) -> str:
                 counts["skipped"] += 1
                 ET.SubElement(case, "skipped", message=_clean(f"{verdict}: {text}"))
             ET.SubElement(case, "system-out").text = _clean(f"{verdict}, {text}\n{commits_words(answer.question)}")
+        judged = {each.quantity.benchmark for each in system.benchmarks}
+        for name, side in system.one_sided.items():
+            if name not in judged:
+                counts["tests"] += 1
+                counts["skipped"] += 1
+                case = ET.SubElement(suite, "testcase", classname=_clean(system.system), name=_clean(name), time="0")
+                label = answer.question.base.label if side == BASE else answer.question.head.label
+                ET.SubElement(case, "skipped", message=_clean(f"a case of {label} alone, so not compared"))
         for key, count in counts.items():
             suite.set(key, str(count))
         if sentence := change_sentence(system):

@@ -154,3 +154,10 @@ def _benchmark(entry: Benchmark, case: str, units: Mapping[str, str]) -> Benchma
     return entry.model_copy(
         update={"name": benchmark_of(entry.name, case), "label": None, "metric": metric if units else entry.metric}
     )
+
+
+def processes(executions: Iterable[Execution]) -> int:
+    """How many there were: an execution under a harness is there once for each of its cases, with all else alike."""
+    return len(
+        {(each.argv, each.started_at, each.node, each.layout, each.order, each.repetition) for each in executions}
+    )

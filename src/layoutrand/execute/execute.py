@@ -202,7 +202,7 @@ def _execute_slot(
         given={artefact: binary.sha256 for artefact, binary in plan.placed(slot).items()},
         hash_is_sha256=slot.system in plan.request.built.exehash_is_sha256,
     )
-    judgement = in_its_words(judgement, benchmark, slot.instrument, workplace)
+    judgement = in_its_words(judgement, benchmark, slot.instrument, workplace, argv=command.argv)
     proof = setup.memory.proof(command, seen.outcome, sandbox, started_artefact(plan, slot, sandbox))
     if judgement.status == "ok" and proof.problem:
         judgement = not_moved(proof.problem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -125,15 +126,43 @@ def not_moved(why: str) -> Judgement:
     return Judgement("not-moved", why, ())
 
 
-def in_its_words(judgement: Judgement, benchmark: Benchmark, name: str, workplace: Workplace) -> Judgement:
-    """A failure with the last line that the program wrote about it; harnesses of suites were read for that already."""
+def in_its_words(
+    judgement: Judgement, benchmark: Benchmark, name: str, workplace: Workplace, *, argv: Sequence[str] = ()
+) -> Judgement:
+    """A failure with the last line that the program wrote about it; harnesses of suites were read for that already.
+
+    ``argv`` are the words that started it.
+    """
     if judgement.status == "ok" or (benchmark.metric.suite is not None and not benchmark.metric.by_case):
         return judgement
     merged = benchmark.merge_output and reads_output(name)
     messages = workplace.end_of_output() if merged else workplace.end_of_messages()
     if not merged and judgement.status == "exit" and not messages.strip():  # some say there why they end
         merged, messages = True, workplace.end_of_output()
-    return replace(judgement, reason=with_last_words(judgement.reason, messages, merged=merged))
+    reason = judgement.reason + _added_words(judgement, benchmark, workplace, argv)
+    return replace(judgement, reason=with_last_words(reason, messages, merged=merged))
+
+
+def _added_words(judgement: Judgement, benchmark: Benchmark, workplace: Workplace, argv: Sequence[str]) -> str:
+    """Which words of its harness stood behind the command of a program that ended with a failure and reported no case.
+
+    They are not the user's, who has executed the program without them, and one that counts its words refuses them.
+    """
+    reading = benchmark.metric.suite
+    if judgement.status != "exit" or not isinstance(reading, HarnessReading):
+        return ""
+    harness = harness_named(reading.harness)
+    words = harness.words(reading)
+    if not words or _has_cases(harness, left_by(harness, workplace, argv)):
+        return ""
+    return f", executed with {shlex.join(words)} behind its command (harness = {harness.name!r})"
+
+
+def _has_cases(harness: Harness, left: LeftByHarness) -> bool:
+    try:
+        return bool(harness.read(left))
+    except NoMeasurement:
+        return False
 
 
 def left_by(harness: Harness, workplace: Workplace, argv: Sequence[str] = ()) -> LeftByHarness:

@@ -15,13 +15,13 @@ from layoutrand.analysis.evidence import (
     left_out_words,
     node_words,
     policy_words,
-    processes,
     reconciled_words,
     round_words,
     seed_words,
 )
 from layoutrand.analysis.selection import Selection
 from layoutrand.config.disturbance import explanations, summary, whereabouts
+from layoutrand.execute.cases import processes
 from layoutrand.execute.experiment import launched_by
 from layoutrand.instruments.known import simulated
 from layoutrand.model import BinaryName, Context

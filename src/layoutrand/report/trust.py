@@ -12,10 +12,10 @@ from typing import Final
 from layoutrand.analysis.analyse import AnalysisReport
 from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.conclusion import of_layouts, of_pair
-from layoutrand.analysis.evidence import processes
 from layoutrand.analysis.reasons import Cause, Reason
 from layoutrand.analysis.sample import order_is_known
 from layoutrand.analysis.selection import Selection
+from layoutrand.execute.cases import processes
 from layoutrand.instruments.known import simulated
 from layoutrand.report.page_parts import LightState, TrustLight
 

@@ -157,6 +157,16 @@ class RecordedResults:
                 found.append((experiment, counts.get(row[0], (0, 0))[0]))
         return found
 
+    def counts(self, experiment: Experiment) -> dict[tuple[str, str], int]:
+        """(system, benchmark) -> number of executions in the experiment, all attempts."""
+        query = (
+            "SELECT system, benchmark, count(*) FROM executions WHERE experiment_id = ? "
+            "AND typeof(system) = 'text' AND typeof(benchmark) = 'text' GROUP BY system, benchmark"
+        )
+        with self._translated():
+            rows = self._connection.execute(query, (self._experiment_id(experiment),))
+            return {(system, benchmark): count for system, benchmark, count in rows}
+
     def contexts(self, experiment: Experiment) -> list[Context]:
         """What was recorded beside the executions of the experiment, the oldest first."""
         rows = self._sealed_rows("contexts", experiment, "id")
