@@ -11,6 +11,7 @@ from checkkit import Made
 from layoutrand.check.check_document import check_document
 from layoutrand.check.ci_formats import github_annotations, junit
 from layoutrand.check.comment import comment
+from layoutrand.cli.checking import exit_status
 from layoutrand.errors import UsageError
 from layoutrand.stats.running_ratio import FEWEST_ROUNDS
 
@@ -126,6 +127,12 @@ def test_where_no_case_is_in_both_there_is_nothing_to_judge(tmp_path):
     answer = Cased(tmp_path, lacking=[("head", "old"), ("base", "new")], old=SAME, new=SAME).check()
     assert verdicts(answer) == {}
     assert dict(only(answer).one_sided) == {"bench/old": "base", "bench/new": "head"}
+    assert only(answer).ending == "no common case"
+    assert exit_status(answer, []) == 1, "a gate that compared nothing must not pass"
+    for told in (comment(answer), "\n".join(github_annotations(answer, [], {}, ""))):
+        assert "nothing was compared, as no case is at both commits" in told
+    suite = ET.fromstring(junit(answer, [])).find("testsuite")
+    assert "nothing was compared" in ET.tostring(suite).decode()
 
 
 def test_a_process_that_fails_has_failed_and_is_called_as_its_entry(tmp_path):

@@ -21,7 +21,7 @@ from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.check.commit_pair import CommitPair
 from layoutrand.check.earlier_counts import take_earlier_counts
 from layoutrand.check.judged import JudgedCases, judged_cases, main_metrics
-from layoutrand.check.question import Ending, Quantity, quantity_of
+from layoutrand.check.question import NO_COMMON_CASE, Ending, Quantity, quantity_of
 from layoutrand.config.schedule import Slot
 from layoutrand.config.two_commits import BASE, HEAD
 from layoutrand.errors import AnalysisError, UnknownMetric
@@ -159,6 +159,8 @@ class CheckRounds:
     def ending(self) -> Ending:
         """Why there are no more rounds, or would be none but for the budget."""
         states = self._progress.values()
+        if not states:
+            return NO_COMMON_CASE
         if all(state.settled for state in states):
             return "decided"
         if any(state.failed >= MOST_FAILED or (state.failed and not state.n_rounds) for state in states):

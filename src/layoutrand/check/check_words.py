@@ -145,6 +145,8 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
             if lost := _of_all_rounds(system):
                 return _unbuilt(system, question, lost)
             return f"stopped, as {_failing(system, question)}; where that is mended, --retry-failed executes them again"
+        case "no common case":
+            return "nothing was compared, as no case is at both commits"
         case _:
             return ""
 

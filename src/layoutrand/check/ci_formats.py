@@ -23,7 +23,7 @@ from layoutrand.check.check_words import (
     verdict_of,
 )
 from layoutrand.check.comment import benchmark_name, headline
-from layoutrand.check.question import CheckAnswer, CheckedBenchmark, SystemCheck
+from layoutrand.check.question import NO_COMMON_CASE, CheckAnswer, CheckedBenchmark, SystemCheck
 from layoutrand.config.two_commits import BASE
 
 CONFIGURATION: Final = "layoutrand.toml"
@@ -59,7 +59,7 @@ def github_annotations(
             told[level].append(_command(level, _place(each, lines, folder), title, details(each)))
     for system in answer.systems:
         if text := ending_sentence(system, answer.question):
-            level = "error" if system.ending == "failures" else "warning"
+            level = "error" if system.has_failed else "warning"
             told[level].append(_command(level, {}, f"layoutrand check {system.system}", text))
         for text in one_sided_sentences(system, answer.question):
             told["notice"].append(_command("notice", {}, f"layoutrand check {system.system}", text))
@@ -145,6 +145,11 @@ def junit(answer: CheckAnswer, failing: Collection[Verdict]) -> str:
                 case = ET.SubElement(suite, "testcase", classname=_clean(system.system), name=_clean(name), time="0")
                 label = answer.question.base.label if side == BASE else answer.question.head.label
                 ET.SubElement(case, "skipped", message=_clean(f"a case of {label} alone, so not compared"))
+        if system.ending == NO_COMMON_CASE:
+            counts["tests"] += 1
+            counts["errors"] += 1
+            case = ET.SubElement(suite, "testcase", classname=_clean(system.system), name="cases", time="0")
+            ET.SubElement(case, "error", message=_clean(ending_sentence(system, answer.question)))
         for key, count in counts.items():
             suite.set(key, str(count))
         if sentence := change_sentence(system):

@@ -24,8 +24,11 @@ from layoutrand.harnesses.case_names import entry_of
 from layoutrand.model import BuildFailure, Execution, LayoutName
 from layoutrand.warning import AnyWarning
 
-Ending = Literal["decided", "budget", "layouts", "coarse clock", "failures", "same program"]
+Ending = Literal["decided", "budget", "layouts", "coarse clock", "failures", "no common case", "same program"]
 """Why a check of one system came to its end."""
+
+NO_COMMON_CASE: Final = "no common case"
+"""Of a harness each case is of one commit alone."""
 
 _BY_RUN: Final[frozenset[StepKind]] = frozenset(("more executions", "retry failed", "same rounds", "run again"))
 """Steps that are taken by `layoutrand run`, which knows nothing of the commits of a check."""
@@ -166,6 +169,11 @@ class SystemCheck:
         return self.results is not None or self.is_same_program
 
     @property
+    def has_failed(self) -> bool:
+        """Whether nothing could be executed, or compared, of something that was asked for."""
+        return self.ending in ("failures", NO_COMMON_CASE)
+
+    @property
     def is_same_program(self) -> bool:
         """Whether it is known without any execution that nothing changed."""
         return self.ending == SAME_PROGRAM
@@ -190,8 +198,8 @@ class CheckAnswer:
 
     @property
     def has_failed(self) -> bool:
-        """Whether nothing could be executed of something that was asked for."""
-        return any(system.ending == "failures" for system in self.systems)
+        """Whether nothing could be executed, or compared, of something that was asked for."""
+        return any(system.has_failed for system in self.systems)
 
 
 def concluded_benchmarks(
