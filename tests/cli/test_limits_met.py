@@ -72,6 +72,17 @@ def test_a_defect_is_no_limit(error):
     assert limit_met(error) is None
 
 
+def test_a_machine_without_proc_says_so(monkeypatch, tmp_path):
+    """As in a bare chroot; where it is mounted, a process whose files are missing is another matter."""
+    error = FileNotFoundError(errno.ENOENT, "No such file or directory", "/proc/self/task")
+    assert limit_met(error) is None
+    monkeypatch.setattr(limits_met, "_PROC", tmp_path / "absent")
+    assert limit_met(error) == (
+        "there is no /proc here, by which processes are watched: mount it (mount -t proc proc /proc)"
+    )
+    assert limit_met(FileNotFoundError(errno.ENOENT, "No such file or directory", str(tmp_path))) is None
+
+
 def test_a_command_that_may_start_no_thread_says_so_in_one_line():
     """As in a container that has few processes."""
     code = (

@@ -1,9 +1,11 @@
-"""What met a limit of this process or machine, and is no defect: in words, in place of a traceback."""
+"""What met a limit, or lacks what every machine has, and is no defect: in words, in place of a traceback."""
 
 from __future__ import annotations
 
 import errno
+import os
 import resource
+from pathlib import Path
 from typing import Final
 
 _NOT_LOADED: Final = ("failed to map segment", "cannot allocate memory")
@@ -11,6 +13,11 @@ _NOT_LOADED: Final = ("failed to map segment", "cannot allocate memory")
 
 _NO_THREAD: Final = "can't start new thread"
 """What Python says then, in a `RuntimeError` as any other."""
+
+NO_PROC: Final = "there is no /proc here, by which processes are watched"
+MOUNT_PROC: Final = "mount -t proc proc /proc"
+_PROC: Final = Path("/proc/self")
+"""Where it is mounted, this is there; in a bare chroot it may be missing."""
 
 
 def limit_met(error: BaseException) -> str | None:
@@ -29,7 +36,18 @@ def limit_met(error: BaseException) -> str | None:
             return f"there is not enough memory{_of_memory(': ')}"
         if isinstance(each, OSError) and each.errno == errno.EMFILE:
             return "too many files are open at once: raise `ulimit -n`"
+        if isinstance(each, FileNotFoundError) and _is_below_proc(each.filename) and lacks_proc():
+            return f"{NO_PROC}: mount it ({MOUNT_PROC})"
     return None
+
+
+def lacks_proc() -> bool:
+    """Whether no /proc is mounted."""
+    return not _PROC.exists()
+
+
+def _is_below_proc(name: object) -> bool:
+    return isinstance(name, str | bytes) and os.fsdecode(name).startswith("/proc/")
 
 
 def _of_processes() -> str:
