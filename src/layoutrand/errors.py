@@ -160,7 +160,14 @@ class NotCompiledHere(CaptureFailed):
 
 
 class FlagsUnheard(NotCompiledHere):
-    """Flags of a system reached no compiler of its build."""
+    """Flags of a system reached no compiler of its build; ``unheard`` says so without what may help."""
+
+    def __init__(
+        self, message: str, *, log: Path | None = None, cause: str = "", compilers: str = "", unheard: str = ""
+    ) -> None:
+        """As `NotCompiledHere`."""
+        self.unheard = unheard
+        super().__init__(message, log=log, cause=cause, compilers=compilers)
 
 
 class WorkedOnAfterLink(CaptureFailed):

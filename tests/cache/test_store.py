@@ -9,6 +9,7 @@ from layoutrand.build.binaries import store_file
 from layoutrand.cache.linked_check import verify
 from layoutrand.cache.store import Cache
 from layoutrand.cache.upkeep import entries
+from layoutrand.errors import CacheError
 from layoutrand.platform.disk import sha256_bytes
 from overwrite import overwrite
 
@@ -95,3 +96,13 @@ def test_the_umask_decides_who_may_execute_a_binary(cache):
     finally:
         os.umask(before)
     assert made.path.stat().st_mode & 0o777 == 0o500
+
+
+def test_a_cache_that_takes_no_entries_says_so_before_a_build_takes_its_time(cache):
+    """Of a directory in it that cannot be written to; the file that is tried is left in none."""
+    cache.check_writable()
+    assert [path for path in cache.root.rglob("*") if path.is_file()] == [cache.root / "CACHEDIR.TAG"]
+    (cache.root / "captures").rmdir()
+    (cache.root / "captures").symlink_to("/proc/self")  # which takes no new file, whoever asks
+    with pytest.raises(CacheError, match=rf"cannot write in {cache.root}/captures: .*or set LAYOUTRAND_CACHE"):
+        Cache(cache.root).check_writable()

@@ -96,7 +96,7 @@ def test_a_source_below_the_top_of_its_repository_is_known_by_its_place(reposito
     assert (found.root, found.inside) == (repository, "sub")
 
 
-def test_what_is_not_there_is_an_error_that_says_so(repository, mirrors, tmp_path):
+def test_what_is_not_there_is_an_error_that_says_so(repository, mirrors, tmp_path, monkeypatch):
     with pytest.raises(UsageError, match=r"no commit \^HEAD in .*: it names no single commit"):
         of(repository, mirrors, "^HEAD")
     with pytest.raises(UsageError, match=r"no commit tpoic in [^:;]*; did you mean 'topic'\?$"):
@@ -109,6 +109,12 @@ def test_what_is_not_there_is_an_error_that_says_so(repository, mirrors, tmp_pat
     (tmp_path / "damaged/.git").write_text("gitdir: /nowhere\n")
     with pytest.raises(UsageError, match="no commits to go by: fatal: not a git repository: /nowhere$"):
         source_repository(tmp_path / "damaged", ".", None)
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    with pytest.raises(
+        UsageError, match="^git refuses the repository of .*, which belongs to another user: .*call: git"
+    ):
+        source_repository(repository, ".", None)
+    monkeypatch.delenv("GIT_TEST_ASSUME_DIFFERENT_OWNER")
     shallow = tmp_path / "shallow"
     gitkit.git("clone", "-q", "--depth=1", f"file://{repository}", shallow, cwd=tmp_path)
     with pytest.raises(UsageError, match="shallow"):

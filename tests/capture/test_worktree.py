@@ -138,7 +138,8 @@ def test_where_git_does_not_tell(tmp_path, monkeypatch):
     state = git_state(tmp_path / "empty")
     monkeypatch.setenv("PATH", "/nonexistent")
 
-    assert (state["commit"], state["dirty"]) == (None, None) and state["error"]
+    assert (state["commit"], state["dirty"]) == (None, None)
+    assert state["error"] == "no commit is made there yet"
     assert "git not found" in git_state(tmp_path / "empty")["error"]
 
 

@@ -53,6 +53,12 @@ def test_the_answer_stands_first(problems, answer):
     assert screen(*problems)[2] == answer
 
 
+def test_a_machine_that_does_not_tell_its_memory_is_answered_too(monkeypatch):
+    """As a bare chroot without /proc."""
+    monkeypatch.setitem(FACTS, "memory_bytes", None)
+    assert screen(ERROR)[0] == "vm: Processor, 2 of 4 CPUs, unknown memory, Linux 6, ASLR 2"
+
+
 def test_the_worst_comes_first_with_what_mends_it():
     lines = screen(NOTE, WARNING, ERROR)
     assert [line[:3] for line in lines if line[:4].strip()][2:5] == ["  ✗", "  ⚠", "  ⓘ"]

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from fakehost import BOOT, CPUS, FakeHost
+from layoutrand.cli import limits_met
 from layoutrand.cli.doctor_checks import diagnose, doctor_document
 from layoutrand.config.disturbance import MEND
 from layoutrand.host.facts import host_facts, host_settings
@@ -266,6 +267,15 @@ def test_what_helps_where_the_hypervisor_takes_time_may_be_another_machine_alone
     every = host_problems(host_facts(host.root), host_settings(host.root), {}, may_simulate=may)
     (found,) = [each for each in every if "hypervisor" in each.what]
     assert found.mend == f"measure while they are quiet, or on bare metal{IMMUNE if may else ''}"
+
+
+def test_a_machine_without_proc_is_not_ready(host, tmp_path, no_programs, monkeypatch):
+    """No program can be watched there: `run` ends with the same words."""
+    monkeypatch.setattr(limits_met, "_PROC", tmp_path / "absent")
+    tuning = Tuning(host.root, [tmp_path / "undo.json"])
+    found = diagnose(tmp_path, SubprocessRunner(), tuning=tuning, root=host.root)
+    told = [(each.severity, each.mend) for each in found.problems if each.what.startswith("there is no /proc here")]
+    assert told == [("error", "mount -t proc proc /proc")]
 
 
 @pytest.mark.slow

@@ -186,7 +186,11 @@ def test_flags_that_an_absolute_compiler_is_not_given(simple: Workshop) -> None:
     assert not result.binaries
     message = result.failures[0].error
     assert 'cflags = "-O2" reached no compiler of C, C++ or Fortran through the wrappers' in message
-    assert "does the build use $CC or gcc from PATH" in message
+    assert "does the build use $CC or gcc from PATH, and not its compiler by an absolute path" in message
+    cause = result.failures[0].cause  # what the command prints, for all systems at once
+    assert cause.startswith('cflags = "-O2" reached no compiler')
+    assert "does the build use $CC or gcc from PATH" in cause
+    assert "leave them out" in cause
 
 
 def test_flags_for_a_file_that_is_not_compiled(simple: Workshop) -> None:

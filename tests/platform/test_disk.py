@@ -1,5 +1,6 @@
 """Small file operations: whole or not at all, and errors that say what may help."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -292,3 +293,16 @@ def test_our_caches_are_known_by_their_tag(tmp_path):
         (tmp_path / name / "CACHEDIR.TAG").write_bytes(text)
 
     assert [is_cache(tmp_path / name) for name in ("ours", "other", "missing")] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("number", "limit"),
+    [(errno.EMFILE, "open files of a process (`ulimit -n`)"), (errno.EFBIG, "how large a file may be (`ulimit -f`)")],
+)
+def test_what_no_space_and_no_permission_mends_is_a_limit(tmp_path, number, limit):
+    """Another directory is no advice for it, either."""
+    with pytest.raises(CacheError) as caught, cache_errors("write", tmp_path):
+        raise OSError(number, os.strerror(number), str(tmp_path / "x"))
+    assert str(caught.value).endswith(
+        f"Nothing finished is lost: raise the limit of {limit} and give the same command again"
+    )

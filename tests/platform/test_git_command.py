@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import pytest
 
 import gitkit
 from gitkit import git, make
+from layoutrand.errors import BuildFailed
 from layoutrand.platform import git_command
 from layoutrand.platform.git_command import git_directory
 from workshop import require
@@ -71,3 +73,28 @@ def test_a_filter_of_the_user_is_used(repository, tmp_path, monkeypatch):
     gitkit.commit(repository, {".gitattributes": "f filter=mine\n", "f": "TEXT"})
     (repository / "f").write_text("text")
     assert git_command.git("status", "--porcelain", cwd=repository) == b""
+
+
+def test_another_users_repository_that_the_user_trusts_is_read_as_plainly_as_any(repository, tmp_path, monkeypatch):
+    """``safe.directory`` counts where nothing else of the user's does: git's own advice would be of no use else."""
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    config = tmp_path / "config"
+    config.write_text("")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    git("config", "filter.a.clean", "strange", cwd=repository, env={"GIT_TEST_ASSUME_DIFFERENT_OWNER": "0"})
+    advice = f"To add an exception for this directory, call: git config --global --add safe.directory {repository}"
+    with pytest.raises(BuildFailed, match=re.escape(advice)):
+        git_command.git("rev-parse", "HEAD", cwd=repository, plain=True)
+
+    config.write_text(f'[safe]\n\tdirectory = /elsewhere\n\tdirectory = {repository}\n[user]\nname = "me"\n')
+    told = git_command.git("config", "--list", cwd=repository, plain=True).decode().splitlines()
+    assert "user.name=me" not in told
+    assert told[-1] != "filter.a.clean=strange"  # what the repository's own configuration starts is taken back
+    assert len(git_command.git("rev-parse", "HEAD", cwd=repository, plain=True)) > 40
+
+
+def test_a_repository_cannot_say_of_itself_that_it_is_trusted(repository, tmp_path, monkeypatch):
+    git("config", "safe.directory", "*", cwd=repository)
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    with pytest.raises(BuildFailed, match="detected dubious ownership"):
+        git_command.git("rev-parse", "HEAD", cwd=repository, plain=True)

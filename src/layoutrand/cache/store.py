@@ -50,7 +50,7 @@ from layoutrand.cache.storage_record import (
 )
 from layoutrand.errors import CacheError
 from layoutrand.model import Stored
-from layoutrand.platform.disk import CACHE_TAG, cache_errors, remove_tree, sha256_file, write_atomically
+from layoutrand.platform.disk import CACHE_TAG, cache_errors, check_writable, remove_tree, sha256_file, write_atomically
 from layoutrand.platform.own_file import take_write_permission
 from layoutrand.platform.regular_file import PROGRAM, RECORD, content_of_regular
 
@@ -58,6 +58,9 @@ _LOG: Final = "build.log"
 KEPT_BUILDS: Final = "builds"
 LOGGED: Final = "log.json"
 """Of a capture: the log of its build, and the record of what that is."""
+
+_FOLDERS: Final = ("keys", "captures", "binaries", KEPT_BUILDS, "work", "logs", "locks")
+"""What every cache has."""
 
 MIRROR_DESCRIPTION: Final = "description"
 """Of a mirror: the file that says of which repository, as git calls the file in which people say what theirs is."""
@@ -93,10 +96,21 @@ class Cache:
         """Open (or make) the cache; raises `CacheError` if the directory cannot be used."""
         self.root = root = root.absolute()
         with cache_errors("make the cache in", root):
-            for name in ("keys", "captures", "binaries", KEPT_BUILDS, "work", "logs", "locks"):
+            for name in _FOLDERS:
                 (root / name).mkdir(parents=True, exist_ok=True)
             if not (root / "CACHEDIR.TAG").exists():
                 write_atomically(root / "CACHEDIR.TAG", CACHE_TAG)
+
+    def check_writable(self) -> None:
+        """Raise the `CacheError` that stands in the way of new entries, before a build takes its time for nothing."""
+        for name in _FOLDERS:
+            folder = self.root / name
+            with cache_errors("write in", folder):
+                try:
+                    check_writable(folder / "entry")
+                except OSError as error:
+                    error.filename = str(folder)
+                    raise
 
     def logs(self) -> Path:
         """Where logs of builds and links are kept."""

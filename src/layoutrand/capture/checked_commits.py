@@ -15,7 +15,7 @@ from layoutrand.capture.source import is_ours, is_printed_to, left_out
 from layoutrand.capture.submodules import is_local
 from layoutrand.errors import BuildFailed, UsageError
 from layoutrand.platform.disk import is_cache
-from layoutrand.platform.git_command import commit_named, git, names
+from layoutrand.platform.git_command import DUBIOUS, commit_named, git, names
 from layoutrand.platform.repository_addresses import without_credentials
 
 _DEFAULT_BRANCHES: Final = ("refs/remotes/origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk")
@@ -63,6 +63,10 @@ def source_repository(project: Path, source: str, repo: str | None) -> SourceRep
     except BuildFailed as error:
         if repo is not None:  # a bare repository
             return SourceRepository(str(folder), None, "", project)
+        if DUBIOUS in error.message:
+            raise UsageError(
+                f"git refuses the repository of {folder}, which belongs to another user: {error.message}"
+            ) from error
         more = "" if error.message.startswith(_NONE) else f": {error.message}"
         raise UsageError(f"{folder} is in no git repository, so there are no commits to go by{more}") from error
     root = Path(top).resolve()

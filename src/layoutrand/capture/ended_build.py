@@ -43,7 +43,8 @@ from layoutrand.warning import sentences_of
 
 _UNHEARD: Mapping[str, str] = {
     "compiler": "no compiler of C, C++ or Fortran through the wrappers: does the build use $CC or gcc from PATH, and "
-    "is the source tree clean (make clean)? rustc has rustflags, profile and features",
+    "not its compiler by an absolute path, and is the source tree clean (make clean)? rustc has rustflags, profile and "
+    "features",
     "rustc": "no rustc: the build does not call it through cargo",
     "cargo": "no cargo: the build does not call it by that name with build, rustc, run, test or bench",
 }
@@ -156,11 +157,14 @@ def _refuse_unheard(order: BuildOrder, space: Workspace, tree: Path, log: Path) 
     if not unheard or not (links := read_records(space.records)):
         return
     flags, reached = next(iter(unheard.items()))
+    cause = (
+        f"{flags} reached {reached}. This would be the program without: leave them out, or give what the build can take"
+    )
     raise FlagsUnheard(
-        f"system {order.recipe.system!r}: {flags} reached {reached}. This would be the program without: leave them "
-        "out, or give what the build can take",
+        f"system {order.recipe.system!r}: {cause}",
         log=log,
-        cause=f"{flags} reached {reached.partition(':')[0]}",
+        cause=cause,
+        unheard=f"{flags} reached {reached.partition(':')[0]}",
         compilers=compilers_of_files(tree / each.path for each in linked_files(links, tree)),
     )
 

@@ -15,6 +15,9 @@ from layoutrand.platform.git_command import commit_facts, commit_named, git, nam
 MOST_NAMED: Final = 50
 """How many changed files are recorded by name."""
 
+_NO_COMMIT: Final = "fatal: Needed a single revision"
+"""What git says of HEAD in a new repository."""
+
 _SETTINGS: Final = ("status.renames=false", "status.showUntrackedFiles=all")
 # A submodule has a configuration of its own, which git would obey when it looks into it itself.
 _STATUS: Final = (
@@ -43,7 +46,8 @@ def git_state(source: Path, exclude: Sequence[str] = ()) -> dict[str, Any] | Non
         facts = commit_facts(commit, cwd=source, prefix=prefix)
         changed, ignored = _changed(source, exclude)
     except (BuildFailed, ToolNotFound) as error:
-        return {"commit": None, "dirty": None, "error": str(error)}
+        why = "no commit is made there yet" if str(error) == _NO_COMMIT else str(error)
+        return {"commit": None, "dirty": None, "error": why}
     return {
         "commit": commit,
         **facts,

@@ -150,19 +150,16 @@ def _status(arguments: Sequence[str]) -> int:
         return ending.INTERRUPTED
     except typer.Exit as leaving:
         status = leaving.exit_code
-    except MemoryError:
-        sys.stderr.write("layoutrand: there is not enough memory for what was asked; ask for less of it at once\n")
-        return 1
     except BrokenPipeError:
         return 1  # the reader of our output has gone, and has seen what it wanted
     except OSError as error:
         if error.errno != errno.ENOSPC or error.filename is not None:
-            raise
+            return _unforeseen(error)
         _discard(sys.stdout)  # or what is left of it in the buffer would fail, and be told, again at the end
         sys.stderr.write(f"layoutrand: the output cannot be written: {error.strerror}\n")
         return 1
     except Exception as error:  # noqa: BLE001 - click's usage errors have no public common base that typer exports
-        return _usage(error)
+        return _unforeseen(error)
     return status if isinstance(status, int) else 0
 
 
@@ -222,6 +219,18 @@ def _visible(text: str) -> str:
     from layoutrand.cli.terminal import printable
 
     return printable(text, keep="\n\t")
+
+
+def _unforeseen(error: Exception) -> int:
+    """Tell a limit that was met, with the traceback where all is to be told; or else a usage error."""
+    from layoutrand.cli.limits_met import limit_met
+
+    met = limit_met(error)
+    if met is None:
+        return _usage(error)
+    trace = traceback.format_exc() if appearance.appearance().is_verbose else ""
+    sys.stderr.write(f"{trace}layoutrand: {met}\n")
+    return 1
 
 
 def _usage(error: Exception) -> int:

@@ -130,7 +130,10 @@ def build_with_progress(
         progress = BuildProgress(terminal.say, _counter(update, total))
         if offer_without_stock:
             progress = replace(progress, stock_begins=_once(lambda: terminal.say(_STOCK_TOO)))
-        setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress, jobs=part.jobs)
+        cache = Cache(default_root())
+        if not captures:
+            cache.check_writable()  # or each system would fail for it, one after the other
+        setup = BuildSetup.of(config, directory, cache, SubprocessRunner(), progress, jobs=part.jobs)
         setup = replace(setup, nodes=nodes, failed=SharedFailures(keep_going), recalls_failures=recalls_failures)
         if captures:
             return build_earlier(setup, {name: captures[name] for name in systems}, layouts)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.cache.store import Cache, default_root
+from layoutrand.cli.limits_met import MOUNT_PROC, NO_PROC, lacks_proc
 from layoutrand.cli.options import CONFIG_NAME
 from layoutrand.config.conditions import CONTROL_GROUP, PROCESS_GROUP
 from layoutrand.config.config import System, parse
@@ -87,7 +88,7 @@ def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, roo
     linkers = toolbox.installed_linkers(chains)
     asked = _Asked.by(project)
     needed = _needed(asked, abilities, project, runner)
-    problems = [*needed, *_instrument_problems(programs, asked), *_cache_problems()]
+    problems = [*needed, *_instrument_problems(programs, asked), *_cache_problems(), *_proc_problems()]
     changed, left = _changed(tuning)
     isolation = find_place(root)
     of_host = host_problems(facts, settings, state, may_simulate=asked.may_simulate)
@@ -235,6 +236,10 @@ def _isolation_problems(found: Place | NoPlace) -> list[HostProblem]:
             )
         ]
     return []
+
+
+def _proc_problems() -> list[HostProblem]:
+    return [HostProblem("error", NO_PROC, MOUNT_PROC)] if lacks_proc() else []
 
 
 def _cache_problems() -> list[HostProblem]:

@@ -62,9 +62,10 @@ def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
     from layoutrand.linkers.toolbox import HAVE_VERSIONS
 
     facts = found.facts
+    memory = f"{facts['memory_bytes'] / 2**30:.0f} GiB" if facts["memory_bytes"] else "unknown memory"
     machine = (
         f"{facts['hostname']}: {facts['cpu_model'] or 'unknown CPU'}, {facts['cpus_allowed']} of {facts['cpus']} CPUs, "
-        f"{facts['memory_bytes'] / 2**30:.0f} GiB, {facts['kernel']}, ASLR {facts['aslr']}"
+        f"{memory}, {facts['kernel']}, ASLR {facts['aslr']}"
     )
     width = max(columns or ELSEWHERE, NARROWEST)
     lines: list[Line] = [*paragraph(machine, "", width), [], _answer(found), []]

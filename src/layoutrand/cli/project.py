@@ -115,7 +115,7 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
     try:
         learned = question.learn(found, first, systems[first])
     except FlagsUnheard as error:
-        terminal.say(f"{error.cause}: the build is made again without, as the one system")
+        terminal.say(f"{error.unheard}: the build is made again without, as the one system")
         systems = dict(AS_IT_IS)
         learned = question.learn(found, *next(iter(systems.items())))
     artefact = learned.chosen.artefacts[0]

@@ -303,4 +303,6 @@ def _ago(entry: CacheEntry) -> str:
     if not entry.used_at:
         return "-"
     minutes = (time.time() - entry.used_at) / 60
+    if minutes < -1:  # a clock was set back since; or the cache was used on a machine whose clock goes before
+        return "in future"
     return f"{minutes:.0f} min ago" if minutes < 120 else f"{minutes / 60:.0f} h ago"

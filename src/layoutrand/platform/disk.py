@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -56,6 +57,14 @@ def canonical_json(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
 
+_LIMITS: Final[Mapping[int, str]] = {
+    errno.EMFILE: "open files of a process (`ulimit -n`)",
+    errno.ENFILE: "open files of the machine (`sysctl fs.file-max`)",
+    errno.EFBIG: "how large a file may be (`ulimit -f`)",
+}
+"""What neither space nor permissions mend, nor another directory."""
+
+
 @contextmanager
 def cache_errors(action: str, path: Path) -> Iterator[None]:
     """Turn an `OSError` into a `CacheError` that says what was being done, where, and what may help."""
@@ -63,10 +72,12 @@ def cache_errors(action: str, path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else path
+        limit = _LIMITS.get(error.errno or 0)
+        mend = f"raise the limit of {limit}" if limit else "free some space or mend the permissions"
+        elsewhere = "" if limit or _is_of_a_project(where) else ", or set LAYOUTRAND_CACHE to another directory"
         raise CacheError(
             f"cannot {action} {where}: {error.strerror or error}. "
-            "Nothing finished is lost: free some space or mend the permissions and give the same command again"
-            f"{'' if _is_of_a_project(where) else ', or set LAYOUTRAND_CACHE to another directory'}"
+            f"Nothing finished is lost: {mend} and give the same command again{elsewhere}"
         ) from error
 
 

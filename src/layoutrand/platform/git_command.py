@@ -62,6 +62,9 @@ _ADVICE: Final = (
     "Please make sure you have the correct access rights",
     "and the repository exists.",
 )
+DUBIOUS: Final = "detected dubious ownership"
+"""What git says of a repository that belongs to another user, and that the user has not said to trust."""
+
 FULL_HASH: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -78,11 +81,37 @@ def git_with_remarks(
 ) -> tuple[bytes, str]:
     """Like `git`, and also what it wrote to stderr though it succeeded."""
     require_git()
-    options = [word for setting in (*_ALWAYS, *(_PLAIN if plain else ()), *settings) for word in ("-c", setting)]
+    settings = (*_ALWAYS, *(_PLAIN if plain else ()), *settings)
+    try:
+        return _asked(arguments, settings, (), cwd=cwd, plain=plain, stdin=stdin)
+    except BuildFailed as error:
+        trusted = _trusted(cwd) if plain and DUBIOUS in error.message else []
+        if not trusted:
+            raise
+    return _asked(arguments, settings, trusted, cwd=cwd, plain=plain, stdin=stdin)
+
+
+def _asked(
+    arguments: Sequence[str], settings: Sequence[str], trusted: Sequence[str], *, cwd: Path, plain: bool, stdin: bytes
+) -> tuple[bytes, str]:
+    """What git prints, started with nothing that the repository's own configuration names."""
+    trust = [word for each in trusted for word in ("-c", f"safe.directory={each}")]
+    options = [*trust, *(word for setting in settings for word in ("-c", setting))]
     env = _environment(plain=plain)
     which = [word for word in arguments if word.startswith("--git-dir=")]
-    listed, _ = _output((*which, "config", "--list", "--show-scope", "-z"), (), cwd=cwd, env=env)
+    listed, _ = _output((*which, "config", "--list", "--show-scope", "-z"), trust, cwd=cwd, env=env)
     return _output(arguments, options, cwd=cwd, env=env | without_programs(listed), stdin=stdin)
+
+
+def _trusted(cwd: Path) -> list[str]:
+    """The repositories of other users that user and machine trust: of all their settings these count in any case.
+
+    What the repository says of itself does not.
+    """
+    listed, _ = _output(("config", "--list", "--show-scope", "-z"), (), cwd=cwd, env=_environment(plain=False))
+    fields = listed.decode("utf-8", "surrogateescape").split("\0")
+    entries = ((scope, *entry.partition("\n")) for scope, entry in zip(fields[::2], fields[1::2], strict=False))
+    return [value for scope, key, _, value in entries if key == "safe.directory" and scope in ("system", "global")]
 
 
 def _environment(*, plain: bool) -> dict[str, str]:
@@ -163,7 +192,8 @@ def _reason(said: bytes) -> str:
     """What git wrote, in one line, without its general advice on remotes."""
     text = said.decode("utf-8", "backslashreplace").replace("\0", "")  # upload-pack ends what it dies of with one
     lines = [line.strip() for line in text.splitlines()]
-    return without_credentials("; ".join(line for line in lines if line and line not in _ADVICE))
+    told = "; ".join(line for line in lines if line and line not in _ADVICE)
+    return without_credentials(told.replace(":; ", ": "))
 
 
 def one_commit(printed: bytes) -> str:
