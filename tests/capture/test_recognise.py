@@ -260,6 +260,24 @@ def test_what_is_not_known_is_refused_with_what_to_do(tmp_path, files, words):
     assert ("layoutrand init -- COMMAND" if files else "-C") in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("SConstruct", "has SConstruct, and layoutrand does not know by itself"),
+        ("build__ninja", "layoutrand init -- ninja, or with the program to execute: layoutrand try -- ninja --"),
+        ("setup__py", "is a Python project"),
+    ],
+)
+def test_sources_that_a_file_says_how_to_build_are_not_compiled_by_guess(tmp_path, name, words):
+    """A program built with other flags than its own would be measured, without a word."""
+    put(tmp_path, main__c="int main(void) { return 0; }", **{name: ""})
+
+    with pytest.raises(UsageError) as refused:
+        recognise(tmp_path, Rustc())
+
+    assert words in str(refused.value)
+
+
 def test_a_missing_build_program_is_named(tmp_path, monkeypatch):
     put(tmp_path, CMakeLists__txt="")
     monkeypatch.setattr(shutil, "which", lambda _name, **_: None)

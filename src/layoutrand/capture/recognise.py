@@ -50,6 +50,19 @@ _OTHERS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """What is recognised by a file and cannot be built here as it is: what it is, and why."""
 
+_BY_COMMAND: Final[Mapping[str, str]] = {
+    "build.ninja": "ninja",
+    "SConstruct": "scons",
+    "wscript": "waf configure build",
+    "xmake.lua": "xmake",
+    "premake5.lua": "premake5 gmake && make",
+    "Jamroot": "b2",
+    "Tupfile": "tup",
+    "justfile": "just",
+    "Justfile": "just",
+}
+"""Build files of programs that nothing is known of here, and what builds with them as a rule."""
+
 _OF_CARGO: Final = ".rustc_info.json"
 """What Cargo leaves in each directory that it builds in."""
 
@@ -99,6 +112,8 @@ def recognise(directory: Path, runner: Runner) -> Recognised:
     both say what to do.
     """
     for look in (_configure, _cmake, _meson, _cargo, _go, _autoreconf, _makefile, _sources):
+        if look is _sources:  # sources are compiled as they are where no file says how they should be
+            _refuse_others(directory)
         found = look(directory, runner)
         if found is not None:
             exclude = tuple(dict.fromkeys((*found.exclude, *build_trees(directory))))
@@ -109,13 +124,24 @@ def recognise(directory: Path, runner: Runner) -> Recognised:
             f"{directory.absolute()} is empty: there is nothing to build. Go to the directory of your program, or name "
             "it with -C; `layoutrand demo` shows all of it on a built-in example"
         )
-    for name, (what, why) in _OTHERS.items():
-        if (directory / name).exists():
-            raise UsageError(f"{directory.absolute()} is a {what} project ({name}): {why}; {HOW_TO_GIVE}")
     raise UsageError(
         f"{directory.absolute()} has no build that layoutrand knows: no configure, CMakeLists.txt, meson.build, "
         f"Cargo.toml, makefile or C source; {HOW_TO_GIVE}"
     )
+
+
+def _refuse_others(directory: Path) -> None:
+    """Raise `UsageError` where a file says how the directory is built, and it is not for layoutrand to call that."""
+    for name, (what, why) in _OTHERS.items():
+        if (directory / name).exists():
+            raise UsageError(f"{directory.absolute()} is a {what} project ({name}): {why}; {HOW_TO_GIVE}")
+    for name, command in _BY_COMMAND.items():
+        if (directory / name).exists():
+            raise UsageError(
+                f"{directory.absolute()} has {name}, and layoutrand does not know by itself what builds with that: "
+                f"give the command, such as layoutrand init -- {shlex.quote(command)}, or with the program to execute: "
+                f"layoutrand try -- {shlex.quote(command)} -- PROGRAM ARGS"
+            )
 
 
 def _others(found: Recognised, directory: Path, runner: Runner) -> Iterator[str]:
