@@ -7,6 +7,7 @@ the end of one piece, or is added to a table's address, is still known for what 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -14,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.errors import NotPermuted
 from layoutrand.permute.skeleton import Numbers, Skeleton
 
 FIXED: Final = 0
@@ -91,11 +93,12 @@ class Geometry:
 
 @dataclass(frozen=True)
 class Probed:
-    """Identity's geometry, and that of some links in other orders."""
+    """Identity's geometry, and that of some links in other orders; which pieces are ``free`` to move, shape (n,)."""
 
     identity: Geometry
     pieces: Pieces
     probes: tuple[Geometry, ...]
+    free: NDArray[np.bool_]
 
     @cached_property
     def shifts(self) -> Numbers:
@@ -149,17 +152,23 @@ class Probed:
             for step in STEPS[1:]:
                 end = identity.end(which, step)
                 ends.append(np.where(address == identity.addresses[end], end, NOBODY))
-        candidates += [self._section_of(address), self._section_of(address, behind=_BEHIND), *ends]
         found = np.full(len(address), NOBODY, np.int64)
-        for candidate in candidates:
-            fits = (found == NOBODY) & (candidate != NOBODY)
-            fits[fits] = (self.shifts[candidate[fits]] == moved[fits]).all(axis=1)
-            found[fits] = candidate[fits]
+        self._take(found, moved, candidates)
+        for row in np.flatnonzero((found == NOBODY) & of_home).tolist():  # as of arrays that are counted from 1
+            found[row] = self._like(int(address[row]), moved[row], int(hint[row]))
+        self._take(found, moved, [self._section_of(address), self._section_of(address, behind=_BEHIND), *ends])
         for row in np.flatnonzero((found == NOBODY) & (moved != 0).any(axis=1)).tolist():
             found[row] = self._like(int(address[row]), moved[row])
         somewhere = placed | (self._section_of(address, behind=_BEHIND) != NOBODY)
         nowhere = (found == NOBODY) & ~somewhere & (moved == 0).all(axis=1)
         return np.where(nowhere, FIXED, found)
+
+    def _take(self, found: Numbers, moved: Numbers, candidates: Sequence[Numbers]) -> None:
+        """Give what has no anchor yet the first candidate that is moved so."""
+        for candidate in candidates:
+            fits = (found == NOBODY) & (candidate != NOBODY)
+            fits[fits] = (self.shifts[candidate[fits]] == moved[fits]).all(axis=1)
+            found[fits] = candidate[fits]
 
     def _inside(self, address: Numbers, home: int) -> NDArray[np.bool_]:
         skeleton = self.identity.skeleton
@@ -187,8 +196,18 @@ class Probed:
             found.setdefault(tuple(row), []).append(number)
         return found
 
-    def _like(self, address: int, moved: Numbers) -> int:
-        """The closest piece that is moved so."""
+    def _like(self, address: int, moved: Numbers, section: int = NOBODY) -> int:
+        """The closest piece that is moved so, of the section with that anchor if there is one; or `NOBODY`.
+
+        Raises `NotPermuted` where there are several, and an order may move them apart.
+        """
         known = self._alike.get(tuple(moved.tolist()), [])
+        if section != NOBODY:
+            number = section - self.identity.section(0)
+            known = [piece for piece in known if int(self.pieces.section[piece]) == number]
+        if len(known) > 1 and self.free[known].any():
+            raise NotPermuted(
+                f"which of several parts is meant by the address {address:#x}, outside of all of these, cannot be told"
+            )
         where = self.identity.pieces
         return 1 + min(known, key=lambda number: abs(int(where[number]) - address)) if known else NOBODY

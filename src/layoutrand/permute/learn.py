@@ -110,8 +110,9 @@ def _learned(
         addresses(identity),
     )
     geometries = [_geometry(program, each) for each in links]
-    probed = Probed(geometries[0], pieces, tuple(geometries[1:]))
-    _insist_apart(program, probed)
+    free = np.concatenate([program.free, np.zeros(len(pieces) - len(program.free), bool)])
+    probed = Probed(geometries[0], pieces, tuple(geometries[1:]), free)
+    _insist_apart(probed)
     found, unwinding = _candidates(identity.binary, emitted, probed)
     by_place = _by_place(program, links)
     moved = [_as_identity(probed, column, probes, identity, by_place) for column in range(len(probes))]
@@ -184,12 +185,11 @@ def _geometry(program: LearnedProgram, link: LearnedLink) -> Geometry:
     return Geometry(made, addresses(link))
 
 
-def _insist_apart(program: LearnedProgram, probed: Probed) -> None:
+def _insist_apart(probed: Probed) -> None:
     """Raise `NotPermuted` where a place is the end of one piece, the begin of another, and both always moved alike."""
-    pieces = probed.pieces
+    pieces, free = probed.pieces, probed.free
     order = np.argsort(pieces.address, kind="stable")
     before, behind = order[:-1], order[1:]
-    free = np.concatenate([program.free, np.zeros(len(pieces) - len(program.free), bool)])
     alike = (probed.shifts[1 + before] == probed.shifts[1 + behind]).all(axis=1) & (free[before] | free[behind])
     touching = pieces.address[before] + pieces.size[before] + CONSTANT >= pieces.address[behind]
     if (alike & touching & (pieces.section[before] == pieces.section[behind])).any():
