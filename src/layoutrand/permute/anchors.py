@@ -137,7 +137,7 @@ class Probed:
         identity, homes = self.identity, self.identity.skeleton.homes
         ordered = self._by_address
         of_home = np.isin(hint, [identity.section(home) for home in homes])
-        candidates, ends = [np.where(of_home, NOBODY, hint)], []
+        within, beside, ends, borders = [np.where(of_home, NOBODY, hint)], [], [], []
         placed = np.zeros(len(address), bool)
         for which, home in enumerate(homes):
             inside = self._inside(address, home) & (~of_home | (hint == identity.section(home)))
@@ -145,23 +145,39 @@ class Probed:
             slot, there = self._piece_of(address, home)
             before, first = np.maximum(slot - 1, 0), self._piece_of(address + CONSTANT, home)
             ahead = (slot >= 1) & (self.pieces.section[ordered[before]] == home)
-            candidates += [np.where(inside & there, 1 + ordered[slot], NOBODY)]
-            candidates += [np.where(inside & there & ahead, 1 + ordered[before], NOBODY)]
-            candidates += [np.where(inside & first[1], 1 + ordered[first[0]], NOBODY)]
-            ends += [np.where(inside, identity.end(which), NOBODY), np.where(inside, identity.section(home), NOBODY)]
+            within += [np.where(inside & there, 1 + ordered[slot], NOBODY)]
+            beside += [np.where(inside & there & ahead, 1 + ordered[before], NOBODY)]
+            beside += [np.where(inside & first[1], 1 + ordered[first[0]], NOBODY)]
+            least, most = self._extents[home]
+            border = [identity.end(which), identity.section(home)]
+            ends += [
+                np.where(inside & at, each, NOBODY)
+                for at, each in zip((address >= most, address <= least), border, strict=True)
+            ]
+            borders += [np.where(inside, each, NOBODY) for each in border]
             for step in STEPS[1:]:
                 end = identity.end(which, step)
-                ends.append(np.where(address == identity.addresses[end], end, NOBODY))
+                borders.append(np.where(address == identity.addresses[end], end, NOBODY))
+        known = np.where(of_home, NOBODY, self._section_of(address))
         found = np.full(len(address), NOBODY, np.int64)
-        self._take(found, moved, candidates)
+        self._take(found, moved, [*within, known, *beside, *ends])
         for row in np.flatnonzero((found == NOBODY) & of_home).tolist():  # as of arrays that are counted from 1
             found[row] = self._like(int(address[row]), moved[row], int(hint[row]))
-        self._take(found, moved, [self._section_of(address), self._section_of(address, behind=_BEHIND), *ends])
+        self._take(found, moved, [self._section_of(address), self._section_of(address, behind=_BEHIND), *borders])
         for row in np.flatnonzero((found == NOBODY) & (moved != 0).any(axis=1)).tolist():
             found[row] = self._like(int(address[row]), moved[row])
         somewhere = placed | (self._section_of(address, behind=_BEHIND) != NOBODY)
         nowhere = (found == NOBODY) & ~somewhere & (moved == 0).all(axis=1)
         return np.where(nowhere, FIXED, found)
+
+    @cached_property
+    def _extents(self) -> dict[int, tuple[int, int]]:
+        """Where the first piece of each home begins in identity, and the last one ends."""
+        pieces, found = self.pieces, {}
+        for home in self.identity.skeleton.homes:
+            here = pieces.section == home
+            found[home] = (int(pieces.address[here].min()), int((pieces.address + pieces.size)[here].max()))
+        return found
 
     def _take(self, found: Numbers, moved: Numbers, candidates: Sequence[Numbers]) -> None:
         """Give what has no anchor yet the first candidate that is moved so."""
