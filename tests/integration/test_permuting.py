@@ -268,6 +268,21 @@ def test_orders_of_data(shop: Workshop, flags: str) -> None:
     written(shop, COMMANDS, 10, system=system, layout={"factors": ["function-order", "data-order"]})
 
 
+@pytest.mark.parametrize("count", [5, 7])
+def test_addresses_outside_of_their_arrays(shop: Workshop, count: int) -> None:
+    """Code at a fixed address says that of an array less what is counted from, which is that of another array."""
+    kept = "__attribute__((noinline)) "
+    arrays = "".join(f"static long a{k}[40];\n" for k in range(count))
+    uses = [(k, far) for k in range(count) for far in (41, 100, 170)]
+    sets = "".join(f"{kept}void set{k}_{far}(long i) {{ a{k}[i - {far}] = i; }}\n" for k, far in uses)
+    gets = "".join(f"{kept}long get{k}_{far}(long i) {{ return a{k}[i + {far}] + {k}; }}\n" for k, far in uses)
+    calls = "".join(f"set{k}_{far}(c + {far}); sum += get{k}_{far}(c - {far});\n" for k, far in uses)
+    main = f"int main(int c, char **v) {{ long sum = 0;\n{calls}return sum & 1; }}\n"
+    shop.write_named({"main.c": arrays + sets + gets + main})
+    system = {"cflags": "-O1 -fno-pie", "ldflags": f"-no-pie {without_id(shop)}"}
+    written(shop, COMMANDS, 10, system=system, layout={"factors": ["function-order", "data-order"]})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("factors", [["function-order"], ["function-order", "data-order"]])
 def test_packed_relocations(shop: Workshop, factors: list[str]) -> None:

@@ -131,7 +131,7 @@ class _Hints:
         moved alike. A table of jumps begins where the code says that leads there; a table of another kind begins a
         section, so that is where a piece does.
         """
-        hint = self._of_jumps(hint, said, place)
+        hint = self.in_jumps(hint, said, place)
         probed = self._probed
         if section not in self._skeleton.homes:
             return hint
@@ -158,7 +158,7 @@ class _Hints:
     def _pair(self, number: Numbers, anchor: Numbers) -> Numbers:
         return number * len(self._probed.identity.addresses) + anchor
 
-    def _of_jumps(self, hint: Numbers, said: Numbers, place: Numbers) -> Numbers:
+    def in_jumps(self, hint: Numbers, said: Numbers, place: Numbers) -> Numbers:
         """The same for those of them that are in tables of jumps.
 
         Of the words of a table, at least one behind the first leads into a piece of code that leads to the table, or to
