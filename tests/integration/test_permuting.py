@@ -186,6 +186,15 @@ def test_relocations_packed_as_for_android(tmp_path: Path) -> None:
     assert "linked without --pack-dyn-relocs=android" in str(note)
 
 
+def test_relocations_that_the_build_keeps(shop: Workshop) -> None:
+    """They follow the order, in no way that is known: that is told by what leaves them out."""
+    sources(shop)
+    system = {"ldflags": f"-Wl,-q {without_id(shop)}"}
+    result = shop.build(COMMANDS, seeds=[1, 2], controls=False, layout=ENGINE, system=system)
+    [note] = [note for note in result.notes if isinstance(note, LinkedAllTheSame)]
+    assert "linked without --emit-relocs (-q) it has none" in str(note)
+
+
 def test_a_symbol_that_an_expression_defines(shop: Workshop) -> None:
     """GNU ld makes an absolute one of it, which moves with what it is of."""
     sources(shop)
@@ -268,7 +277,7 @@ def test_orders_of_data(shop: Workshop, flags: str) -> None:
     written(shop, COMMANDS, 10, system=system, layout={"factors": ["function-order", "data-order"]})
 
 
-@pytest.mark.parametrize("count", [5, 7])
+@pytest.mark.parametrize("count", [5, 14])
 def test_addresses_outside_of_their_arrays(shop: Workshop, count: int) -> None:
     """Code at a fixed address says that of an array less what is counted from, which is that of another array."""
     kept = "__attribute__((noinline)) "

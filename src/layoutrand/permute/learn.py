@@ -172,11 +172,14 @@ def _refuse_unknown(binary: elf.Elf) -> None:
     if binary.machine != "EM_X86_64" or binary.kind not in ("ET_EXEC", "ET_DYN"):
         raise NotPermuted("it is no program for x86-64")
     for number, name in enumerate(binary.section_names):
+        kind, flags = (int(binary.sections[what][number]) for what in ("type", "flags"))
+        if kind == elf.SHT_RELA and not flags & elf.SHF_ALLOC:
+            raise NotPermuted(f"it keeps its relocations ({name}); linked without --emit-relocs (-q) it has none")
         if name in _REFUSED:
             raise NotPermuted(f"it has {name}; linked without {_REFUSED[name]} it has none")
-        if int(binary.sections["type"][number]) in _PACKED:
+        if kind in _PACKED:
             raise NotPermuted(f"{name} is packed as for Android; linked without --pack-dyn-relocs=android it is not")
-        if int(binary.sections["flags"][number]) & SHF_COMPRESSED:
+        if flags & SHF_COMPRESSED:
             raise NotPermuted(f"{name} is compressed; linked with --compress-debug-sections=none it is not")
 
 
