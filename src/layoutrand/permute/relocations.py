@@ -39,6 +39,9 @@ _TLS_CALLS: Final = (8, 5, 6)
 _NARROW: Final = 0xFFFFFFFF
 """An address of 32 bits has no sign."""
 
+_TRIED: Final = 8
+"""Addresses before a word at which its table may begin."""
+
 _BEHIND: Final = 4
 """Bytes: a distance in an instruction is from what follows the field."""
 
@@ -170,16 +173,22 @@ class _Hints:
         order = np.argsort(place, kind="stable")
         at = place[order]
         run = np.maximum.accumulate(np.where(np.append(True, np.diff(at) != HALF), at, 0))
-        number = np.maximum(np.searchsorted(begins, at, side="right") - 1, 0)
-        table = begins[number]
-        target = said[order] - (at - table)
-        held = self._probed.holder(target)
-        leads = (table >= run) & (table <= at) & (held > FIXED) & (held <= len(self._probed.pieces))
-        leads &= hint[order] == self._first + self._skeleton.code
-        meant = np.isin(self._pair(number, held), pairs) | (self._probed.identity.addresses[held] == target)
-        back = leads & (at > table) & meant
+        number = np.searchsorted(begins, at, side="right") - 1
+        left = hint[order] == self._first + self._skeleton.code
         found = hint.copy()
-        found[order] = np.where(leads & np.isin(number, number[back]), held, hint[order])
+        for _ in range(_TRIED):  # what code leads to within a table begins none
+            left &= (number >= 0) & (begins[np.maximum(number, 0)] >= run)
+            if not left.any():
+                break
+            table = begins[np.maximum(number, 0)]
+            target = said[order] - (at - table)
+            held = self._probed.holder(target)
+            leads = left & (held > FIXED) & (held <= len(self._probed.pieces))
+            meant = np.isin(self._pair(number, held), pairs) | (self._probed.identity.addresses[held] == target)
+            told = leads & np.isin(number, number[leads & (at > table) & meant])
+            found[order[told]] = held[told]
+            left &= ~told
+            number = number - 1
         return found
 
 
