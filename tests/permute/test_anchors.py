@@ -64,3 +64,15 @@ def test_an_address_outside_of_all_that_moves_so_is_refused() -> None:
         settled(probed(*alike), 0x2000, [24, 8], probed(*alike).identity.section(ZEROES))
     pinned = probed(*alike, free=(True, True, True, True, False, False))
     assert settled(pinned, 0x2000, [24, 8], pinned.identity.section(ZEROES)) == 1 + 4
+
+
+def test_ends_that_are_not_told_apart() -> None:
+    """What is rounded up to 16 and to 32 lies and moves alike, and only what a field leads to counts."""
+    file = probed([0] * 6, [0] * 6)
+    end, rounded = (file.identity.end(1, step) for step in (16, 32))
+    assert file.alike_ends(np.array([0, 1, 2], np.int32)) == ()
+    pairs = file.alike_ends(np.array([rounded], np.int32))
+    assert (end, rounded) in pairs
+    assert (rounded, file.identity.section(ZEROES)) in pairs
+    assert all(rounded in pair for pair in pairs)
+    assert (rounded, file.identity.end(1, 64)) not in pairs  # that lies elsewhere

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Final
 
 import numpy as np
@@ -211,6 +212,24 @@ class Probed:
         for number, row in enumerate(self.shifts[1 : 1 + len(self.pieces)].tolist()):
             found.setdefault(tuple(row), []).append(number)
         return found
+
+    def alike_ends(self, targets: NDArray[np.int32]) -> tuple[tuple[int, int], ...]:
+        """Pairs of anchors that lie and move alike, one of which is among the ``targets``: what is at a section's end.
+
+        That is the end, what it is rounded up to, and the begin of what follows, as far as these are not told apart.
+        """
+        identity = self.identity
+        used = set(np.unique(targets).tolist())
+        found = []
+        for which, home in enumerate(identity.skeleton.homes):
+            group = [identity.end(which, step) for step in STEPS]
+            if home + 1 < len(identity.skeleton.sections):
+                group.append(identity.section(home + 1))
+            for one, other in combinations(group, 2):
+                alike = identity.addresses[one] == identity.addresses[other]
+                if alike and {one, other} & used and (self.shifts[one] == self.shifts[other]).all():
+                    found.append((one, other))
+        return tuple(found)
 
     def _like(self, address: int, moved: Numbers, section: int = NOBODY) -> int:
         """The closest piece that is moved so, of the section with that anchor if there is one; or `NOBODY`.

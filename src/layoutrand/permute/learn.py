@@ -119,7 +119,7 @@ def _learned(
     images = [identity.binary.data, *moved]
     words = settle(probed, together(found), images, identity.binary.section_names)
     groups, names = _symbol_order(program, identity, probes)
-    values = _symbol_values(probed, identity, probes, groups)
+    fields_of_all = _all([words, *_symbol_values(probed, identity, probes, groups)])
     table = LearnedTable(
         image=identity.binary.data,
         code=program.code,
@@ -129,13 +129,14 @@ def _learned(
         tails=tuple(_tails(program, home, pieces, links) for home in program.homes),
         build_id=build_id.kind_of(geometries[0].skeleton, program.version, identity.binary, emitted),
         pieces=pieces,
-        fields=_all([words, *values]),
+        alike=probed.alike_ends(fields_of_all.target),
+        fields=fields_of_all,
         unwinding=unwinding,
         groups=groups,
         names=names,
         packed=_packed(identity.binary, probed),
         by_place=by_place,
-        by_storage=relocations.goes_by_storage(emitted),
+        by_storage=program.linker == "gnu" and relocations.goes_by_storage(emitted),
     )
     for link in (identity, *probes):
         prove(table, link.binary, link.order)

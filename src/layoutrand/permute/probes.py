@@ -63,9 +63,8 @@ def separating(
     """`PROBES` of the ``drawn`` orders, of a section that ``begin``s there.
 
     Neighbours in identity, one of which is ever elsewhere, move differently in one of them; if that is so in no two, in
-    most pairs of neighbours. Of such pairs it is one in which most pieces move as no other does, so that a word that
-    leads out of its array, as those of arrays that are counted from 1, is known; and of these the one whose ends tell
-    most of what lies behind.
+    most pairs of neighbours. Of such pairs it is one whose ends tell most of what lies behind; and of these one in
+    which most pieces move as no other does, so that a word that leads out of its array is known.
     """
     start = placed(size, align, identity, begin)
     neighbours = list(pairwise([*identity, len(size)]))
@@ -86,15 +85,14 @@ def separating(
     def told(pair: tuple[int, ...]) -> int:
         return (apart[pair[0]] | apart[pair[1]]).bit_count()
 
-    most = max(map(told, pairs))
-    best = [pair for pair in pairs if told(pair) == most][:_COMPARED]
-    moving = np.array(sorted(elsewhere), np.int64)
-
     def tells(pair: tuple[int, ...]) -> tuple[int, int]:
-        one, other = pair
-        return _different(shifts[one][moving], shifts[other][moving]), len(known | ends[one] | ends[other])
+        return told(pair), len(known | ends[pair[0]] | ends[pair[1]])
 
-    return [drawn[number] for number in max(best, key=tells)]
+    most = max(map(tells, pairs))
+    best = [pair for pair in pairs if tells(pair) == most][:_COMPARED]
+    moving = np.array(sorted(elsewhere), np.int64)
+    chosen = max(best, key=lambda pair: _different(*(shifts[number][moving] for number in pair)))
+    return [drawn[number] for number in chosen]
 
 
 def _different(one: Numbers, other: Numbers) -> int:
