@@ -186,6 +186,15 @@ def test_relocations_packed_as_for_android(tmp_path: Path) -> None:
     assert "linked without --pack-dyn-relocs=android" in str(note)
 
 
+def test_relocations_that_the_build_keeps(shop: Workshop) -> None:
+    """They follow the order, in no way that is known: that is told by what leaves them out."""
+    sources(shop)
+    system = {"ldflags": f"-Wl,-q {without_id(shop)}"}
+    result = shop.build(COMMANDS, seeds=[1, 2], controls=False, layout=ENGINE, system=system)
+    [note] = [note for note in result.notes if isinstance(note, LinkedAllTheSame)]
+    assert "linked without --emit-relocs (-q) it has none" in str(note)
+
+
 def test_a_symbol_that_an_expression_defines(shop: Workshop) -> None:
     """GNU ld makes an absolute one of it, which moves with what it is of."""
     sources(shop)
@@ -265,6 +274,21 @@ def test_orders_of_data(shop: Workshop, flags: str) -> None:
     compiled = " ".join(flag for flag in flags.split() if not flag.startswith(("-no-pie", "-static")))
     linked = " ".join(flag for flag in flags.split() if flag.startswith(("-no-pie", "-static")))
     system = {"cflags": f"-O2 {compiled}", "ldflags": f"{linked} {without_id(shop)}"}
+    written(shop, COMMANDS, 10, system=system, layout={"factors": ["function-order", "data-order"]})
+
+
+@pytest.mark.parametrize("count", [5, 14])
+def test_addresses_outside_of_their_arrays(shop: Workshop, count: int) -> None:
+    """Code at a fixed address says that of an array less what is counted from, which is that of another array."""
+    kept = "__attribute__((noinline)) "
+    arrays = "".join(f"static long a{k}[40];\n" for k in range(count))
+    uses = [(k, far) for k in range(count) for far in (41, 100, 170)]
+    sets = "".join(f"{kept}void set{k}_{far}(long i) {{ a{k}[i - {far}] = i; }}\n" for k, far in uses)
+    gets = "".join(f"{kept}long get{k}_{far}(long i) {{ return a{k}[i + {far}] + {k}; }}\n" for k, far in uses)
+    calls = "".join(f"set{k}_{far}(c + {far}); sum += get{k}_{far}(c - {far});\n" for k, far in uses)
+    main = f"int main(int c, char **v) {{ long sum = 0;\n{calls}return sum & 1; }}\n"
+    shop.write_named({"main.c": arrays + sets + gets + main})
+    system = {"cflags": "-O1 -fno-pie", "ldflags": f"-no-pie {without_id(shop)}"}
     written(shop, COMMANDS, 10, system=system, layout={"factors": ["function-order", "data-order"]})
 
 

@@ -22,7 +22,7 @@ def of_data(*sizes: int) -> tuple[Probed, _Hints]:
     size = np.array(sizes, np.int64)
     address = BEGIN + np.cumsum(size) - size
     one = np.ones_like(size)
-    probed = Probed(Geometry(skeleton, address), Pieces(one * DATA, size, one, one, address), ())
+    probed = Probed(Geometry(skeleton, address), Pieces(one * DATA, size, one, one, address), (), one == 1)
     empty = SimpleNamespace(
         symbol_sections=np.zeros(1, np.int64),
         section_count=2,
@@ -49,3 +49,39 @@ def test_what_a_symbol_tells_is_not_changed() -> None:
     place = np.array([BEGIN + 20, BEGIN + 20], np.int64)
     told = np.array([2, NOBODY], np.int64)
     assert hints.of_tables(told, place, place, DATA).tolist() == told.tolist()
+
+
+def test_a_table_of_jumps_begins_where_the_code_says_that_leads_there() -> None:
+    """What a word of it says lies in another piece of code than what it means."""
+    probed, hints = of_data(16, 16, 64)
+    table = BEGIN + 32
+    place = table + np.array([0, 4, 8, 12], np.int64)
+    meant = np.array([BEGIN, BEGIN + 14, BEGIN + 18, BEGIN + 9], np.int64)
+    section = np.full(4, probed.identity.section(DATA))
+    said = meant + place - table
+    assert hints.in_jumps(section, said, place).tolist() == section.tolist()  # nothing leads there
+    hints = of_data(16, 16, 64)[1]
+    hints.read(np.array([BEGIN + 20, BEGIN + 3]), np.array([BEGIN + 64, table]), DATA)
+    assert hints.in_jumps(section, said, place).tolist() == [1, 1, 2, 1]
+    assert hints.in_jumps(section, said[::-1], place[::-1]).tolist() == [1, 2, 1, 1]
+
+
+def test_words_that_say_how_far_something_is_from_themselves_are_no_table_of_jumps() -> None:
+    """Though code leads to the first: none of them leads into that code, nor to where a piece begins."""
+    probed, hints = of_data(16, 16, 64)
+    table = BEGIN + 32
+    place = table + np.array([0, 4, 8, 12], np.int64)
+    section = np.full(4, probed.identity.section(DATA))
+    hints.read(np.array([BEGIN + 3]), np.array([table]), DATA)
+    assert hints.in_jumps(section, np.full(4, BEGIN + 30), place).tolist() == section.tolist()
+
+
+def test_words_with_a_gap_between_them_are_of_two_tables() -> None:
+    """Behind the gap, nothing says where that table begins."""
+    probed, hints = of_data(16, 16, 64)
+    table = BEGIN + 32
+    place = table + np.array([0, 4, 12], np.int64)
+    section = np.full(3, probed.identity.section(DATA))
+    hints.read(np.array([BEGIN + 3]), np.array([table]), DATA)
+    found = hints.in_jumps(section, BEGIN + 1 + place - table, place)
+    assert found.tolist() == [1, 1, probed.identity.section(DATA)]

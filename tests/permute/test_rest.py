@@ -104,3 +104,14 @@ def test_neighbours_are_told_apart_by_two_orders() -> None:
     size, align = [8, 4, 12], [4, 4, 4]
     drawn = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
     assert probes.separating(size, align, [0, 1, 2], drawn, 0) == [[1, 2, 0], [2, 0, 1]]
+
+
+def test_data_that_moves_alike_is_avoided() -> None:
+    """Of orders in which no neighbours stay neighbours, two in which no two pieces are moved as far as each other."""
+    drawn = [[1, 0, 3, 4, 2], [1, 2, 3, 0, 4], [3, 2, 4, 1, 0]]
+
+    def shifts(one: list[int], other: list[int]) -> int:
+        return len({(one.index(piece) - piece, other.index(piece) - piece) for piece in range(5)} | {(0, 0)})
+
+    assert probes.separating([8] * 5, [8] * 5, [0, 1, 2, 3, 4], drawn, 0) == [drawn[0], drawn[2]]
+    assert (shifts(drawn[0], drawn[2]), shifts(drawn[0], drawn[1])) == (6, 5)

@@ -7,13 +7,16 @@ the end of one piece, or is added to a table's address, is still known for what 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.errors import NotPermuted
 from layoutrand.permute.skeleton import Numbers, Skeleton
 
 FIXED: Final = 0
@@ -91,11 +94,12 @@ class Geometry:
 
 @dataclass(frozen=True)
 class Probed:
-    """Identity's geometry, and that of some links in other orders."""
+    """Identity's geometry, and that of some links in other orders; which pieces are ``free`` to move, shape (n,)."""
 
     identity: Geometry
     pieces: Pieces
     probes: tuple[Geometry, ...]
+    free: NDArray[np.bool_]
 
     @cached_property
     def shifts(self) -> Numbers:
@@ -134,7 +138,7 @@ class Probed:
         identity, homes = self.identity, self.identity.skeleton.homes
         ordered = self._by_address
         of_home = np.isin(hint, [identity.section(home) for home in homes])
-        candidates, ends = [np.where(of_home, NOBODY, hint)], []
+        within, beside, ends, borders = [np.where(of_home, NOBODY, hint)], [], [], []
         placed = np.zeros(len(address), bool)
         for which, home in enumerate(homes):
             inside = self._inside(address, home) & (~of_home | (hint == identity.section(home)))
@@ -142,24 +146,46 @@ class Probed:
             slot, there = self._piece_of(address, home)
             before, first = np.maximum(slot - 1, 0), self._piece_of(address + CONSTANT, home)
             ahead = (slot >= 1) & (self.pieces.section[ordered[before]] == home)
-            candidates += [np.where(inside & there, 1 + ordered[slot], NOBODY)]
-            candidates += [np.where(inside & there & ahead, 1 + ordered[before], NOBODY)]
-            candidates += [np.where(inside & first[1], 1 + ordered[first[0]], NOBODY)]
-            ends += [np.where(inside, identity.end(which), NOBODY), np.where(inside, identity.section(home), NOBODY)]
+            within += [np.where(inside & there, 1 + ordered[slot], NOBODY)]
+            beside += [np.where(inside & there & ahead, 1 + ordered[before], NOBODY)]
+            beside += [np.where(inside & first[1], 1 + ordered[first[0]], NOBODY)]
+            least, most = self._extents[home]
+            border = [identity.end(which), identity.section(home)]
+            ends += [
+                np.where(inside & at, each, NOBODY)
+                for at, each in zip((address >= most, address <= least), border, strict=True)
+            ]
+            borders += [np.where(inside, each, NOBODY) for each in border]
             for step in STEPS[1:]:
                 end = identity.end(which, step)
-                ends.append(np.where(address == identity.addresses[end], end, NOBODY))
-        candidates += [self._section_of(address), self._section_of(address, behind=_BEHIND), *ends]
+                borders.append(np.where(address == identity.addresses[end], end, NOBODY))
+        known = np.where(of_home, NOBODY, self._section_of(address))
         found = np.full(len(address), NOBODY, np.int64)
-        for candidate in candidates:
-            fits = (found == NOBODY) & (candidate != NOBODY)
-            fits[fits] = (self.shifts[candidate[fits]] == moved[fits]).all(axis=1)
-            found[fits] = candidate[fits]
+        self._take(found, moved, [*within, known, *beside, *ends])
+        for row in np.flatnonzero((found == NOBODY) & of_home).tolist():  # as of arrays that are counted from 1
+            found[row] = self._like(int(address[row]), moved[row], int(hint[row]))
+        self._take(found, moved, [self._section_of(address), self._section_of(address, behind=_BEHIND), *borders])
         for row in np.flatnonzero((found == NOBODY) & (moved != 0).any(axis=1)).tolist():
             found[row] = self._like(int(address[row]), moved[row])
         somewhere = placed | (self._section_of(address, behind=_BEHIND) != NOBODY)
         nowhere = (found == NOBODY) & ~somewhere & (moved == 0).all(axis=1)
         return np.where(nowhere, FIXED, found)
+
+    @cached_property
+    def _extents(self) -> dict[int, tuple[int, int]]:
+        """Where the first piece of each home begins in identity, and the last one ends."""
+        pieces, found = self.pieces, {}
+        for home in self.identity.skeleton.homes:
+            here = pieces.section == home
+            found[home] = (int(pieces.address[here].min()), int((pieces.address + pieces.size)[here].max()))
+        return found
+
+    def _take(self, found: Numbers, moved: Numbers, candidates: Sequence[Numbers]) -> None:
+        """Give what has no anchor yet the first candidate that is moved so."""
+        for candidate in candidates:
+            fits = (found == NOBODY) & (candidate != NOBODY)
+            fits[fits] = (self.shifts[candidate[fits]] == moved[fits]).all(axis=1)
+            found[fits] = candidate[fits]
 
     def _inside(self, address: Numbers, home: int) -> NDArray[np.bool_]:
         skeleton = self.identity.skeleton
@@ -187,8 +213,36 @@ class Probed:
             found.setdefault(tuple(row), []).append(number)
         return found
 
-    def _like(self, address: int, moved: Numbers) -> int:
-        """The closest piece that is moved so."""
+    def alike_ends(self, targets: NDArray[np.int32]) -> tuple[tuple[int, int], ...]:
+        """Pairs of anchors that lie and move alike, one of which is among the ``targets``: what is at a section's end.
+
+        That is the end, what it is rounded up to, and the begin of what follows, as far as these are not told apart.
+        """
+        identity = self.identity
+        used = set(np.unique(targets).tolist())
+        found = []
+        for which, home in enumerate(identity.skeleton.homes):
+            group = [identity.end(which, step) for step in STEPS]
+            if home + 1 < len(identity.skeleton.sections):
+                group.append(identity.section(home + 1))
+            for one, other in combinations(group, 2):
+                alike = identity.addresses[one] == identity.addresses[other]
+                if alike and {one, other} & used and (self.shifts[one] == self.shifts[other]).all():
+                    found.append((one, other))
+        return tuple(found)
+
+    def _like(self, address: int, moved: Numbers, section: int = NOBODY) -> int:
+        """The closest piece that is moved so, of the section with that anchor if there is one; or `NOBODY`.
+
+        Raises `NotPermuted` where there are several, and an order may move them apart.
+        """
         known = self._alike.get(tuple(moved.tolist()), [])
+        if section != NOBODY:
+            number = section - self.identity.section(0)
+            known = [piece for piece in known if int(self.pieces.section[piece]) == number]
+        if len(known) > 1 and self.free[known].any():
+            raise NotPermuted(
+                f"which of several parts is meant by the address {address:#x}, outside of all of these, cannot be told"
+            )
         where = self.identity.pieces
         return 1 + min(known, key=lambda number: abs(int(where[number]) - address)) if known else NOBODY

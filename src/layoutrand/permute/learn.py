@@ -110,15 +110,16 @@ def _learned(
         addresses(identity),
     )
     geometries = [_geometry(program, each) for each in links]
-    probed = Probed(geometries[0], pieces, tuple(geometries[1:]))
-    _insist_apart(program, probed)
+    free = np.concatenate([program.free, np.zeros(len(pieces) - len(program.free), bool)])
+    probed = Probed(geometries[0], pieces, tuple(geometries[1:]), free)
+    _insist_apart(probed)
     found, unwinding = _candidates(identity.binary, emitted, probed)
     by_place = _by_place(program, links)
     moved = [_as_identity(probed, column, probes, identity, by_place) for column in range(len(probes))]
     images = [identity.binary.data, *moved]
     words = settle(probed, together(found), images, identity.binary.section_names)
     groups, names = _symbol_order(program, identity, probes)
-    values = _symbol_values(probed, identity, probes, groups)
+    fields_of_all = _all([words, *_symbol_values(probed, identity, probes, groups)])
     table = LearnedTable(
         image=identity.binary.data,
         code=program.code,
@@ -128,13 +129,14 @@ def _learned(
         tails=tuple(_tails(program, home, pieces, links) for home in program.homes),
         build_id=build_id.kind_of(geometries[0].skeleton, program.version, identity.binary, emitted),
         pieces=pieces,
-        fields=_all([words, *values]),
+        alike=probed.alike_ends(fields_of_all.target),
+        fields=fields_of_all,
         unwinding=unwinding,
         groups=groups,
         names=names,
         packed=_packed(identity.binary, probed),
         by_place=by_place,
-        by_storage=relocations.goes_by_storage(emitted),
+        by_storage=program.linker == "gnu" and relocations.goes_by_storage(emitted),
     )
     for link in (identity, *probes):
         prove(table, link.binary, link.order)
@@ -171,11 +173,14 @@ def _refuse_unknown(binary: elf.Elf) -> None:
     if binary.machine != "EM_X86_64" or binary.kind not in ("ET_EXEC", "ET_DYN"):
         raise NotPermuted("it is no program for x86-64")
     for number, name in enumerate(binary.section_names):
+        kind, flags = (int(binary.sections[what][number]) for what in ("type", "flags"))
+        if kind == elf.SHT_RELA and not flags & elf.SHF_ALLOC:
+            raise NotPermuted(f"it keeps its relocations ({name}); linked without --emit-relocs (-q) it has none")
         if name in _REFUSED:
             raise NotPermuted(f"it has {name}; linked without {_REFUSED[name]} it has none")
-        if int(binary.sections["type"][number]) in _PACKED:
+        if kind in _PACKED:
             raise NotPermuted(f"{name} is packed as for Android; linked without --pack-dyn-relocs=android it is not")
-        if int(binary.sections["flags"][number]) & SHF_COMPRESSED:
+        if flags & SHF_COMPRESSED:
             raise NotPermuted(f"{name} is compressed; linked with --compress-debug-sections=none it is not")
 
 
@@ -184,12 +189,11 @@ def _geometry(program: LearnedProgram, link: LearnedLink) -> Geometry:
     return Geometry(made, addresses(link))
 
 
-def _insist_apart(program: LearnedProgram, probed: Probed) -> None:
+def _insist_apart(probed: Probed) -> None:
     """Raise `NotPermuted` where a place is the end of one piece, the begin of another, and both always moved alike."""
-    pieces = probed.pieces
+    pieces, free = probed.pieces, probed.free
     order = np.argsort(pieces.address, kind="stable")
     before, behind = order[:-1], order[1:]
-    free = np.concatenate([program.free, np.zeros(len(pieces) - len(program.free), bool)])
     alike = (probed.shifts[1 + before] == probed.shifts[1 + behind]).all(axis=1) & (free[before] | free[behind])
     touching = pieces.address[before] + pieces.size[before] + CONSTANT >= pieces.address[behind]
     if (alike & touching & (pieces.section[before] == pieces.section[behind])).any():

@@ -24,10 +24,10 @@ from layoutrand.permute.relr import Packed
 from layoutrand.permute.skeleton import Numbers, Skeleton
 from layoutrand.permute.symbols import Names, SymbolGroups
 
-FORMAT: Final = 8
+FORMAT: Final = 9
 """Another one also where a program that was refused would be understood: what was refused is remembered by it."""
 
-_SINGLE: Final = ("code", "homes", "placed", "linker", "tails", "build_id", "by_place", "by_storage")
+_SINGLE: Final = ("code", "homes", "placed", "linker", "tails", "build_id", "by_place", "by_storage", "alike")
 _PARTS: Final[dict[str, type]] = {
     "pieces": Pieces,
     "fields": Fields,
@@ -50,7 +50,8 @@ class LearnedTable:
     aligned to one of its ``tails``; the first ``placed`` of the pieces an order places.  ``groups`` and ``names`` are
     of symbol tables that follow the code, else None; ``build_id`` says how that is made.  ``by_place`` are the tables
     of the dynamic linker's relocations that stand in the order of places, ``packed`` the table of packed ones.
-    ``by_storage`` is as in `relocations.goes_by_storage`.
+    ``by_storage`` is as in `relocations.goes_by_storage`.  ``alike`` are pairs of anchors, and it is not known to which
+    of the two fields lead: an order that moves one further than the other is not written.
     """
 
     image: bytes
@@ -62,6 +63,7 @@ class LearnedTable:
     build_id: str
     by_place: tuple[int, ...]
     by_storage: bool
+    alike: tuple[tuple[int, int], ...]
     pieces: Pieces
     fields: Fields
     unwinding: SortedHeader | None
@@ -164,6 +166,7 @@ class LearnedTable:
                 build_id=str(about["build_id"]),
                 by_place=tuple(int(number) for number in about["by_place"]),
                 by_storage=bool(about["by_storage"]),
+                alike=tuple((int(one), int(other)) for one, other in about["alike"]),
                 **parts,
             )
             _check(made)
@@ -237,6 +240,7 @@ def _check(table: LearnedTable) -> None:
         or not 0 <= table.placed <= count
         or len(table.tails) != len(table.homes)
         or not all(steps and 0 < min(steps) <= max(steps) <= 1 << 20 for steps in table.tails)
+        or not all(0 <= anchor < anchors for pair in table.alike for anchor in pair)
         or table.linker not in ("gnu", "lld")
         or not all(int(sections["type"][number]) == elf.SHT_RELA for number in table.by_place)
     ):

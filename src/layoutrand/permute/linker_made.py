@@ -102,7 +102,8 @@ def by_place(table: elf.Table, linker: str) -> Numbers:
     late = np.select([types == _RELATIVE, *(types == kind for kind in _LATE)], [0, *range(2, 2 + len(_LATE))], 1)
     if linker == "gnu":
         first = np.full(int(symbol.max(initial=0)) + 1, np.iinfo(np.int64).max)
-        np.minimum.at(first, symbol, place)
+        named = types != _RELATIVE  # without a symbol, too, as of a library's own thread-local variables
+        np.minimum.at(first, symbol[named], place[named])
         symbol = np.where(types == _RELATIVE, 0, first[symbol])
     elif linker == "lld":
         late = np.where(types == _RELATIVE, 0, np.where(types == _INDIRECT, 2, 1))

@@ -17,6 +17,9 @@ ALIGNMENTS: Final = tuple(1 << power for power in range(7))
 """What the end of code may be aligned to by pieces without content that stand there."""
 
 _TRIED: Final = 400
+_COMPARED: Final = 30
+"""Pairs of orders of data in which all pieces are compared."""
+
 _ALL: Final = len(ALIGNMENTS) * (len(ALIGNMENTS) - 1) // 2
 PROBES: Final = 2
 
@@ -60,27 +63,42 @@ def separating(
     """`PROBES` of the ``drawn`` orders, of a section that ``begin``s there.
 
     Neighbours in identity, one of which is ever elsewhere, move differently in one of them; if that is so in no two, in
-    most pairs of neighbours. Of such pairs it is the one whose ends tell most of what lies behind.
+    most pairs of neighbours. Of such pairs it is one whose ends tell most of what lies behind; and of these one in
+    which most pieces move as no other does, so that a word that leads out of its array is known.
     """
-    start = placed(size, align, identity, begin).tolist()
+    start = placed(size, align, identity, begin)
     neighbours = list(pairwise([*identity, len(size)]))
     elsewhere = {piece for order in drawn for piece, other in zip(identity, order, strict=True) if piece != other}
     wanted = [one in elsewhere or other in elsewhere for one, other in neighbours]
     apart: list[int] = []
-    ends = []
+    ends, shifts = [], []
     for order in drawn:
-        at = placed(size, align, order, begin).tolist()
-        moved = [new - old for new, old in zip(at, start, strict=True)]
+        at = placed(size, align, order, begin)
+        shifts.append(at - start)
+        moved = shifts[-1].tolist()
         rows = zip(wanted, neighbours, strict=True)
         apart.append(sum(1 << bit for bit, (want, (a, b)) in enumerate(rows) if want and moved[a] != moved[b]))
-        ends.append(_told(at[-1]))
-    known = _told(start[-1])
+        ends.append(_told(int(at[-1])))
+    known = _told(int(start[-1]))
+    pairs = list(combinations(range(len(drawn)), PROBES))
+
+    def told(pair: tuple[int, ...]) -> int:
+        return (apart[pair[0]] | apart[pair[1]]).bit_count()
 
     def tells(pair: tuple[int, ...]) -> tuple[int, int]:
-        one, other = pair
-        return (apart[one] | apart[other]).bit_count(), len(known | ends[one] | ends[other])
+        return told(pair), len(known | ends[pair[0]] | ends[pair[1]])
 
-    return [drawn[number] for number in max(combinations(range(len(drawn)), PROBES), key=tells)]
+    most = max(map(tells, pairs))
+    best = [pair for pair in pairs if tells(pair) == most][:_COMPARED]
+    moving = np.array(sorted(elsewhere), np.int64)
+    chosen = max(best, key=lambda pair: _different(*(shifts[number][moving] for number in pair)))
+    return [drawn[number] for number in chosen]
+
+
+def _different(one: Numbers, other: Numbers) -> int:
+    """How many pairs of shifts there are beside that of what stays where it is."""
+    rows = np.unique(np.stack([np.append(0, one), np.append(0, other)], axis=1), axis=0)
+    return len(rows)
 
 
 def _told(end: int) -> set[tuple[int, int]]:

@@ -6,6 +6,7 @@ is told by how it moves (`layoutrand.permute.anchors`).
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -15,7 +16,7 @@ from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
 from layoutrand.objects.known.x86_64 import NUMBER
 from layoutrand.permute.anchors import FIXED, NOBODY, Probed
-from layoutrand.permute.fields import Candidates, Form, candidates, words
+from layoutrand.permute.fields import HALF, Candidates, Form, candidates, words
 from layoutrand.permute.linker_made import STUBS
 from layoutrand.permute.skeleton import Numbers
 
@@ -38,6 +39,9 @@ _TLS_CALLS: Final = (8, 5, 6)
 _NARROW: Final = 0xFFFFFFFF
 """An address of 32 bits has no sign."""
 
+_TRIED: Final = 8
+"""Addresses before a word at which its table may begin."""
+
 _BEHIND: Final = 4
 """Bytes: a distance in an instruction is from what follows the field."""
 
@@ -50,10 +54,12 @@ def of_link(emitted: elf.Elf, probed: Probed, data: bytes, names: list[str]) -> 
     numbers = {name: number for number, name in enumerate(names)}
     found: list[Candidates] = []
     skeleton = probed.identity.skeleton
+    hints = _Hints(emitted, numbers, probed)
     if len(set(emitted.section_names)) != emitted.section_count or len(numbers) != len(names):
         raise NotPermuted("two of its output sections have one name")
     kept = (emitted.sections["type"] == elf.SHT_RELA) & (emitted.sections["flags"] & elf.SHF_ALLOC == 0)
-    for of in np.flatnonzero(kept).tolist():
+    code = emitted.sections["flags"][emitted.sections["info"][kept] % max(emitted.section_count, 1)] & elf.SHF_EXECINSTR
+    for of in np.flatnonzero(kept)[np.argsort(code == 0, kind="stable")].tolist():  # code first: it tells of tables
         target, table = int(emitted.sections["info"][of]), emitted.entries(of, elf.RELA)
         if target >= emitted.section_count or (len(table) and int(table["info"].max()) >> 32 >= len(emitted.symbols)):
             raise NotPermuted("--emit-relocs leaves a damaged file")
@@ -65,7 +71,6 @@ def of_link(emitted: elf.Elf, probed: Probed, data: bytes, names: list[str]) -> 
             raise NotPermuted(f"--emit-relocs changes {name}")
         begin = int(skeleton.sections["offset"][number])
         content = np.frombuffer(data, np.uint8, int(skeleton.stored[number]), begin)
-        hints = _Hints(emitted, numbers, probed)
         found += _of_section(emitted, target, table, content, hints, probed, number)
     return found
 
@@ -105,6 +110,7 @@ class _Hints:
         held = probed.holder(emitted.symbols["value"].astype(np.int64))
         self.section = np.where(named & (held != NOBODY), held, self.section)
         self._probed, self._skeleton, self._first = probed, skeleton, probed.identity.section(0)
+        self._read: list[tuple[Numbers, Numbers]] = []
 
     def of(self, symbols: Numbers, said: Numbers, *, loaded: bool) -> Numbers:
         """The anchors of what the symbols are of, where fields say these addresses.
@@ -125,8 +131,10 @@ class _Hints:
         """The same for words at these places of a section of data that say how far something is from their table.
 
         What they say is as far behind that as the word is behind the table's begin, which may be in another piece that
-        moved alike. A table of that kind begins a section, so that is where a piece does.
+        moved alike. A table of jumps begins where the code says that leads there; a table of another kind begins a
+        section, so that is where a piece does.
         """
+        hint = self.in_jumps(hint, said, place)
         probed = self._probed
         if section not in self._skeleton.homes:
             return hint
@@ -136,6 +144,52 @@ class _Hints:
         among = (held > FIXED) & (held <= len(probed.pieces))
         within = probed.identity.section(0) + probed.pieces.section[np.where(among, held - 1, 0)]
         return np.where(among & (hint == within), held, hint)
+
+    def read(self, place: Numbers, said: Numbers, section: int) -> None:
+        """Note that code at these places of a section leads to these addresses, where tables of jumps may begin."""
+        self._read.append((said, self._probed.home(place, section)))
+
+    @cached_property
+    def _begins(self) -> tuple[Numbers, Numbers]:
+        """The addresses that code leads to, in order, and pairs of the number of one and a piece that does."""
+        if not self._read:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        said, pieces = (np.concatenate(each) for each in zip(*self._read, strict=True))
+        begins, number = np.unique(said, return_inverse=True)
+        return begins, np.unique(self._pair(number.astype(np.int64), pieces))
+
+    def _pair(self, number: Numbers, anchor: Numbers) -> Numbers:
+        return number * len(self._probed.identity.addresses) + anchor
+
+    def in_jumps(self, hint: Numbers, said: Numbers, place: Numbers) -> Numbers:
+        """The same for those of them that are in tables of jumps.
+
+        Of the words of a table, at least one behind the first leads into a piece of code that leads to the table, or to
+        the begin of a piece: so words that say how far something is from themselves are told from it.
+        """
+        begins, pairs = self._begins
+        if not len(begins) or not len(place):
+            return hint
+        order = np.argsort(place, kind="stable")
+        at = place[order]
+        run = np.maximum.accumulate(np.where(np.append(True, np.diff(at) != HALF), at, 0))
+        number = np.searchsorted(begins, at, side="right") - 1
+        left = hint[order] == self._first + self._skeleton.code
+        found = hint.copy()
+        for _ in range(_TRIED):  # what code leads to within a table begins none
+            left &= (number >= 0) & (begins[np.maximum(number, 0)] >= run)
+            if not left.any():
+                break
+            table = begins[np.maximum(number, 0)]
+            target = said[order] - (at - table)
+            held = self._probed.holder(target)
+            leads = left & (held > FIXED) & (held <= len(self._probed.pieces))
+            meant = np.isin(self._pair(number, held), pairs) | (self._probed.identity.addresses[held] == target)
+            told = leads & np.isin(number, number[leads & (at > table) & meant])
+            found[order[told]] = held[told]
+            left &= ~told
+            number = number - 1
+        return found
 
 
 def _of_section(
@@ -168,6 +222,8 @@ def _of_section(
         if which.any():
             said = words(data, offset[which], wide=wide)
             hint = hints.of(symbols[which], said if wide else said & _NARROW, loaded=loaded)
+            if executable:
+                hints.read(begin + offset[which], said if wide else said & _NARROW, number)
             found.append(candidates(probed, number, offset[which], Form(wide, relative=False), hint))
     for name, wide in _RELATIVE.items():
         which = types == NUMBER[name]
@@ -179,7 +235,9 @@ def _of_section(
             if part.any():
                 said = words(data, offset[part], wide=wide) + begin + offset[part] + behind
                 hint = hints.of(symbols[part], said, loaded=loaded)
-                if not executable:
+                if executable:
+                    hints.read(begin + offset[part], said, number)
+                else:
                     hint = hints.of_tables(hint, said, begin + offset[part], number)
                 found.append(candidates(probed, number, offset[part], Form(wide, True, behind, not free), hint))
     immediate = np.isin(content[np.maximum(offset - 2, 0)], _IMMEDIATE) & (

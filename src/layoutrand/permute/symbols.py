@@ -193,7 +193,12 @@ def values_of(
         moved[where, column] = other["value"].astype(np.int64) - address[where]
     still = (moved == 0).all(axis=1)
     defined |= (home == elf.SHN_ABS) & ~still  # as what --defsym makes of an expression
-    unknown = np.isin(home, (*probed.identity.skeleton.homes, elf.SHN_UNDEF, elf.SHN_ABS))
+    unknown = np.isin(home, (elf.SHN_UNDEF, elf.SHN_ABS))
+    sections = probed.identity.skeleton.sections
+    of = sections[np.where(home < len(sections), home, 0)]
+    begin, size = (of[name].astype(np.int64) for name in ("addr", "size"))
+    placed = np.isin(home, probed.identity.skeleton.homes)
+    unknown |= placed & ((address < begin) | (address > begin + size))  # as __bss_start, at the end of what is before
     hint = np.where(unknown, NOBODY, probed.identity.section(0) + home)
     anchors = np.full(len(table), FIXED, np.int64)
     anchors[defined] = probed.settle(address[defined], moved[defined], hint[defined])

@@ -83,6 +83,10 @@ def _written(
         pieces[home.pieces] = int(new.sections["addr"][home.number]) + home.offset
     layout = Geometry(new, pieces)
     shift = layout.addresses - table.geometry.addresses
+    if any(shift[one] != shift[other] for one, other in table.alike):
+        raise NotPermuted(
+            "whether something lies at the end of a section, or where the next one may begin, cannot be told"
+        )
     out = _room(new.size, into)
     out[: len(new.header)] = new.header
     _put_traps(old, new, out)
