@@ -160,6 +160,19 @@ def test_an_order_that_moves_the_storage_of_threads(gnu: Workshop) -> None:
 
 
 @pytest.mark.slow
+def test_storage_of_threads_that_moves_where_lld_links(tmp_path: Path) -> None:
+    """It resolves what is undefined to the same in every order."""
+    require("ld.lld-14", "lld-14")
+    shop = Workshop(tmp_path / "project", tmp_path / "cache", "lld-14")
+    far = "".join(f"__attribute__((aligned(4096))) int far{k}(int x) {{ return x * {k}; }}\n" for k in range(3))
+    shop.write_named({"main.c": main_calling("of_thread"), "threads.c": THREADS, "more.c": many_functions(12) + far})
+    system = {"cflags": "-O2 -fno-pie", "ldflags": "-static -no-pie"}
+    made = written(shop, COMMANDS, 8, system=system)
+    files = [elf.read(binary.path.read_bytes(), name="prog") for binary in made.by_layout.values()]
+    assert len({int(file.sections["addr"][file.section_names.index(".tdata")]) for file in files}) > 1
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("pages", ["separate-code", "separate-loadable-segments"])
 @pytest.mark.parametrize("more", ["", ",-z,now", ",-z,norelro", ",--no-rosegment"])
 def test_segments_on_pages_of_their_own(shop: Workshop, pages: str, more: str) -> None:

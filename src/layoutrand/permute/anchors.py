@@ -214,20 +214,19 @@ class Probed:
         return found
 
     def alike_ends(self, targets: NDArray[np.int32]) -> tuple[tuple[int, int], ...]:
-        """Pairs of anchors that lie and move alike, one of which is among the ``targets``: what is at a section's end.
+        """Pairs of anchors that lie and move alike, one of which is a section's end and among the ``targets``.
 
-        That is the end, what it is rounded up to, and the begin of what follows, as far as these are not told apart.
+        The other is what that is rounded up to, or the begin of what follows.
         """
         identity = self.identity
         used = set(np.unique(targets).tolist())
         found = []
         for which, home in enumerate(identity.skeleton.homes):
-            group = [identity.end(which, step) for step in STEPS]
-            if home + 1 < len(identity.skeleton.sections):
-                group.append(identity.section(home + 1))
-            for one, other in combinations(group, 2):
+            ends = [identity.end(which, step) for step in STEPS]
+            behind = [identity.section(home + 1)] if home + 1 < len(identity.skeleton.sections) else []
+            for one, other in combinations([*ends, *behind], 2):
                 alike = identity.addresses[one] == identity.addresses[other]
-                if alike and {one, other} & used and (self.shifts[one] == self.shifts[other]).all():
+                if alike and {one, other} & used & set(ends) and (self.shifts[one] == self.shifts[other]).all():
                     found.append((one, other))
         return tuple(found)
 
