@@ -306,6 +306,15 @@ def test_addresses_outside_of_their_arrays(shop: Workshop, count: int) -> None:
 
 
 @pytest.mark.slow
+def test_zeroes_of_threads_that_are_larger_than_what_follows(shop: Workshop) -> None:
+    """They take no room, so that their addresses are those of other data, which is moved by other amounts."""
+    zeroes = "__thread int begun = 3; __thread char zeroes[40000]; int of_thread(int x) { return begun + zeroes[x & 1023]; }\n"
+    shop.write_named({"u0.c": variables("u0", 40), "threads.c": zeroes, "main.c": main_calling("u0_data", "of_thread")})
+    system = {"cflags": "-O2", "ldflags": without_id(shop)}
+    written(shop, COMMANDS, 10, system=system, layout={"factors": ["function-order", "data-order"]})
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("factors", [["function-order"], ["function-order", "data-order"]])
 def test_packed_relocations(shop: Workshop, factors: list[str]) -> None:
     """The places that they stand for move with what has them."""

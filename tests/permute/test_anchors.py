@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,21 @@ def test_an_address_between_two_sections_is_what_begins_there() -> None:
     file = probed([64, 32, 8, 16, 16, 24], [32, 64, 24, 48, 48, 8])
     assert settled(file, 0x2020, [16, 48]) == 1 + 4
     assert settled(file, 0x2020, [16, 48], file.identity.section(ZEROES)) == 1 + 4
+    assert settled(file, 0x2020, [16, 48], file.identity.section(DATA)) == 1 + 3
+
+
+def test_an_address_between_a_piece_and_a_section_without_any_is_of_that() -> None:
+    """Such as the first of a linker set, right behind the data; what is known to be of the data is at its end."""
+    moved = [64, 32, 8, 16, 0, 0], [32, 64, 24, 48, 0, 0]
+    file = probed(*moved)
+    of_pieces = file.pieces.section != ZEROES
+    pieces = Pieces(*(getattr(file.pieces, each.name)[of_pieces] for each in fields(Pieces)))
+    layouts = [layout(each) for each in ([0] * 6, *moved)]
+    for each, by in zip(layouts, (0, 16, 48), strict=True):
+        each.skeleton.sections[ZEROES]["addr"] += by  # as the last piece of the data
+    some = [Geometry(replace(each.skeleton, homes=(CODE, DATA)), each.pieces[of_pieces]) for each in layouts]
+    file = Probed(some[0], pieces, tuple(some[1:]), file.free[of_pieces])
+    assert settled(file, 0x2020, [16, 48]) == file.identity.section(ZEROES)
     assert settled(file, 0x2020, [16, 48], file.identity.section(DATA)) == 1 + 3
 
 

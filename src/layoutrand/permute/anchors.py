@@ -146,7 +146,9 @@ class Probed:
             slot, there = self._piece_of(address, home)
             before, first = np.maximum(slot - 1, 0), self._piece_of(address + CONSTANT, home)
             ahead = (slot >= 1) & (self.pieces.section[ordered[before]] == home)
-            within += [np.where(inside & there, 1 + ordered[slot], NOBODY)]
+            holds = inside & there & (address < (self.pieces.address + self.pieces.size)[ordered[slot]])
+            within += [np.where(holds, 1 + ordered[slot], NOBODY)]
+            beside += [np.where(inside & there, 1 + ordered[slot], NOBODY)]
             beside += [np.where(inside & there & ahead, 1 + ordered[before], NOBODY)]
             beside += [np.where(inside & first[1], 1 + ordered[first[0]], NOBODY)]
             least, most = self._extents[home]

@@ -123,8 +123,8 @@ class Skeleton:
         for row in self.segments:
             begin, end = int(row["vaddr"]), int(row["vaddr"]) + int(row["memsz"])
             inside = self.loaded & (addresses >= begin) & (addresses + sizes <= end) & (sizes > 0)
-            if int(row["type"]) != PT_TLS:
-                inside &= ~self.beside
+            threads = self.sections["flags"] & elf.SHF_TLS != 0
+            inside &= threads if int(row["type"]) == PT_TLS else ~self.beside  # zeroes of threads are where others lie
             numbers = np.flatnonzero(inside).tolist() if end > begin else []
             if int(row["type"]) == PT_LOAD and self.linker == "lld":
                 numbers = self._with_empty(numbers, begin)
