@@ -44,10 +44,14 @@ def series(seed, *, start=8, n=80, level=100.0, slow=30.0, noise=1.0):
     return [level + (slow if k < start else 0) + chance.gauss(0, noise) for k in range(n)]
 
 
-def project(tmp_path, data, text=HEAD + BENCHMARK, *, metric_name="time", unit="ms"):
-    """A project with these (system, seed) -> iterations recorded of benchmark b."""
+def iterations(values, metric_name="time", unit="ms"):
+    return [Measurement(metric_name, unit, k, value, warmup=k < 1) for k, value in enumerate(values)]
+
+
+def project(tmp_path, data, text=HEAD + BENCHMARK, **changes):
+    """A project with these (system, seed) -> iterations recorded of benchmark b, or name of a number -> iterations."""
     (tmp_path / "layoutrand.toml").write_text(text)
-    config = parse(text, path="layoutrand.toml")
+    config = load_config(tmp_path)
     rows = [
         execution(
             config,
@@ -55,7 +59,11 @@ def project(tmp_path, data, text=HEAD + BENCHMARK, *, metric_name="time", unit="
             system,
             "b",
             seed,
-            measurements=tuple(Measurement(metric_name, unit, k, v, warmup=k < 1) for k, v in enumerate(values)),
+            measurements=tuple(
+                row
+                for name, own in (values if isinstance(values, dict) else {"time": values}).items()
+                for row in iterations(own, **{"metric_name": name, **changes})
+            ),
         )
         for (system, seed), values in data.items()
     ]
@@ -265,25 +273,14 @@ harness = "jmh"
 
 
 def test_iterations_of_a_harness_are_looked_at_case_by_case_and_set_for_its_entry(tmp_path, capsys):
-    (tmp_path / "layoutrand.toml").write_text(HEAD + HARNESS)
-    config = load_config(tmp_path)
-    rows = [
-        execution(
-            config,
-            tmp_path,
-            system,
-            "b",
-            seed,
-            measurements=tuple(
-                Measurement(f"p.C/{case} :: time_s", "s", k, value, warmup=False)
-                for case, start in (("quick", 6), ("slow", 9))
-                for k, value in enumerate(series(seed + start, start=start))
-            ),
-        )
+    data = {
+        (system, seed): {
+            f"p.C/{case} :: time_s": series(seed + start, start=start) for case, start in (("quick", 6), ("slow", 9))
+        }
         for system in "ab"
         for seed in (1, 2, 3)
-    ]
-    write(config, tmp_path, rows)
+    }
+    config = project(tmp_path, data, HEAD + HARNESS, unit="s")
     found = examine(selected(config, tmp_path), config, None)
     assert {(each.benchmark, each.metric, each.suggested) for each in found} == {
         ("b/p.C/quick", "time_s", 6),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 
@@ -127,12 +128,22 @@ def test_where_no_case_is_in_both_there_is_nothing_to_judge(tmp_path):
     answer = Cased(tmp_path, lacking=[("head", "old"), ("base", "new")], old=SAME, new=SAME).check()
     assert verdicts(answer) == {}
     assert dict(only(answer).one_sided) == {"bench/old": "base", "bench/new": "head"}
-    assert only(answer).ending == "no common case"
+    assert check_document(answer)["systems"][0]["apart"] == ["bench"]
     assert exit_status(answer, []) == 1, "a gate that compared nothing must not pass"
     for told in (comment(answer), "\n".join(github_annotations(answer, [], {}, ""))):
-        assert "nothing was compared, as no case is at both commits" in told
+        assert "bench: nothing was compared, as no case is at both commits" in told
     suite = ET.fromstring(junit(answer, [])).find("testsuite")
     assert "nothing was compared" in ET.tostring(suite).decode()
+
+
+def test_a_verdict_on_one_entry_does_not_hide_that_another_was_not_compared(tmp_path):
+    answer = Cased(tmp_path, slow=SLOW).check()
+    assert exit_status(answer, []) == 0
+    (system,) = answer.systems
+    answer = replace(answer, systems=(replace(system, apart=("other",)),))
+    assert exit_status(answer, []) == 1
+    assert exit_status(answer, ["slower"]) == 3
+    assert "other: nothing was compared" in comment(answer)
 
 
 def test_a_process_that_fails_has_failed_and_is_called_as_its_entry(tmp_path):

@@ -196,16 +196,16 @@ def select(question: Question, store: ResultsStore) -> Selection:
     build_failures = tuple(dict.fromkeys(f for each in merged for f in store.build_failures(each, captures)))
     nodes = tuple(node for each in merged for node in store.nodes(each))
     warnings += damaged_results(store)  # by now all has been read
+    warnings += [*_of_host(kept, config), *outputs_of(kept, question.project)]
+    if of_here:
+        warnings += changed_inputs(kept, {each.name: each for each in benchmarks}, question.project)
     return Selection(
         experiment=experiment,
         samples=tuple(samples_of([e for e in kept if e.status == "ok"], primary, systems, benchmarks, config)),
         executions=tuple(kept),
         failures=tuple(execution for execution in kept if execution.status != "ok"),
         build_failures=build_failures,
-        warnings=(
-            *(*warnings, *_of_host(kept, config), *outputs_of(kept, question.project)),
-            *(changed_inputs(kept, {each.name: each for each in benchmarks}, question.project) if of_here else ()),
-        ),
+        warnings=tuple(warnings),
         nodes=nodes,
         programs=programs(config, benchmarks),
         made={system: source_of(made, system, capture) for system, capture in captures.items()},

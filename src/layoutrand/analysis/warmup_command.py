@@ -7,7 +7,7 @@ Nothing is executed and nothing is changed here: every iteration of every execut
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from layoutrand.analysis.selection import Selection
@@ -102,8 +102,7 @@ def examine(selection: Selection, config: Config, metric: str | None) -> list[Wa
             series = [values for execution in executions if (values := _values(execution, number.name))]
             if series:
                 in_force = warmups_of(config, entry, system, selection.experiment.hostname)[key]
-                one = _examine(system, benchmark, number, series, in_force)
-                found.append(replace(one, entry=entry.name, number=key))
+                found.append(_examine(system, benchmark, number, series, in_force, set_in=(entry.name, key)))
     if not found:
         wanted = f"a number called {metric!r}" if metric else "any number that it prints"
         raise AnalysisError(
@@ -126,7 +125,13 @@ def _values(execution: Execution, metric: str) -> tuple[float, ...]:
 
 
 def _examine(
-    system: str, benchmark: Benchmark, number: Printed, recorded: list[tuple[float, ...]], now: InForce
+    system: str,
+    benchmark: Benchmark,
+    number: Printed,
+    recorded: list[tuple[float, ...]],
+    now: InForce,
+    *,
+    set_in: tuple[str, str],
 ) -> Warmup:
     series = tuple(recorded[:MOST_EXECUTIONS])
     durations, warnings = _durations(series, number)
@@ -157,8 +162,8 @@ def _examine(
         correlations=correlation.values[1:] if correlation else (),
         band=correlation.band if correlation else None,
         warnings=tuple(warnings),
-        entry=benchmark.name,
-        number=number.name,
+        entry=set_in[0],
+        number=set_in[1],
     )
 
 

@@ -142,5 +142,6 @@ class _Begun:
             executed=rounds.executed,
             results=pair.results_path(),
             one_sided=rounds.one_sided,
+            apart=tuple(rounds.apart),
             next_round_s=rounds.unfit_s,
         )

@@ -47,6 +47,7 @@ def _system_json(system: SystemCheck) -> dict[str, Any]:
         "benchmarks": [_benchmark_json(each) for each in system.benchmarks],
         "comparison": None if system.comparison is None else compare_document(system.comparison),
         "one_sided": dict(system.one_sided),
+        "apart": list(system.apart),
         "failures": [failure_json(each) for each in system.failures],
         "build_failures": [build_failure_json(each) for each in system.build_failures],
         "warnings": sentences_of(system.notes),

@@ -21,7 +21,7 @@ from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.check.commit_pair import CommitPair
 from layoutrand.check.earlier_counts import take_earlier_counts
 from layoutrand.check.judged import JudgedCases, judged_cases, main_metrics
-from layoutrand.check.question import NO_COMMON_CASE, Ending, Quantity, quantity_of
+from layoutrand.check.question import Ending, Quantity, quantity_of
 from layoutrand.config.schedule import Slot
 from layoutrand.config.two_commits import BASE, HEAD
 from layoutrand.errors import AnalysisError, UnknownMetric
@@ -82,6 +82,7 @@ class CheckRounds:
     selection: Selection | None = None
     executed: int = 0
     one_sided: dict[str, str] = field(default_factory=dict)
+    apart: list[str] = field(default_factory=list)
     unfit_s: float | None = None
     _progress: dict[Quantity, _Progress] = field(default_factory=dict)
     _seed: dict[_Executed, int] = field(default_factory=dict)
@@ -159,8 +160,6 @@ class CheckRounds:
     def ending(self) -> Ending:
         """Why there are no more rounds, or would be none but for the budget."""
         states = self._progress.values()
-        if not states:
-            return NO_COMMON_CASE
         if all(state.settled for state in states):
             return "decided"
         if any(state.failed >= MOST_FAILED or (state.failed and not state.n_rounds) for state in states):
@@ -316,10 +315,11 @@ class CheckRounds:
     def _find_cases(self, selection: Selection) -> None:
         """Have the cases that processes reported in the place of their entries, and failures of these alone."""
         judged: list[Quantity] = []
-        self.one_sided = {}
+        self.one_sided, self.apart = {}, []
         for each in self.asked:
             found = judged_cases(self.pair.question, selection, each) if each.entry else JudgedCases()
-            judged += found.quantities or ([] if found.one_sided else [each])
+            judged += found.quantities or ([] if found.is_apart else [each])
+            self.apart += [each.benchmark] if found.is_apart else []
             self.one_sided |= found.one_sided
         self._progress = {each: self._progress.get(each, _Progress()) for each in judged}
         names = {each.benchmark for each in judged}

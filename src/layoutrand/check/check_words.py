@@ -126,6 +126,18 @@ def rounds_words(each: CheckedBenchmark) -> str:
     return f"decided after {layouts}" if each.settled else f"open after {layouts}"
 
 
+def closing_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:
+    """What is told beside the verdicts: why nothing more was executed, and what could not be compared."""
+    ending = ending_sentence(system, question)
+    return [*([ending] if ending else []), *apart_sentences(system, question), *one_sided_sentences(system, question)]
+
+
+def apart_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:
+    """Of which entries with a harness nothing was compared at all."""
+    measured = "" if question.metric is None else f" with {question.metric}"
+    return [f"{name}: nothing was compared, as no case{measured} is at both commits" for name in system.apart]
+
+
 def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
     """Why nothing more was executed, where that is not because everything was decided."""
     match system.ending:
@@ -145,8 +157,6 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
             if lost := _of_all_rounds(system):
                 return _unbuilt(system, question, lost)
             return f"stopped, as {_failing(system, question)}; where that is mended, --retry-failed executes them again"
-        case "no common case":
-            return "nothing was compared, as no case is at both commits"
         case _:
             return ""
 
@@ -182,15 +192,19 @@ def _sides(question: CheckQuestion, failed: Iterable[str]) -> str:
 
 def one_sided_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:
     """Which cases of harnesses are left out, as one of the commits has none of that name."""
-    labels = {BASE: question.base.label, HEAD: question.head.label}
     found = []
-    for side, label in labels.items():
+    for side in (BASE, HEAD):
         cases = [case for case, has in system.one_sided.items() if has == side]
         if cases:
             more = f" and {len(cases) - _MOST_NAMES} more" if len(cases) > _MOST_NAMES else ""
-            what = "a case" if len(cases) == 1 else "cases"
-            found.append(f"{', '.join(cases[:_MOST_NAMES])}{more}: {what} of {label} alone, so not compared")
+            what = one_sided_words(side, question, several=len(cases) > 1)
+            found.append(f"{', '.join(cases[:_MOST_NAMES])}{more}: {what}")
     return found
+
+
+def one_sided_words(side: str, question: CheckQuestion, *, several: bool = False) -> str:
+    """That cases are those of one commit."""
+    return f"{'cases' if several else 'a case'} of {_sides(question, [side])} alone, so not compared"
 
 
 def _telling(reason: str) -> str:

@@ -13,18 +13,19 @@ from typing import Any, Final, Literal
 from layoutrand.analysis.conclusion import Verdict
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.check.check_words import (
+    apart_sentences,
     as_built_words,
     change_sentence,
     commits_words,
     ending_sentence,
     failure_reasons,
     one_sided_sentences,
+    one_sided_words,
     rounds_words,
     verdict_of,
 )
 from layoutrand.check.comment import benchmark_name, headline
-from layoutrand.check.question import NO_COMMON_CASE, CheckAnswer, CheckedBenchmark, SystemCheck
-from layoutrand.config.two_commits import BASE
+from layoutrand.check.question import CheckAnswer, CheckedBenchmark, SystemCheck
 
 CONFIGURATION: Final = "layoutrand.toml"
 """The file that annotations point into, at the table of the benchmark: a verdict is about no line of the source."""
@@ -59,8 +60,10 @@ def github_annotations(
             told[level].append(_command(level, _place(each, lines, folder), title, details(each)))
     for system in answer.systems:
         if text := ending_sentence(system, answer.question):
-            level = "error" if system.has_failed else "warning"
+            level = "error" if system.ending == "failures" else "warning"
             told[level].append(_command(level, {}, f"layoutrand check {system.system}", text))
+        for text in apart_sentences(system, answer.question):
+            told["error"].append(_command("error", {}, f"layoutrand check {system.system}", text))
         for text in one_sided_sentences(system, answer.question):
             told["notice"].append(_command("notice", {}, f"layoutrand check {system.system}", text))
     summary = f"{headline(answer)}; {commits_words(answer.question)}"
@@ -143,13 +146,12 @@ def junit(answer: CheckAnswer, failing: Collection[Verdict]) -> str:
                 counts["tests"] += 1
                 counts["skipped"] += 1
                 case = ET.SubElement(suite, "testcase", classname=_clean(system.system), name=_clean(name), time="0")
-                label = answer.question.base.label if side == BASE else answer.question.head.label
-                ET.SubElement(case, "skipped", message=_clean(f"a case of {label} alone, so not compared"))
-        if system.ending == NO_COMMON_CASE:
+                ET.SubElement(case, "skipped", message=_clean(one_sided_words(side, answer.question)))
+        for name, text in zip(system.apart, apart_sentences(system, answer.question), strict=True):
             counts["tests"] += 1
             counts["errors"] += 1
-            case = ET.SubElement(suite, "testcase", classname=_clean(system.system), name="cases", time="0")
-            ET.SubElement(case, "error", message=_clean(ending_sentence(system, answer.question)))
+            case = ET.SubElement(suite, "testcase", classname=_clean(system.system), name=_clean(name), time="0")
+            ET.SubElement(case, "error", message=_clean(text))
         for key, count in counts.items():
             suite.set(key, str(count))
         if sentence := change_sentence(system):

@@ -14,10 +14,9 @@ from layoutrand.capture.function_changes import ChangedFunction
 from layoutrand.check.check_words import (
     as_built_words,
     change_sentence,
+    closing_sentences,
     commits_words,
-    ending_sentence,
     multiplicity_sentence,
-    one_sided_sentences,
     rounds_words,
     size_words,
     verdict_of,
@@ -95,13 +94,9 @@ def benchmark_name(system: SystemCheck, each: CheckedBenchmark, *, several: bool
 
 
 def _endings(answer: CheckAnswer) -> list[str]:
-    found = [
-        (system.system, text)
-        for system in answer.systems
-        for text in (ending_sentence(system, answer.question), *one_sided_sentences(system, answer.question))
-    ]
+    found = [(system.system, text) for system in answer.systems for text in closing_sentences(system, answer.question)]
     several = len(answer.systems) > 1
-    return [f"{name}: {text}" if several else text for name, text in found if text]
+    return [f"{name}: {text}" if several else text for name, text in found]
 
 
 def _functions(answer: CheckAnswer) -> str:

@@ -63,6 +63,11 @@ class JudgedCases:
     quantities: tuple[Quantity, ...] = ()
     one_sided: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether there are cases, and none that can be compared."""
+        return bool(self.one_sided) and not self.quantities
+
 
 def judged_cases(question: CheckQuestion, selection: Selection, entry: Quantity) -> JudgedCases:
     """The cases of an entry by what was executed so far.

@@ -24,11 +24,8 @@ from layoutrand.harnesses.case_names import entry_of
 from layoutrand.model import BuildFailure, Execution, LayoutName
 from layoutrand.warning import AnyWarning
 
-Ending = Literal["decided", "budget", "layouts", "coarse clock", "failures", "no common case", "same program"]
+Ending = Literal["decided", "budget", "layouts", "coarse clock", "failures", "same program"]
 """Why a check of one system came to its end."""
-
-NO_COMMON_CASE: Final = "no common case"
-"""Of a harness each case is of one commit alone."""
 
 _BY_RUN: Final[frozenset[StepKind]] = frozenset(("more executions", "retry failed", "same rounds", "run again"))
 """Steps that are taken by `layoutrand run`, which knows nothing of the commits of a check."""
@@ -140,7 +137,8 @@ class SystemCheck:
 
     ``changes`` says what differs, artefact by artefact; None where that is not known.  ``comparison`` and ``selection``
     are those of what was executed, None where nothing was.  ``one_sided`` are cases of harnesses that one commit alone
-    has, with which that is, so that there is nothing to compare.  ``next_round_s`` is how long another round would have
+    has, with which that is, so that there is nothing to compare, and ``apart`` the entries of which that is so of every
+    case.  ``next_round_s`` is how long another round would have
     taken, where less than that was left of the budget; None where nothing was left, or something else ended it.
     """
 
@@ -156,6 +154,7 @@ class SystemCheck:
     executed: int = 0
     results: Path | None = None
     one_sided: Mapping[str, str] = field(default_factory=dict)
+    apart: tuple[str, ...] = ()
     next_round_s: float | None = None
 
     @property
@@ -171,7 +170,7 @@ class SystemCheck:
     @property
     def has_failed(self) -> bool:
         """Whether nothing could be executed, or compared, of something that was asked for."""
-        return self.ending in ("failures", NO_COMMON_CASE)
+        return self.ending == "failures" or bool(self.apart)
 
     @property
     def is_same_program(self) -> bool:

@@ -150,7 +150,7 @@ def _places(answer: CheckAnswer) -> tuple[Mapping[str, int], str]:
 def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
     """The first screen: what was compared and what differs, verdicts, what stopped it, what to do next."""
     from layoutrand.analysis.evidence import reconciled_words
-    from layoutrand.check.check_words import ending_sentence, one_sided_sentences
+    from layoutrand.check.check_words import closing_sentences
     from layoutrand.cli.answer import as_built_lines
     from layoutrand.cli.answer_parts import (
         next_lines,
@@ -172,8 +172,8 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
                 for told in reconciled_words(system.comparison.evidence):
                     notes += wrapped("ⓘ", "cyan", told, width, most=4)
         notes += warning_lines([(each.quantity.benchmark, each.concluded.reasons) for each in system.benchmarks], width)
-        for text in (ending_sentence(system, answer.question), *one_sided_sentences(system, answer.question)):
-            notes += wrapped("ⓘ", "cyan", text, width, most=3) if text else []  # why a build failed, and what helps
+        for text in closing_sentences(system, answer.question):
+            notes += wrapped("ⓘ", "cyan", text, width, most=3)  # why a build failed, and what helps
         lines += [*notes, []] if notes else []
     # What decides that which is open comes before what makes a verdict that is there more certain.
     rows = sorted((each.concluded for _, each in answer.benchmarks), key=lambda each: each.verdict != "cannot tell")
@@ -283,7 +283,7 @@ def show_failed(answer: CheckAnswer, page: Terminal, told: Failures) -> None:
 
 def show_full(answer: CheckAnswer, page: Display) -> None:
     """Everything: the tables of `compare`, which functions differ, what the numbers rest on."""
-    from layoutrand.check.check_words import ending_sentence, multiplicity_sentence, one_sided_sentences
+    from layoutrand.check.check_words import closing_sentences, multiplicity_sentence
     from layoutrand.check.comment import reproduce
     from layoutrand.check.question import of_check
     from layoutrand.cli.comparing import show_comparisons
@@ -298,9 +298,8 @@ def show_full(answer: CheckAnswer, page: Display) -> None:
             page.line("base is the first commit, head the second:")
             stopped_at = answer.question.most_layouts if system.ending == "layouts" else None
             show_comparisons([system.comparison], page, taken=partial(of_check, stopped_at=stopped_at))
-        for text in (ending_sentence(system, answer.question), *one_sided_sentences(system, answer.question)):
-            if text:
-                page.item(text)
+        for text in closing_sentences(system, answer.question):
+            page.item(text)
         if system.results is not None:
             page.line(f"{plural(system.executed, 'execution')} now; results in {system.results}")
     page.item(multiplicity_sentence(answer))

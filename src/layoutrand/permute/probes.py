@@ -80,16 +80,12 @@ def separating(
         apart.append(sum(1 << bit for bit, (want, (a, b)) in enumerate(rows) if want and moved[a] != moved[b]))
         ends.append(_told(int(at[-1])))
     known = _told(int(start[-1]))
-    pairs = list(combinations(range(len(drawn)), PROBES))
-
-    def told(pair: tuple[int, ...]) -> int:
-        return (apart[pair[0]] | apart[pair[1]]).bit_count()
-
-    def tells(pair: tuple[int, ...]) -> tuple[int, int]:
-        return told(pair), len(known | ends[pair[0]] | ends[pair[1]])
-
-    most = max(map(tells, pairs))
-    best = [pair for pair in pairs if tells(pair) == most][:_COMPARED]
+    tells = {
+        (one, other): ((apart[one] | apart[other]).bit_count(), len(known | ends[one] | ends[other]))
+        for one, other in combinations(range(len(drawn)), PROBES)
+    }
+    most = max(tells.values())
+    best = [pair for pair, told in tells.items() if told == most][:_COMPARED]
     moving = np.array(sorted(elsewhere), np.int64)
     chosen = max(best, key=lambda pair: _different(*(shifts[number][moving] for number in pair)))
     return [drawn[number] for number in chosen]
