@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from executekit import Project
 from experiments import execution, selected, write
 from fakes import EXECUTION, make_config, shell_binaries
+from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.conclusion import of_layouts
 from layoutrand.analysis.documents import run_document
 from layoutrand.execute.measure import measure
 from layoutrand.execute.named_inputs import changed_inputs
+from layoutrand.execute.output_warnings import MixedInputs, UnlikeOutputs
+from layoutrand.model import Measurement
 
 COMMAND = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}", "{project}/in.txt"]\n'
 
@@ -99,6 +105,43 @@ def test_run_tells_it_and_its_advice_has_it_measured_again(tmp_path):
     assert run_document(again)["changed_inputs"] == [{"benchmark": "b", "file": "in.txt", "before": 4, "executions": 4}]
     followed = project.run(config_of('files = ["in.txt"]\n'), binaries, measure)
     assert (followed.executed, followed.changed_inputs) == (4, ())
+
+
+def test_a_project_is_one_by_whatever_path(tmp_path, monkeypatch):
+    """Commands are given the project as it is from where one stands, and through links."""
+    argv = ("/bin/prog", str(file_of(tmp_path, 150.0)))
+    (tmp_path / "link").symlink_to(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for project in (Path(), tmp_path / "link"):
+        (told,) = found(executed(argv, 100, 200), project)
+        assert told.file == "in.txt"
+        assert found(executed(argv, 100, 200), project, 'files = ["in.txt"]\n') == []
+
+
+def test_what_was_measured_with_two_inputs_has_no_verdict(tmp_path):
+    """Nor is it a wonder that layouts print something else then."""
+    config = config_of()
+    argv = ("/bin/prog", str(file_of(tmp_path, 250.0)))
+    rows = [
+        replace(
+            execution(config, tmp_path, "a", "b", seed, argv=argv, output_sha256=64 * text),
+            started_at=100.0 * seed + 10 * again,
+            repetition=again,
+            measurements=(Measurement("wall_s", "s", 0, value + 0.001 * again, warmup=False),),
+        )
+        for seed, text, value in ((1, "a", 1.0), (2, "a", 1.1), (3, "b", 2.0), (4, "a", 2.1), (5, "a", 2.2))
+        for again in (0, 1)
+    ]
+    write(config, tmp_path, rows)
+    selection = selected(config, tmp_path)
+    (mixed,) = (each for each in selection.warnings if isinstance(each, MixedInputs))
+    assert "layouts were measured with different inputs" in str(mixed)
+    assert not any(isinstance(each, UnlikeOutputs) for each in selection.warnings)
+    (analysis,) = analyse(selection, confidence=0.95, metrics=[]).analyses
+    assert of_layouts(analysis).verdict == "layout matters"
+    concluded = of_layouts(analysis, selection.warnings)
+    assert (concluded.verdict, concluded.reasons[0].cause) == ("cannot tell", "unlike conditions")
+    assert [each.kind for each in concluded.next][:1] == ["name the input"]
 
 
 def test_analyses_tell_it(tmp_path):

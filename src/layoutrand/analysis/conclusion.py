@@ -41,6 +41,9 @@ Verdict = Literal["faster", "slower", "same", "same program", "cannot tell"]
 LayoutVerdict = Literal["layout matters", "practically none", "cannot tell", "machine, not layout", "one layout"]
 """Of the layouts of one system."""
 
+_FROM_NUMBERS: Final[frozenset[LayoutVerdict]] = frozenset(("layout matters", "practically none"))
+"""What the numbers say as they are; not where these are not of one thing."""
+
 Trust = Literal["sound", "doubtful"]
 
 CANNOT_TELL: Final = "cannot tell"
@@ -211,7 +214,10 @@ def of_layouts(analysis: Analysis, warnings: Sequence[AnyWarning] = ()) -> Layou
     about = [each for each in warnings if concerns(each, analysis.benchmark, analysis.instrument, (analysis.system,))]
     told = [*analysis.warnings, *about]
     layouts = LayoutsThere(analysis.n_binaries, few_layouts(told), _often(analysis.n_executions, analysis.n_binaries))
-    return LayoutConclusion(_of_layouts(analysis), reasons(told), steps(told, layouts=layouts))
+    found, verdict = reasons(told), _of_layouts(analysis)
+    if verdict in _FROM_NUMBERS and any(each.effect == "undecides" for each in found):
+        verdict = CANNOT_TELL
+    return LayoutConclusion(verdict, found, steps(told, layouts=layouts))
 
 
 def meets(results: Iterable[Comparison], condition: Verdict, *, holm: bool = False) -> bool:

@@ -23,6 +23,7 @@ StepKind = Literal[
     "repeatable",
     "same work",
     "same output",
+    "name the input",
     "which function",
 ]
 
@@ -127,6 +128,12 @@ STEPS: Final[dict[StepKind, Step]] = {
             "find out why the program does not print the same in all layouts (memory that is not initialised, "
             "addresses, a race): valgrind and -fsanitize=address,undefined find much of it",
             short="why do layouts print other things?",
+        ),
+        Step(
+            "name the input",
+            "",
+            "name the file that was changed in files of its benchmark, and execute again",
+            short="name that file in `files` of its benchmark, and execute again",
         ),
         Step("which function", "layoutrand explain", "look whose place makes the difference"),
     )

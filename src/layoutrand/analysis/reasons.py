@@ -152,7 +152,8 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     outputs.UnlikeOutputs: Meaning(
         "unlike outputs", "doubts", lambda each: "more executions" if each.may_be_chance else "same output"
     ),
-    outputs.InputChanged: Meaning("old results", "doubts"),
+    outputs.InputChanged: Meaning("old results", "doubts", "name the input"),
+    outputs.MixedInputs: Meaning("unlike conditions", "undecides", "name the input"),
     starts.UnlikeCode: Meaning("design", "undecides", "more layouts"),
     starts.UnlikeCache: Meaning("design", "doubts", "more layouts"),
     # What is missing.

@@ -38,7 +38,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import CasesOfHarnesses, processes
 from layoutrand.execute.iterations import all_warmup, read_now
-from layoutrand.execute.named_inputs import changed_inputs
+from layoutrand.execute.named_inputs import unlike_work
 from layoutrand.execute.unlike_outputs import Printed, outputs_of, printed_by
 from layoutrand.harnesses.case_names import entry_of
 from layoutrand.harnesses.command_words import has_words_for_one
@@ -196,9 +196,12 @@ def select(question: Question, store: ResultsStore) -> Selection:
     build_failures = tuple(dict.fromkeys(f for each in merged for f in store.build_failures(each, captures)))
     nodes = tuple(node for each in merged for node in store.nodes(each))
     warnings += damaged_results(store)  # by now all has been read
-    warnings += [*_of_host(kept, config), *outputs_of(kept, question.project)]
+    warnings += _of_host(kept, config)
     if of_here:
-        warnings += changed_inputs(kept, {each.name: each for each in benchmarks}, question.project)
+        printed, read = unlike_work(kept, {each.name: each for each in benchmarks}, question.project)
+        warnings += [*printed, *read]
+    else:  # times of files say nothing of another machine's
+        warnings += outputs_of(kept, question.project)
     return Selection(
         experiment=experiment,
         samples=tuple(samples_of([e for e in kept if e.status == "ok"], primary, systems, benchmarks, config)),

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.config.config import Benchmark
-from layoutrand.execute.output_warnings import InputChanged
+from layoutrand.execute.output_warnings import InputChanged, MixedInputs, UnlikeOutputs
+from layoutrand.execute.unlike_outputs import outputs_of
 from layoutrand.model import Execution
 from layoutrand.platform.regular_file import beginning
 
@@ -28,6 +29,18 @@ _SECONDS: Final = 1.0
 """After the end of an execution, in which a file's time may still be its doing."""
 
 
+def unlike_work(
+    executions: Sequence[Execution], benchmarks: Mapping[str, Benchmark], project: Path
+) -> tuple[list[UnlikeOutputs], list[InputChanged]]:
+    """Where these executions of a project on this machine may not have done the same: what they print, what they read.
+
+    What is printed is not compared where some have read another input: it is no wonder then.
+    """
+    read = changed_inputs(executions, benchmarks, project)
+    mixed = {each.benchmark for each in read if isinstance(each, MixedInputs)}
+    return outputs_of([each for each in executions if each.benchmark not in mixed], project), read
+
+
 def changed_inputs(
     executions: Iterable[Execution], benchmarks: Mapping[str, Benchmark], project: Path
 ) -> list[InputChanged]:
@@ -36,6 +49,7 @@ def changed_inputs(
     Not of programs, which are known by their content, nor of a file that was changed while one of them was executed,
     which so is what it writes.
     """
+    project = project.resolve()
     by_command: dict[tuple[str, tuple[str, ...]], dict[float, float]] = {}
     for each in executions:
         if not each.node:  # a file's time is that of this machine
@@ -54,24 +68,25 @@ def changed_inputs(
         before = bisect_right(starts := sorted(times), since)
         if before and since > starts[before - 1] + times[starts[before - 1]] + _SECONDS:
             inside = path.relative_to(project) if path.is_relative_to(project) else path
-            found.append(InputChanged(name, str(inside), before, len(starts)))
+            kind = InputChanged if before == len(starts) else MixedInputs
+            found.append(kind(name, str(inside), before, len(starts)))
     return found
 
 
 def _by_content(benchmark: Benchmark, project: Path) -> set[Path]:
     named = (*benchmark.files, benchmark.stdin, benchmark.expect_stdout)
-    return {project / name for name in named if name is not None}
+    return {(project / name).resolve() for name in named if name is not None}
 
 
 def _paths(argv: Sequence[str]) -> set[Path]:
-    """Absolute paths in a command line: its words, what stands behind a ``=``, and the words of what a shell is given.
+    """Files in a command line, by absolute paths: words, what stands behind a ``=``, words of what a shell is given.
 
     >>> sorted(map(str, _paths(["prog", "/a b", "--in=/c", "-x", "cat /d|sort > /e"])))
     ['/a', '/a b', '/c', '/d', '/e']
     """
     words = {part for word in argv for part in (word, *_APART.split(word))}
     words |= {word.partition("=")[2] for word in words}
-    return {Path(word) for word in words if word.startswith("/") and _OWN not in word and "\0" not in word}
+    return {Path(word).resolve() for word in words if word.startswith("/") and _OWN not in word and "\0" not in word}
 
 
 def _changed_at(path: Path) -> float | None:

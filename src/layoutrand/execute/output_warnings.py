@@ -50,13 +50,26 @@ class InputChanged(AnyWarning):
     def beside_name(self) -> str:
         """The sentence without the benchmark."""
         return (
-            f"{self.brief()}, which count as before: a path in the command is no part of the benchmark. With files = "
+            f"{self.brief()}, {self._which}: a path in the command is no part of the benchmark. With files = "
             f"[{toml_string(self.file)}] its content is, and what was measured with another is executed again"
         )
+
+    @property
+    def _which(self) -> str:
+        return "which count as before"
 
     def brief(self) -> str:
         """What was found."""
         return f"{self.file} was changed after {self.before:,} of {self.of:,} executions"
+
+
+@dataclass(frozen=True)
+class MixedInputs(InputChanged):
+    """The same where others are from after the change: what they differ by may be the input."""
+
+    @property
+    def _which(self) -> str:
+        return "so that layouts were measured with different inputs"
 
 
 @dataclass(frozen=True)

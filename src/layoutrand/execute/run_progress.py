@@ -14,11 +14,10 @@ from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import failed_cases
 from layoutrand.execute.iterations import read_now
 from layoutrand.execute.live import Live
-from layoutrand.execute.named_inputs import changed_inputs
+from layoutrand.execute.named_inputs import unlike_work
 from layoutrand.execute.output_warnings import InputChanged, UnlikeOutputs
 from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.execute.run_warnings import CasesFailed, NotExecuted
-from layoutrand.execute.unlike_outputs import outputs_of
 from layoutrand.host.attempts import Attempts, is_due, that_count
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.instruments.known import instrument, is_elapsed, simulated
@@ -163,6 +162,7 @@ def summarised(  # noqa: PLR0913 - the parts of one record
 ) -> Summary:
     """What a call did that found ``before`` and left ``recorded``; of ``pending`` slots ``executed`` are done."""
     counting = that_count(recorded, experiments.slot_values)
+    printed, read = unlike_work(counting, plan.benchmarks, plan.request.project)
     return Summary(
         total=len(plan.slots),
         already=len(plan.slots) - pending,
@@ -179,8 +179,8 @@ def summarised(  # noqa: PLR0913 - the parts of one record
         too_short=tuple(_too_short(plan, counting)),
         not_executed=tuple(not_executed),
         failed_cases=tuple(failed_cases(counting)),
-        unlike_outputs=tuple(outputs_of(counting, plan.request.project)),
-        changed_inputs=tuple(changed_inputs(counting, plan.benchmarks, plan.request.project)),
+        unlike_outputs=tuple(printed),
+        changed_inputs=tuple(read),
     )
 
 
