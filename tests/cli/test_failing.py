@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from experiments import execution
 from fakes import make_config
 from layoutrand.analysis.display_names import DisplayNames
+from layoutrand.build.build_warnings import RecordedWarning
 from layoutrand.cli.building import show_failures
-from layoutrand.cli.failing import MOST_LINES, Failures, warn_folded
+from layoutrand.cli.failing import MOST_LINES, Failures, executed_again, warn_folded
 from layoutrand.config.execution_warnings import TooShort
-from layoutrand.execute.run_warnings import CasesFailed
+from layoutrand.execute.run_progress import Summary
+from layoutrand.execute.run_warnings import CasesFailed, NotExecuted
 from layoutrand.model import BuildFailure
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a", "c"))
@@ -122,6 +124,44 @@ def test_warnings_of_one_kind_are_told_once_where_they_are_many():
     page = Lines()
     warn_folded([TooShort(f"b{k}", 0.002) for k in range(12)], page)
     assert page.said == [f"{few[0]} (and 11 more like this; --json lists all)"]
+
+
+def test_what_was_recorded_of_the_links_of_several_systems_is_told_once():
+    page = Lines()
+    alike = [RecordedWarning(system, "prog", "3 objects move whole") for system in ("O2", "O3")]
+    warn_folded([alike[0], RecordedWarning("O2", "lib", "no names"), alike[1]], page)
+    assert page.said == ["O2, O3: prog: 3 objects move whole", "O2: lib: no names"]
+    page = Lines()
+    warn_folded([replace(alike[0], system=f"s{k}") for k in range(12)], page)
+    assert page.said == ["12 systems: prog: 3 objects move whole"]
+
+
+@pytest.mark.parametrize(
+    ("failures", "left_out", "total", "is_hopeless"),
+    [
+        ([("a", 1), ("a", 2), ("c", 1), ("c", 2)], [], 4, True),
+        ([("a", 1), ("a", 2), ("c", 1)], [], 4, False),
+        ([("a", 1), ("a", 2)], [NotExecuted("a", "b", "native", 7, 2, WRONG)], 18, True),
+        ([("a", 1), ("a", 2), ("c", 1)], [NotExecuted("a", "b", "native", 7, 2, WRONG)], 18, False),
+        ([("a", 1)], [], 1, False),
+    ],
+)
+def test_what_never_succeeded_has_to_be_mended_before_it_is_executed_again(
+    failed, tmp_path, failures, left_out, total, is_hopeless
+):
+    summary = Summary(
+        total=total,
+        already=0,
+        executed=len(failures),
+        unbuilt=0,
+        failures=tuple(failed(layout, system) for system, layout in failures),
+        build_failures=(),
+        results=tmp_path,
+        not_executed=tuple(left_out),
+    )
+    words = executed_again(summary, "`layoutrand run --retry-failed`")
+    assert words.endswith("`layoutrand run --retry-failed` executes failed ones again")
+    assert words.startswith("mend the command in layoutrand.toml, or what it reads; then ") == is_hopeless
 
 
 @pytest.mark.parametrize(

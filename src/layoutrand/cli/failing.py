@@ -6,6 +6,7 @@ A program that is wrong is wrong in every layout: the second line that says so h
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from layoutrand.instruments.program_output import without_last_words
@@ -14,6 +15,7 @@ from layoutrand.warning import plural
 if TYPE_CHECKING:
     from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.cli.terminal import Display
+    from layoutrand.execute.run_progress import Summary
     from layoutrand.execute.run_warnings import CasesFailed
     from layoutrand.model import Execution, LayoutName
     from layoutrand.warning import AnyWarning
@@ -88,10 +90,20 @@ def failed_executions(count: int) -> str:
     return f"{'1 execution failed and is' if count == 1 else f'{count:,} executions failed and are'} not in the numbers"
 
 
+def executed_again(summary: Summary, again: str) -> str:
+    """What executes failed executions again, which without a change helps none that could never succeed."""
+    left_out = sum(each.count for each in summary.not_executed)
+    fruitless = {(each.system, each.benchmark, each.instrument) for each in summary.not_executed}
+    failed = {(each.system, each.benchmark, each.instrument) for each in summary.failures}
+    if failed <= fruitless or len(summary.failures) + left_out == summary.total > 1:
+        return f"mend the command in layoutrand.toml, or what it reads; then {again} executes failed ones again"
+    return f"{again} executes failed ones again"
+
+
 def warn_folded(warnings: Iterable[AnyWarning], page: Display) -> None:
     """Each kind of warning once, with how many more there are of it; documents have all."""
     kinds: dict[Hashable, list[AnyWarning]] = {}
-    for warning in dict.fromkeys(warnings):
+    for warning in _of_each_system(warnings):
         kinds.setdefault(warning.kind, []).append(warning)
     for members in kinds.values():
         if len(members) <= _MOST_NAMES:
@@ -99,6 +111,24 @@ def warn_folded(warnings: Iterable[AnyWarning], page: Display) -> None:
                 page.warn(str(each))
         else:
             page.warn(f"{members[0]} (and {len(members) - 1} more like this; --json lists all)")
+
+
+def _of_each_system(warnings: Iterable[AnyWarning]) -> list[AnyWarning]:
+    """The warnings, each once; of links of several systems that have the same remark, one that names them."""
+    from layoutrand.build.build_warnings import RecordedWarning
+
+    told = list(dict.fromkeys(warnings))
+    systems: dict[tuple[str, str], list[str]] = {}
+    for each in told:
+        if isinstance(each, RecordedWarning):
+            systems.setdefault((each.artefact, each.recorded), []).append(each.system)
+    named = {what: ", ".join(of) if len(of) <= _MOST_NAMES else f"{len(of)} systems" for what, of in systems.items()}
+    return list(
+        dict.fromkeys(
+            replace(each, system=named[each.artefact, each.recorded]) if isinstance(each, RecordedWarning) else each
+            for each in told
+        )
+    )
 
 
 def _cause(execution: Execution) -> str:

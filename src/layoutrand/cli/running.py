@@ -13,7 +13,7 @@ import typer
 
 from layoutrand.cli import building, options
 from layoutrand.cli.attributing import each_factor
-from layoutrand.cli.failing import Failures, warn_folded
+from layoutrand.cli.failing import Failures, executed_again, warn_folded
 from layoutrand.cli.notifying import Notify, notifying
 from layoutrand.cli.options import ProjectPart
 from layoutrand.cli.selecting import Benchmarks, Which, load_selection, load_with_second
@@ -393,4 +393,4 @@ def show_run(
     warn_folded(told.names.given_each(summary.not_executed), page)
     told.of_cases(summary.failed_cases, page)
     if summary.failures:
-        page.line(f"{again} executes failed ones again")
+        page.line(executed_again(summary, again))
