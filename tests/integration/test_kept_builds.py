@@ -296,7 +296,7 @@ def test_what_was_evicted_is_built_again_and_it_is_said_why(made):
     assert len(evicted) == 2
     assert builds(made) == 4
     assert sorted(said_again(made)) == [
-        'sys: built again: artefacts: was ["prog"], now ["other"]; the earlier build is not in the cache any more',
+        'sys: built again: build.artefacts: was ["prog"], now ["other"]; the earlier build is not in the cache any more',
         "sys: its stock build is made again: the earlier build is not in the cache any more",
     ]
 

@@ -18,6 +18,18 @@ _MOST_NAMES: Final = 3
 _MOST_PARTS: Final = 2
 _LONGEST: Final = 60
 _DIGESTS: Final = (40, 64)
+_WORDS: Final = {
+    "source.in_place": "build.in_place",
+    "commands": "build.commands",
+    "artefacts": "build.artefacts",
+    "places_data": "data is to be placed (layout.factors)",
+    "moves_objects": "objects are to be ordered (layout.factors)",
+    "section_flags": "sections that compilers are to make (layout.factors)",
+    "archives": "layout.archives",
+    "version": "the form of what is kept of builds",
+}
+"""What users know a part of a key by, where that is not its name."""
+_OF_FACTORS: Final = ("places_data", "moves_objects")
 
 
 @dataclass(frozen=True)
@@ -34,7 +46,9 @@ class BuiltAgain:
 
     def __str__(self) -> str:
         others = [part for part in self.parts if part.name not in _SOURCE]
-        told = [] if len(others) == len(self.parts) else [self._of_source()]
+        told = [self._of_source()] if len(others) < len(self.parts) else []
+        if any(part.name in _OF_FACTORS for part in others):  # these ask for the sections
+            others = [part for part in others if part.name != "section_flags"]
         first = {part.name.split(".", 1)[0]: part for part in reversed(others)}  # another toolchain is one reason
         chosen = [part for part in others if part in first.values()][:_MOST_PARTS]
         told += [told_part(part) for part in chosen]
@@ -107,11 +121,12 @@ def changed_files(setup: BuildSetup, order: BuildOrder, latest: Remembered) -> F
 
 def told_part(part: Part) -> str:
     """What became of one part of a key, in words."""
+    name = _WORDS.get(part.name, part.name)
     if part.change == "added":
-        return f"{part.name}: now {_short(part.now)}, not there before"
+        return f"{name}: now {_short(part.now)}, not there before"
     if part.change == "removed":
-        return f"{part.name}: was {_short(part.was)}, not there now"
-    return f"{part.name}: was {_short(part.was)}, now {_short(part.now)}"
+        return f"{name}: was {_short(part.was)}, not there now"
+    return f"{name}: was {_short(part.was)}, now {_short(part.now)}"
 
 
 def told_files(files: FileChanges, most: int) -> list[tuple[str, str]]:
