@@ -180,6 +180,14 @@ def test_every_mark_leaves_ink_of_its_colour():
     assert image.width == pytest.approx(88 / 25.4 * 150, abs=1)
 
 
+@pytest.mark.parametrize("series", range(7))
+@pytest.mark.parametrize("verdict", style.VERDICTS)
+def test_every_mark_of_a_verdict_has_its_colour(verdict, series):
+    drawn = canvas.frame("t", "d", 20, [canvas.marks([(5.0, 5.0)], series, style=verdict)])
+    (mark,) = ET.fromstring(style.standalone(drawn, 88)).iterfind(".//s:path", SVG)
+    assert style.LIGHT[style.VERDICTS[verdict]] in {mark.get("fill"), mark.get("stroke")}
+
+
 def test_squares_that_overlap_have_no_holes():
     svg = canvas.frame("t", "d", 20, [canvas.marks([(10.0, 10.0), (10.5, 10.0)], 1)])
     image = Image.open(io.BytesIO(pdf.png(pdf.pdf(style.standalone(svg, 380), pdf.fonts()), 72 * 4))).convert("RGB")
