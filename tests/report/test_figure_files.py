@@ -475,3 +475,12 @@ def test_what_is_written_into_the_source_is_no_part_of_it(tmp_path, monkeypatch,
     assert set(listing(tmp_path, [*config.build.exclude, *own_files(tmp_path, tmp_path)])) == set()
     assert (tmp_path / ".layoutrand/figures/b-Binaries.svg").is_file()
     assert not (tmp_path / "figures").exists()
+
+
+def test_the_means_of_a_table_have_equally_many_digits(tmp_path):
+    files = files_of(tmp_path, ("tex",), n=30)
+    for name in ("fib-Binaries.tex", "fib-Order-of-execution.tex", "Ratios-b-a.tex"):
+        rows = re.findall(r"^  (.*) \\\\$", files[name].decode(), re.MULTILINE)[1:]
+        numbers = [cell for row in rows for cell in row.split(" & ")[1:] if re.fullmatch(r"[0-9]+(\.[0-9]+)?", cell)]
+        assert len(numbers) >= 2
+        assert len({len(number.partition(".")[2]) for number in numbers}) == 1, name

@@ -31,7 +31,7 @@ from layoutrand.report import canvas, course, plot
 from layoutrand.report import row_figures as rows
 from layoutrand.report.html import render
 from layoutrand.report.whole_page import report
-from layoutrand.text.quantities import quantity, ratio_words
+from layoutrand.text.quantities import in_a_column, ratio_words
 from reportkit import HOSTILE, SVG, contexts, noise, page_of, recorded, table_of
 from warningkit import Sentence
 
@@ -149,10 +149,12 @@ def test_numbers_are_those_of_the_analysis(tmp_path):
     said = " ".join(ratio_words(suite.centre, suite.low, suite.high))
     assert f"geometric mean of 2 {said}" in " ".join(words.split())
     assert of_suite(ratios) in words
-    for analysis in analyse(selection, confidence=0.95, metrics=["wall_s"]).analyses:
-        assert all(quantity(mean, "s") in words for _, mean in analysis.binary_means)
+    analyses = analyse(selection, confidence=0.95, metrics=["wall_s"]).analyses
+    for analysis in analyses:
         assert f"{100 * analysis.levels[0].relative_sd:.2f} %" in words
-        assert quantity(analysis.stock.mean, "s") in words
+    for benchmark in ("fib", "sort"):
+        means = [mean for a in analyses if a.benchmark == benchmark for _, mean in (*a.binary_means, (0, a.stock.mean))]
+        assert all(said in words for said in in_a_column(means, "s"))
 
 
 def test_as_many_marks_as_binaries_and_executions(tmp_path):

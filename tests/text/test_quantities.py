@@ -10,6 +10,7 @@ from layoutrand.text.quantities import (
     change,
     changes,
     estimate,
+    in_a_column,
     quantity,
     ratio_words,
     telling,
@@ -137,3 +138,18 @@ def test_an_upper_bound_has_two_digits_and_is_never_rounded_below_itself(value, 
 def test_a_ratio_with_a_narrow_interval_is_told_from_1():
     assert ratio_words(1.0000413, 1.0000312, 1.0000514) == ("1.000041", "[1.000031, 1.000051]")
     assert ratio_words(0.9312, 0.5794, 1.4968) == ("0.93", "[0.58, 1.50]")
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "said"),
+    [
+        ((0.1267, 0.127, 0.12), "s", ["126.7 ms", "127.0 ms", "120.0 ms"]),
+        ((0.9998, 1.002), "s", ["0.9998 s", "1.0020 s"]),
+        ((0.02, 0.03), "s", ["20 ms", "30 ms"]),  # steps of a clock
+        ((21_926_653.0, 22_000_000.0), "1", ["21,926,653", "22,000,000"]),
+        ((0.0, 1e-9), "s", ["0.000 µs", "0.001 µs"]),
+        ((), "s", []),
+    ],
+)
+def test_numbers_beside_each_other_have_equally_many_digits(values, unit, said):
+    assert in_a_column(values, unit) == said

@@ -198,6 +198,19 @@ def alike(values: Sequence[float], unit: str) -> list[str]:
     return [f"{value} {name}".rstrip() for value in said]
 
 
+def in_a_column(values: Sequence[float], unit: str) -> list[str]:
+    """Values that stand beside each other, all in one unit, and to the decimal place that `quantity` gives the finest.
+
+    So 127 ms beside 126.7 ms is 127.0 ms, as a table of numbers that were measured equally well has it.
+    """
+    factor, name, digits = _scale(max((abs(value) for value in values), default=0.0), unit)
+    said = [number(value / factor, digits) for value in values]
+    if not any("e" in each for each in said):
+        finest = max((len(each.partition(".")[2]) for each in said), default=0)
+        said = [f"{value / factor:,.{finest}f}" for value in values]
+    return [f"{each} {name}".rstrip() for each in said]
+
+
 def _to_one_place(values: Sequence[float], uncertainty: float, unit: str) -> tuple[list[str], str]:
     """The values as this uncertainty leaves them, by the unit of the largest, and that unit."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
