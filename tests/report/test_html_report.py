@@ -27,7 +27,7 @@ from layoutrand.errors import UnknownMetric, UsageError
 from layoutrand.execute.experiment import current_context
 from layoutrand.interop.importing import ImportQuestion, import_selection
 from layoutrand.model import BuildFailure, Context, Measurement
-from layoutrand.report import canvas, course, plot
+from layoutrand.report import canvas, course, machine_section, plot
 from layoutrand.report import row_figures as rows
 from layoutrand.report.html import render
 from layoutrand.report.whole_page import report
@@ -691,3 +691,11 @@ def test_failures_of_imported_numbers_are_told_of_all_that_were_made(tmp_path):
     page = page_of(import_selection(ImportQuestion([str(path)], None, "benchmarks", 0, [], [])), baseline="x")
     (light,) = [light for light in page.lights if light.name == "nothing failed"]
     assert (light.state, light.sentence) == ("bad", "1 of 10 executions failed; not in the numbers")
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [(4096, "4 KiB"), (64, "64 B"), (3 * 2**19, "1.5 MiB"), (25_275_793_408, "23.54 GiB")]
+)
+def test_a_size_of_the_machine_has_its_unit(size, said):
+    """A page of 4096 bytes was 0.003906 MiB."""
+    assert machine_section._said("page_bytes", size) == said

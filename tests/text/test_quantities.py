@@ -10,6 +10,7 @@ from layoutrand.text.quantities import (
     change,
     changes,
     estimate,
+    fine_percent,
     in_a_column,
     quantity,
     ratio_words,
@@ -153,3 +154,20 @@ def test_a_ratio_with_a_narrow_interval_is_told_from_1():
 )
 def test_numbers_beside_each_other_have_equally_many_digits(values, unit, said):
     assert in_a_column(values, unit) == said
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ((0.0054,), "0.54 %"),
+        ((0.1909,), "19.09 %"),
+        ((0.00069,), "0.069 %"),
+        ((0.0000231,), "0.0023 %"),  # counts of a simulated processor: it was 0.00 %
+        ((0.0,), "0.00 %"),
+        ((0.0000231, 0.0000178, 0.0000309), "0.0023 % [0.0018, 0.0031]"),
+        ((0.0136, 0.0082, float("inf")), "1.36 % [0.82, without bound]"),
+        ((0.0, 0.0, 0.0), "0.00 % [0.00, 0.00]"),
+    ],
+)
+def test_a_small_share_is_not_told_as_none(values, said):
+    assert fine_percent(*values) == said

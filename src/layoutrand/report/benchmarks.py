@@ -19,7 +19,7 @@ from layoutrand.report.mark_data import MarkData
 from layoutrand.report.members import Axis, SuiteMember, axis_of, remarks_of
 from layoutrand.stats import Interval
 from layoutrand.text.document import Figure, Table
-from layoutrand.text.quantities import alike, estimate, in_a_column, percent, quantity
+from layoutrand.text.quantities import alike, estimate, fine_percent, in_a_column, quantity
 from layoutrand.warning import AnyWarning
 
 
@@ -168,7 +168,7 @@ def _far(analysis: Analysis) -> Sequence[Outlier]:
 
 def _with_width(analysis: Analysis) -> str:
     middle = analysis.mean
-    width = f" ± {percent(middle.relative_half_width)}" if math.isfinite(middle.relative_half_width) else ""
+    width = f" ± {fine_percent(middle.relative_half_width)}" if math.isfinite(middle.relative_half_width) else ""
     return f"{estimate(middle.centre, middle.low, middle.high, analysis.unit)[0]}{width}"
 
 
@@ -258,7 +258,4 @@ def _levels(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:
 
 
 def _sd_words(value: float, interval: Interval | None) -> str:
-    if interval is None:
-        return percent(value)
-    high = "without bound" if math.isinf(interval.high) else f"{100 * interval.high:.2f}"
-    return f"{percent(value)} [{100 * interval.low:.2f}, {high}]"
+    return fine_percent(value) if interval is None else fine_percent(value, interval.low, interval.high)

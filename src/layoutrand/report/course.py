@@ -21,7 +21,7 @@ from layoutrand.report.mark_data import MarkData
 from layoutrand.report.members import Axis, SuiteMember, remarks_of
 from layoutrand.stats import autocorrelation, mean_interval
 from layoutrand.text.document import Figure, Table
-from layoutrand.text.quantities import in_a_column, percent, quantity
+from layoutrand.text.quantities import fine_percent, in_a_column, quantity
 from layoutrand.warning import plural
 
 _MOST_PLOTTED: Final = 1500
@@ -139,7 +139,7 @@ def convergence(members: Sequence[SuiteMember], confidence: float) -> list[Figur
                 continue
             if math.isfinite(width):
                 widths.append((float(n), 100 * width))
-                cells.append((member.analysis.system, str(n), percent(width)))
+                cells.append((member.analysis.system, str(n), fine_percent(width)))
         if len(widths) < 2 or not any(width for _, width in widths):
             continue
         last, end = widths[-1]
