@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+import layoutrand
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.documents import analyse_document, compare_document
@@ -466,3 +467,11 @@ def test_executions_of_controls_are_counted_as_those_that_layoutrand_recorded():
     of = evidence(load("r.csv"))
     assert [(row.n_executions, row.n_of_controls) for row in of.systems] == [(9 + 2 + 1, 3 + 1)]
     assert sentences(of)[0] == "a: seeds 1..2 (2), 12 executions (4 of them of controls), none failed"
+
+
+def test_documents_say_which_layoutrand_analysed():
+    put("r.csv", "\n".join(["system,seed,value", *(f"{s},{k},1.{k}" for s in "ab" for k in range(3))]))
+    selection = load("r.csv")
+    analysed = analyse_document(analyse(selection, confidence=0.95, metrics=[]))
+    compared = compare_document(compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None))
+    assert {analysed["version"], compared["version"]} == {layoutrand.__version__}
