@@ -219,7 +219,7 @@ def test_by_round_with_what_single_binaries_and_the_own_builds_would_have_said()
     assert "30 binaries each, round by round); one more" in sentence
     assert sentence.endswith(
         "; 4 of 30 pairs of one binary each say the opposite; "
-        "of your own two builds O3 took 1.20 % more time than O2 (1.00 to 1.40 % more by noise alone)"
+        "of your own two builds O3 took 1.20 % more time than O2 (95 % interval, of noise alone: 1.00 to 1.40 % more)"
     )
     same = said(verdict="equivalent", ratio=interval(1.0, 0.998, 1.002), single_pairs=SinglePairs(30, 7))
     assert same.endswith("7 of 30 pairs of one binary each differ by more than 1 %")

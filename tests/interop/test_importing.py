@@ -8,9 +8,11 @@ import re
 
 import pytest
 
+import layoutrand
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.documents import analyse_document, compare_document
+from layoutrand.analysis.evidence import evidence, sentences
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.interop.import_spec import Wanted, layout_of, parse_import
 from layoutrand.interop.importing import ImportQuestion, import_selection
@@ -455,3 +457,21 @@ def test_a_file_that_cannot_be_read_is_an_error():
         load("A=.")
     with pytest.raises(UsageError, match="cannot read"):
         load("a\0b")
+
+
+def test_executions_of_controls_are_counted_as_those_that_layoutrand_recorded():
+    """`--full` said 90 executions of a file that has 270, 180 of them of controls."""
+    rows = [f"a,b,{seed},{k},{m},1.{k}" for m in ("x", "y") for seed in ("1", "2", "stock") for k in range(3)]
+    rows += ["a,c,identity,0,x,1", "a,c,1,0,x,1.5", "a,d,1,0,x,1"]
+    put("r.csv", "\n".join(["system,benchmark,seed,execution,metric,value", *rows]))
+    of = evidence(load("r.csv"))
+    assert [(row.n_executions, row.n_of_controls) for row in of.systems] == [(9 + 2 + 1, 3 + 1)]
+    assert sentences(of)[0] == "a: seeds 1..2 (2), 12 executions (4 of them of controls), none failed"
+
+
+def test_documents_say_which_layoutrand_analysed():
+    put("r.csv", "\n".join(["system,seed,value", *(f"{s},{k},1.{k}" for s in "ab" for k in range(3))]))
+    selection = load("r.csv")
+    analysed = analyse_document(analyse(selection, confidence=0.95, metrics=[]))
+    compared = compare_document(compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None))
+    assert {analysed["version"], compared["version"]} == {layoutrand.__version__}

@@ -180,6 +180,14 @@ def test_every_mark_leaves_ink_of_its_colour():
     assert image.width == pytest.approx(88 / 25.4 * 150, abs=1)
 
 
+@pytest.mark.parametrize("series", range(7))
+@pytest.mark.parametrize("verdict", style.VERDICTS)
+def test_every_mark_of_a_verdict_has_its_colour(verdict, series):
+    drawn = canvas.frame("t", "d", 20, [canvas.marks([(5.0, 5.0)], series, style=verdict)])
+    (mark,) = ET.fromstring(style.standalone(drawn, 88)).iterfind(".//s:path", SVG)
+    assert style.LIGHT[style.VERDICTS[verdict]] in {mark.get("fill"), mark.get("stroke")}
+
+
 def test_squares_that_overlap_have_no_holes():
     svg = canvas.frame("t", "d", 20, [canvas.marks([(10.0, 10.0), (10.5, 10.0)], 1)])
     image = Image.open(io.BytesIO(pdf.png(pdf.pdf(style.standalone(svg, 380), pdf.fonts()), 72 * 4))).convert("RGB")
@@ -467,3 +475,12 @@ def test_what_is_written_into_the_source_is_no_part_of_it(tmp_path, monkeypatch,
     assert set(listing(tmp_path, [*config.build.exclude, *own_files(tmp_path, tmp_path)])) == set()
     assert (tmp_path / ".layoutrand/figures/b-Binaries.svg").is_file()
     assert not (tmp_path / "figures").exists()
+
+
+def test_the_means_of_a_table_have_equally_many_digits(tmp_path):
+    files = files_of(tmp_path, ("tex",), n=30)
+    for name in ("fib-Binaries.tex", "fib-Order-of-execution.tex", "Ratios-b-a.tex"):
+        rows = re.findall(r"^  (.*) \\\\$", files[name].decode(), re.MULTILINE)[1:]
+        numbers = [cell for row in rows for cell in row.split(" & ")[1:] if re.fullmatch(r"[0-9]+(\.[0-9]+)?", cell)]
+        assert len(numbers) >= 2
+        assert len({len(number.partition(".")[2]) for number in numbers}) == 1, name

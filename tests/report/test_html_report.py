@@ -27,11 +27,11 @@ from layoutrand.errors import UnknownMetric, UsageError
 from layoutrand.execute.experiment import current_context
 from layoutrand.interop.importing import ImportQuestion, import_selection
 from layoutrand.model import BuildFailure, Context, Measurement
-from layoutrand.report import canvas, course, plot
+from layoutrand.report import canvas, course, machine_section, plot
 from layoutrand.report import row_figures as rows
 from layoutrand.report.html import render
 from layoutrand.report.whole_page import report
-from layoutrand.text.quantities import quantity, ratio_words
+from layoutrand.text.quantities import in_a_column, ratio_words
 from reportkit import HOSTILE, SVG, contexts, noise, page_of, recorded, table_of
 from warningkit import Sentence
 
@@ -149,10 +149,12 @@ def test_numbers_are_those_of_the_analysis(tmp_path):
     said = " ".join(ratio_words(suite.centre, suite.low, suite.high))
     assert f"geometric mean of 2 {said}" in " ".join(words.split())
     assert of_suite(ratios) in words
-    for analysis in analyse(selection, confidence=0.95, metrics=["wall_s"]).analyses:
-        assert all(quantity(mean, "s") in words for _, mean in analysis.binary_means)
+    analyses = analyse(selection, confidence=0.95, metrics=["wall_s"]).analyses
+    for analysis in analyses:
         assert f"{100 * analysis.levels[0].relative_sd:.2f} %" in words
-        assert quantity(analysis.stock.mean, "s") in words
+    for benchmark in ("fib", "sort"):
+        means = [mean for a in analyses if a.benchmark == benchmark for _, mean in (*a.binary_means, (0, a.stock.mean))]
+        assert all(said in words for said in in_a_column(means, "s"))
 
 
 def test_as_many_marks_as_binaries_and_executions(tmp_path):
@@ -689,3 +691,11 @@ def test_failures_of_imported_numbers_are_told_of_all_that_were_made(tmp_path):
     page = page_of(import_selection(ImportQuestion([str(path)], None, "benchmarks", 0, [], [])), baseline="x")
     (light,) = [light for light in page.lights if light.name == "nothing failed"]
     assert (light.state, light.sentence) == ("bad", "1 of 10 executions failed; not in the numbers")
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [(4096, "4 KiB"), (64, "64 B"), (3 * 2**19, "1.5 MiB"), (25_275_793_408, "23.54 GiB")]
+)
+def test_a_size_of_the_machine_has_its_unit(size, said):
+    """A page of 4096 bytes was 0.003906 MiB."""
+    assert machine_section._said("page_bytes", size) == said

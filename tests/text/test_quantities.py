@@ -10,6 +10,8 @@ from layoutrand.text.quantities import (
     change,
     changes,
     estimate,
+    fine_percent,
+    in_a_column,
     quantity,
     ratio_words,
     telling,
@@ -137,3 +139,35 @@ def test_an_upper_bound_has_two_digits_and_is_never_rounded_below_itself(value, 
 def test_a_ratio_with_a_narrow_interval_is_told_from_1():
     assert ratio_words(1.0000413, 1.0000312, 1.0000514) == ("1.000041", "[1.000031, 1.000051]")
     assert ratio_words(0.9312, 0.5794, 1.4968) == ("0.93", "[0.58, 1.50]")
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "said"),
+    [
+        ((0.1267, 0.127, 0.12), "s", ["126.7 ms", "127.0 ms", "120.0 ms"]),
+        ((0.9998, 1.002), "s", ["0.9998 s", "1.0020 s"]),
+        ((0.02, 0.03), "s", ["20 ms", "30 ms"]),  # steps of a clock
+        ((21_926_653.0, 22_000_000.0), "1", ["21,926,653", "22,000,000"]),
+        ((0.0, 1e-9), "s", ["0.000 µs", "0.001 µs"]),
+        ((), "s", []),
+    ],
+)
+def test_numbers_beside_each_other_have_equally_many_digits(values, unit, said):
+    assert in_a_column(values, unit) == said
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ((0.0054,), "0.54 %"),
+        ((0.1909,), "19.09 %"),
+        ((0.00069,), "0.069 %"),
+        ((0.0000231,), "0.0023 %"),  # counts of a simulated processor: it was 0.00 %
+        ((0.0,), "0.00 %"),
+        ((0.0000231, 0.0000178, 0.0000309), "0.0023 % [0.0018, 0.0031]"),
+        ((0.0136, 0.0082, float("inf")), "1.36 % [0.82, without bound]"),
+        ((0.0, 0.0, 0.0), "0.00 % [0.00, 0.00]"),
+    ],
+)
+def test_a_small_share_is_not_told_as_none(values, said):
+    assert fine_percent(*values) == said

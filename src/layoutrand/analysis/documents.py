@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from layoutrand import __version__
 from layoutrand.analysis.aa import Halves, aa_document
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
@@ -105,6 +106,7 @@ def analyse_document(report: AnalysisReport) -> dict[str, Any]:
     told = evidence(report.selection)
     return {
         "schema": "layoutrand/analyse/1",
+        "version": __version__,
         "source": source_json(report.selection.sources),
         "labels": labels_json(report.selection.names),
         "evidence": evidence_json(told),
@@ -123,6 +125,7 @@ def compare_document(comparison: Comparison) -> dict[str, Any]:
     suite, concluded = comparison.suite, of_suite(comparison)
     return {
         "schema": "layoutrand/compare/1",
+        "version": __version__,
         "baseline": comparison.baseline,
         "candidate": comparison.candidate,
         "source": source_json(comparison.sources),
@@ -162,6 +165,7 @@ def comparisons_document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     first = comparisons[0]
     return {
         "schema": "layoutrand/compare/1",
+        "version": __version__,
         "baseline": first.baseline,
         "candidates": [each.candidate for each in comparisons],
         "source": source_json(first.sources),

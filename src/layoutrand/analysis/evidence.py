@@ -103,19 +103,20 @@ def _of_system(selection: Selection, name: str) -> SystemEvidence:
     seeds = [binary for binary in binaries if isinstance(binary, int)]
     executions = [e for e in selection.executions if e.system == name]
     failed = [e for e in selection.failures if e.system == name]
-    counted = processes(executions) if executions else _measured(selection, name)
+    counted = (processes(executions), _of_controls(selection, name, executions))
+    n_executions, n_of_controls = counted if executions else _measured(selection, name)
     return SystemEvidence(
         system=name,
         seeds=format_seeds(seeds) if seeds else "",
         n_seeds=len(seeds),
         others=tuple(str(binary) for binary in binaries if not isinstance(binary, int)),
-        n_executions=counted,
+        n_executions=n_executions,
         n_failed=processes(failed),
         n_unbuilt=len([f for f in selection.build_failures if f.system == name]),
         capture=executions[-1].capture if executions else None,
         one_layout=any(sample.one_layout for sample in selection.samples if sample.system == name),
         source=selection.made.get(name, ""),
-        n_of_controls=_of_controls(selection, name, executions),
+        n_of_controls=n_of_controls,
     )
 
 
@@ -127,14 +128,15 @@ def _of_controls(selection: Selection, name: str, executions: Sequence[Execution
     return processes([execution for execution in executions if execution.layout in {STOCK, IDENTITY}])
 
 
-def _measured(selection: Selection, name: str) -> int:
-    """Executions of an imported system: the most that any one metric has, for each benchmark."""
-    most: dict[str, int] = {}
+def _measured(selection: Selection, name: str) -> tuple[int, int]:
+    """Executions of an imported system, and those of controls: the most that any one metric has, for each benchmark."""
+    most: dict[str, tuple[int, int]] = {}
     for sample in selection.samples:
         if sample.system == name:
-            count = sum(len(executions) for _, executions in sample.binaries)
-            most[sample.benchmark] = max(most.get(sample.benchmark, 0), count)
-    return sum(most.values())
+            of_controls = sum(map(len, sample.controls.values()))
+            count = (sample.n_executions + of_controls, of_controls)
+            most[sample.benchmark] = max(most.get(sample.benchmark, count), count)
+    return sum(count for count, _ in most.values()), sum(controls for _, controls in most.values())
 
 
 def seed_words(binaries: Sequence[BinaryName]) -> str:

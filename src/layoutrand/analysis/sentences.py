@@ -184,9 +184,8 @@ def _without_layouts(said: _Words, pair: BenchmarkRatio, threshold: float) -> li
         parts.append(f"{single.n_misleading:,} of {single.n_pairs:,} pairs of one binary each {wrong}")
     if own is not None and math.isfinite(own.ratio.half_width):
         statement = said.statement(own.ratio.centre, percent_digits(own.ratio), measured=True)
-        noise = (
-            "both repeat exactly" if own.ratio.low == own.ratio.high else f"{said.interval(own.ratio)} by noise alone"
-        )
+        sure = f"{100 * own.ratio.confidence:g} % interval, of noise alone: {said.interval(own.ratio)}"
+        noise = "both repeat exactly" if own.ratio.low == own.ratio.high else sure
         parts.append(f"of your own two builds {statement} ({noise})")
     if pair.could_miss is not None and pair.n_baseline > 1 and pair.ratio is not None:
         fewest = min(pair.n_baseline, pair.n_candidate)

@@ -19,7 +19,7 @@ from layoutrand.report.mark_data import MarkData
 from layoutrand.report.members import Axis, SuiteMember, axis_of, remarks_of
 from layoutrand.stats import Interval
 from layoutrand.text.document import Figure, Table
-from layoutrand.text.quantities import alike, estimate, percent, quantity
+from layoutrand.text.quantities import alike, estimate, fine_percent, in_a_column, quantity
 from layoutrand.warning import AnyWarning
 
 
@@ -124,10 +124,10 @@ def _what_marks_are(members: Sequence[SuiteMember]) -> str:
 
 def _binaries(members: Sequence[SuiteMember]) -> Table:
     """One row for each seed and control, one column for each system; what is unusual in a note."""
-    means: dict[str, dict[str, str]] = {}
+    means: dict[tuple[str, str], float] = {}
     counts: dict[str, dict[str, int]] = {}
     for member in members:
-        analysis, unit = member.analysis, member.analysis.unit
+        analysis = member.analysis
         own = [(str(seed), mean) for seed, mean in analysis.binary_means]
         made = {str(seed): len(executions) for seed, executions in member.sample.binaries}
         for name, control in (("stock", analysis.stock), ("identity", analysis.identity)):
@@ -135,20 +135,21 @@ def _binaries(members: Sequence[SuiteMember]) -> Table:
                 own.append((name, control.mean))
                 made[name] = control.n_executions
         for name, mean in own:
-            means.setdefault(name, {})[analysis.system] = quantity(mean, unit)
+            means[name, analysis.system] = mean
             counts.setdefault(name, {})[analysis.system] = made[name]
     usual = Counter(count for row in counts.values() for count in row.values()).most_common(1)[0][0]
     far = {(m.analysis.system, str(each.binary)) for m in members for each in _far(m.analysis)}
     systems = [member.analysis.system for member in members]
+    said = dict(zip(means, in_a_column(list(means.values()), members[0].analysis.unit), strict=True))
     rows = []
-    for name in sorted(means, key=lambda name: name in {"stock", "identity"}):
+    for name in sorted(counts, key=lambda name: name in {"stock", "identity"}):
         odd = [system for system in systems if (system, name) in far]
         notes = [_of_systems("far from the others", odd, systems)] if odd else []
         others = {count for count in counts[name].values() if count != usual}
         for count in sorted(others):
             own_systems = [system for system in systems if counts[name].get(system) == count]
             notes.append(_of_systems(f"{count} execution{'s' * (count != 1)}", own_systems, systems))
-        rows.append((name, *(means[name].get(system, "-") for system in systems), "; ".join(notes)))
+        rows.append((name, *(said.get((name, system), "-") for system in systems), "; ".join(notes)))
     caption = f"{members[0].analysis.benchmark}: mean of each binary, of {usual} execution{'s' * (usual != 1)}"
     columns = ("seed", *systems, "note")
     if any(row[-1] for row in rows):
@@ -167,7 +168,7 @@ def _far(analysis: Analysis) -> Sequence[Outlier]:
 
 def _with_width(analysis: Analysis) -> str:
     middle = analysis.mean
-    width = f" ± {percent(middle.relative_half_width)}" if math.isfinite(middle.relative_half_width) else ""
+    width = f" ± {fine_percent(middle.relative_half_width)}" if math.isfinite(middle.relative_half_width) else ""
     return f"{estimate(middle.centre, middle.low, middle.high, analysis.unit)[0]}{width}"
 
 
@@ -257,7 +258,4 @@ def _levels(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:
 
 
 def _sd_words(value: float, interval: Interval | None) -> str:
-    if interval is None:
-        return percent(value)
-    high = "without bound" if math.isinf(interval.high) else f"{100 * interval.high:.2f}"
-    return f"{percent(value)} [{100 * interval.low:.2f}, {high}]"
+    return fine_percent(value) if interval is None else fine_percent(value, interval.low, interval.high)

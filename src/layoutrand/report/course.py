@@ -21,7 +21,7 @@ from layoutrand.report.mark_data import MarkData
 from layoutrand.report.members import Axis, SuiteMember, remarks_of
 from layoutrand.stats import autocorrelation, mean_interval
 from layoutrand.text.document import Figure, Table
-from layoutrand.text.quantities import percent, quantity
+from layoutrand.text.quantities import fine_percent, in_a_column, quantity
 from layoutrand.warning import plural
 
 _MOST_PLOTTED: Final = 1500
@@ -112,12 +112,14 @@ class _Regimes:
 def _by_part(first: Analysis, systems: Sequence[str], points: Sequence[tuple[str, int, float]], axis: Axis) -> Table:
     """Means over parts of the run, which show a drift in numbers."""
     parts = min(_PARTS, len(points))
-    cells = []
-    for part in range(parts):
-        start, end = len(points) * part // parts, len(points) * (part + 1) // parts
-        means = [[value for s, _, value in points[start:end] if s == system] for system in systems]
-        shown = [quantity(fmean(v) * axis.factor, first.unit) if v else "-" for v in means]
-        cells.append((f"{start + 1} to {end}", *shown))
+    bounds = [(len(points) * part // parts, len(points) * (part + 1) // parts) for part in range(parts)]
+    means: dict[tuple[int, str], float] = {}
+    for start, end in bounds:
+        for system in systems:
+            if values := [value for s, _, value in points[start:end] if s == system]:
+                means[start, system] = fmean(values) * axis.factor
+    said = dict(zip(means, in_a_column(list(means.values()), first.unit), strict=True))
+    cells = [(f"{start + 1} to {end}", *(said.get((start, s), "-") for s in systems)) for start, end in bounds]
     return Table(f"{first.benchmark}: means in the order of execution", ("executions", *systems), cells)
 
 
@@ -137,7 +139,7 @@ def convergence(members: Sequence[SuiteMember], confidence: float) -> list[Figur
                 continue
             if math.isfinite(width):
                 widths.append((float(n), 100 * width))
-                cells.append((member.analysis.system, str(n), percent(width)))
+                cells.append((member.analysis.system, str(n), fine_percent(width)))
         if len(widths) < 2 or not any(width for _, width in widths):
             continue
         last, end = widths[-1]

@@ -15,9 +15,9 @@ from layoutrand.config.seeds import format_seeds
 from layoutrand.execute.experiment import is_pool
 from layoutrand.model import Context
 from layoutrand.text.document import Chapter, Table
-from layoutrand.text.quantities import quantity
 
 _FLAGS: Final = (*FLAGS_OF_SYSTEMS, "args", "prebuilt", "rev")
+_SIZES: Final = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,8 @@ def _said(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if key.endswith("_bytes") and isinstance(value, int):
-        return quantity(value, "B") if value < 2**30 else f"{value / 2**30:.4g} GiB"
+        factor, name = next((each for each in _SIZES if value >= each[0]), (1, "B"))
+        return f"{value / factor:.4g} {name}"
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     return value if isinstance(value, str) else json.dumps(value)

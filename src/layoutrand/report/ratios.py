@@ -16,7 +16,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.report import row_figures
 from layoutrand.stats import Interval
 from layoutrand.text.document import Chapter, Figure, Table
-from layoutrand.text.quantities import NO_BOUNDS, alike, p_value, quantity, ratio_words
+from layoutrand.text.quantities import NO_BOUNDS, alike, in_a_column, p_value, ratio_words
 
 LAST: Final = -math.inf
 """Place of what has no effect to be sorted by."""
@@ -170,8 +170,7 @@ def _cells(result: Comparison, pair: BenchmarkRatio) -> tuple[str, ...]:
         _verdict(result, pair),
         _words(of_pair(result, pair).beside, result, pair),
         "-" if sure is None else p_value(sure.no_difference_holm),
-        quantity(pair.baseline_mean, pair.unit),
-        quantity(pair.candidate_mean, pair.unit),
+        *in_a_column((pair.baseline_mean, pair.candidate_mean), pair.unit),
         pair.metric,
     )
 

@@ -118,6 +118,7 @@ RULES: Final = (
     _of("fill", stroke="none", opacity=".6"),
     _of("square", stroke="none"),
     *(_of(kind, f"s{number}", fill=f"@s{number}") for kind in ("fill", "square") for number in range(5)),
+    *(_of("square", name, fill=f"@{colour}") for name, colour in VERDICTS.items()),
 )
 
 

@@ -19,7 +19,7 @@ from layoutrand.report import benchmarks, evidence_section, forest, machine_sect
 from layoutrand.report.members import SuiteMember
 from layoutrand.report.page_parts import BenchmarkCard, Page, TrustLight
 from layoutrand.text.document import Chapter, Table
-from layoutrand.text.quantities import estimate, percent
+from layoutrand.text.quantities import estimate, fine_percent
 
 _MOST_STEPS = 3
 
@@ -170,8 +170,8 @@ def _summary_row(analysis: Analysis) -> tuple[str, ...]:
         analysis.benchmark,
         analysis.system,
         estimate(centre, analysis.mean.low, analysis.mean.high, analysis.unit)[0],
-        f"± {percent(width)}" if math.isfinite(width) else "-",
-        percent(analysis.levels[0].relative_sd) if several else "-",
+        f"± {fine_percent(width)}" if math.isfinite(width) else "-",
+        fine_percent(analysis.levels[0].relative_sd) if several else "-",
         spread,
         "-" if stock is None or not centre else sentences.place_of(stock, centre),
         layout_words.cell(found),

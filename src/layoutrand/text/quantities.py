@@ -57,6 +57,12 @@ _ROUNDING: Final = 1e-12
 """Of a ratio of two means of equal values: no difference."""
 
 
+_FINE: Final = 0.0995
+"""In percent: below it two decimals have one digit or none that says something."""
+
+_LEAST_DECIMALS: Final = 12
+
+
 def number(value: float, digits: int = 4) -> str:
     """A number with a sensible count of significant digits."""
     if value != value:  # noqa: PLR0124 - NaN is the one value that differs from itself
@@ -85,6 +91,22 @@ def finite(value: float | None) -> float | None:
 def percent(value: float | None, digits: int = 2) -> str:
     """A fraction in percent, or a dash for what is not known."""
     return "-" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def fine_percent(value: float | None, *ends: float) -> str:
+    """A fraction in percent with two decimals, ``0.54 %``, or two digits of what is below 0.1 %: ``0.0023 %``.
+
+    ``ends`` are those of its interval, to as many decimals: ``0.0023 % [0.0018, 0.0031]``.
+    """
+    if value is None:
+        return "-"
+    largest = max((abs(100 * each) for each in (value, *ends) if math.isfinite(each)), default=0.0)
+    digits = 2 if largest == 0 or largest >= _FINE else min(_LEAST_DECIMALS, 1 - math.floor(math.log10(largest)))
+    said = percent(value, digits)
+    if not ends:
+        return said
+    low, high = (f"{100 * end:.{digits}f}" if math.isfinite(end) else "without bound" for end in ends)
+    return f"{said} [{low}, {high}]"
 
 
 def telling(values: Sequence[float], digits: int = 1, most: int = MOST_DIGITS) -> int:
@@ -196,6 +218,19 @@ def alike(values: Sequence[float], unit: str) -> list[str]:
     steps = [(max(values) - min(values)) / _STEPS, *(abs(value) / 2 for value in values if value)]
     said, name = _to_one_place(values, min(steps), unit)
     return [f"{value} {name}".rstrip() for value in said]
+
+
+def in_a_column(values: Sequence[float], unit: str) -> list[str]:
+    """Values that stand beside each other, all in one unit, and to the decimal place that `quantity` gives the finest.
+
+    So 127 ms beside 126.7 ms is 127.0 ms, as a table of numbers that were measured equally well has it.
+    """
+    factor, name, digits = _scale(max((abs(value) for value in values), default=0.0), unit)
+    said = [number(value / factor, digits) for value in values]
+    if not any("e" in each for each in said):
+        finest = max((len(each.partition(".")[2]) for each in said), default=0)
+        said = [f"{value / factor:,.{finest}f}" for value in values]
+    return [f"{each} {name}".rstrip() for each in said]
 
 
 def _to_one_place(values: Sequence[float], uncertainty: float, unit: str) -> tuple[list[str], str]:
