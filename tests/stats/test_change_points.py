@@ -133,8 +133,41 @@ def test_few_series_without_a_step_are_said_to_have_one():
     assert rate(alarms, 60).low < 0.05
 
 
+def test_layouts_that_neighbours_share_are_no_step():
+    """A seed's layout changes at few commits: the values of a round follow each other, and may not change places."""
+    alarms = {"table": 0, "means": 0, "means alone": 0}
+    for k in range(60):
+        table = drawn("one of ten", np.random.default_rng(k), 20, 12)
+        means = table.mean(axis=1, keepdims=True)
+        alarms["table"] += bool(find_steps(table, seed=k, n_resamples=99).steps)
+        alarms["means"] += bool(find_steps(means, seed=k, n_resamples=99, kept=table).steps)
+        alarms["means alone"] += bool(find_steps(means, seed=k, n_resamples=99).steps)
+    assert rate(alarms["table"], 60).low < 0.05
+    assert rate(alarms["means"], 60).low < 0.05
+    assert rate(alarms["means alone"], 60).low > 0.2
+
+
+def test_a_step_among_layouts_that_neighbours_share_is_found():
+    table = drawn("one of ten", np.random.default_rng(5), 20, 12)
+    table[8:] += 3
+    assert places(table) == [8]
+    assert places(table.mean(axis=1, keepdims=True), kept=table) == [8]
+
+
+@pytest.mark.parametrize("kept", [np.zeros(8), np.zeros((7, 12)), np.full((8, 12), np.inf)])
+def test_what_points_keep_is_of_these_points(kept):
+    with pytest.raises(AnalysisError, match="table of 8 points"):
+        find_steps(noise(8, 1), kept=kept)
+
+
 def drawn(kind, chance, n, blocks):
     values = chance.normal(size=(n, blocks))
+    if kind in SHARED:
+        for k in range(1, n):
+            stays = chance.random(blocks) >= SHARED[kind]
+            values[k, stays] = values[k - 1, stays]
+        values += 0.2 * chance.normal(size=values.shape)  # executions of one binary
+        return values + (0.2 * chance.normal(size=(n, 1)) if kind == "one of ten, days" else 0)
     if kind == "heavy":
         return chance.standard_t(2, size=(n, blocks))
     if kind == "two groups":
@@ -146,6 +179,9 @@ def drawn(kind, chance, n, blocks):
 
 
 N_HISTORIES = 1000
+
+SHARED = {"three of ten": 0.3, "one of ten": 0.1, "one of ten, days": 0.1}
+"""The share of layouts that change at a commit; the others are those that the seed has at the commit before."""
 
 
 @pytest.mark.slow
@@ -159,6 +195,37 @@ def test_false_alarms_of_a_history_are_as_stated(n, kind):
         alarms = sum(bool(find_steps(drawn(kind, chance, n, blocks), seed=k).steps) for k in range(N_HISTORIES))
         print(f"{kind}, {n} commits, {blocks} rounds: {alarms} of {N_HISTORIES}")
         assert rate(alarms, N_HISTORIES).low < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.hour
+@pytest.mark.parametrize("kind", ["three of ten", "one of ten"])
+@pytest.mark.parametrize("n", [10, 30])
+def test_false_alarms_where_seeds_keep_layouts_are_as_stated(n, kind):
+    """The rates in docs/guides/over-time.md; by rounds, and by means of 20 layouts."""
+    for by_mean in (False, True):
+        chance, alarms = np.random.default_rng(n), 0
+        for k in range(N_HISTORIES):
+            table = drawn(kind, chance, n, 20)
+            means = table.mean(axis=1, keepdims=True)
+            found = find_steps(means, seed=k, kept=table) if by_mean else find_steps(table, seed=k)
+            alarms += bool(found.steps)
+        print(f"{kind}, {n} commits, by {'mean' if by_mean else 'rounds'}: {alarms} of {N_HISTORIES}")
+        assert rate(alarms, N_HISTORIES).low < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.hour
+@pytest.mark.parametrize(("n", "share"), [(10, 0.12), (30, 0.085)])
+def test_days_beside_layouts_that_seeds_keep_look_like_steps_as_stated(n, share):
+    """Neither exchanges of means nor turned layouts know of both: `MeasuredApart` says so beside each such step."""
+    chance, alarms = np.random.default_rng(n), 0
+    for k in range(N_HISTORIES):
+        table = drawn("one of ten, days", chance, n, 20)
+        alarms += bool(find_steps(table.mean(axis=1, keepdims=True), seed=k, kept=table).steps)
+    print(f"one of ten, days, {n} commits: {alarms} of {N_HISTORIES}")
+    found = rate(alarms, N_HISTORIES)
+    assert found.low < share < found.high
 
 
 @pytest.mark.slow

@@ -229,16 +229,17 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
     warnings: list[AnyWarning] = []
     if few := [points[number].commit.short for number in range(len(points)) if number not in chosen]:
         warnings.append(FewRounds(tuple(few), first.system, first.benchmark))
-    layouts = np.array([[tables[number][name] for name in rounds] for number in chosen])
-    if not rounds:
-        layouts = np.array([[fmean(tables[number].values())] for number in chosen])
+    shared = rounds or _shared([tables[number] for number in chosen])
+    of_shared = np.array([[tables[number][name] for name in shared] for number in chosen])
+    layouts = of_shared if rounds else np.array([[fmean(tables[number].values())] for number in chosen])
+    kept = None if rounds or len(shared) < FEWEST_ROUNDS or not _above_zero(of_shared) else of_shared
     stocks = _stocks([samples[number] for number in chosen], [rows[n][2] for n in chosen], is_beside=bool(rounds))
     if not _above_zero(layouts, None if stocks is None else stocks.table):
         warnings.append(NotAboveZero(first.benchmark, first.system))
-        layouts, stocks = np.ones((len(chosen), 1)), None
+        layouts, stocks, kept = np.ones((len(chosen), 1)), None, None
     asked_of = StepQuestion(asked.confidence, asked.threshold, first.better)
     of_chosen = clock.of_groups(*([number] for number in chosen))
-    seen = seen_steps(PointValues(layouts, tuple(range(len(chosen))), of_chosen), stocks, asked_of)
+    seen = seen_steps(PointValues(layouts, tuple(range(len(chosen))), of_chosen, kept), stocks, asked_of)
     n_distinct: int | None = None
     is_open = not seen.layouts.can_tell or any(step.verdict == "size unknown" for step in seen.steps)
     if is_open:  # more layouts would help, if there are more

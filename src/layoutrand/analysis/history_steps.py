@@ -30,12 +30,14 @@ _NEAR: Final = 2
 class PointValues:
     """Values above 0 of points in the shape of `find_steps`, and the steps of the clock in the mean of each of them.
 
-    ``places`` says which points of the series these are.
+    ``places`` says which points of the series these are.  Of means of different times ``kept`` has the layouts that all
+    of them have, shape (points, layouts): those of a seed are alike where little was changed.
     """
 
     table: FloatArray
     places: tuple[int, ...]
     clock: ClockSteps = NO_STEPS
+    kept: FloatArray | None = None
 
     @property
     def logs(self) -> FloatArray:
@@ -79,7 +81,8 @@ class SeenSteps:
 
 def seen_steps(layouts: PointValues, stocks: PointValues | None, asked: StepQuestion) -> SeenSteps:
     """The steps of a series, whose points are those of ``layouts``; counted in these."""
-    found = find_steps(layouts.logs, confidence=asked.confidence)
+    kept = None if layouts.kept is None else np.log(layouts.kept)
+    found = find_steps(layouts.logs, confidence=asked.confidence, kept=kept)
     own = None if stocks is None else find_steps(stocks.logs, confidence=asked.confidence)
     judged = [_of_layouts(step, layouts, stocks, found, asked) for step in found.steps]
     steps = [each.step for each in judged if not each.may_be_none]

@@ -1,9 +1,11 @@
 """Steps in a series: places from which on the level is another one.
 
 The points of a series, such as commits, were measured in blocks, such as rounds of executions, each of which has every
-point once.  Without a step the values of one block may change places: that is all that is assumed, so neither normal
-values nor equal blocks are, and what a block has of its own, such as a warm machine, takes no part.  Where points were
-measured at different times there is one block, and whatever times add to points is noise that a step must rise above.
+point once.  What a block has of its own, such as a warm machine, takes no part.  A block may be one seed, whose layouts
+of neighbouring points are alike, so that its values follow each other also where the level never changes: a step has to
+stand out from what blocks give whose values change places, and from what they give that are turned over as a whole.
+Where points were measured at different times there is one block, and whatever times add to points is noise that a step
+must rise above.
 """
 
 from __future__ import annotations
@@ -80,7 +82,14 @@ class Steps:
     can_tell: bool
 
 
-def find_steps(table: FloatArray, *, confidence: float = 0.95, n_resamples: int = RESAMPLES, seed: int = 0) -> Steps:
+def find_steps(
+    table: FloatArray,
+    *,
+    confidence: float = 0.95,
+    n_resamples: int = RESAMPLES,
+    seed: int = 0,
+    kept: FloatArray | None = None,
+) -> Steps:
     """Find the steps in a series.
 
     Parameters
@@ -94,6 +103,9 @@ def find_steps(table: FloatArray, *, confidence: float = 0.95, n_resamples: int 
         Random rearrangements.
     seed
         Names them.
+    kept
+        Shape ``(points, k)``: what of a ``table`` of one block, such as means over layouts, is of k units that may be
+        alike from one point to the next, such as layouts of one seed; None where there are none, or few.
 
     Returns
     -------
@@ -110,10 +122,15 @@ def find_steps(table: FloatArray, *, confidence: float = 0.95, n_resamples: int 
     Each part of the series, at first all of it, is cut into two or three parts so that squares of differences from the
     means of parts are least, which finds one step, and a rise and fall.  What that gains for each cut is compared with
     what it gains where the values of each block are put into random order: an exact randomization test (Pitman 1937;
-    Phipson and Smyth 2010 for the count).  What is cut is cut again.  A part is tested at a level in proportion to its
-    length, so that parts which have no step, however many, add up to ``1 - confidence``.  That is binary segmentation
-    (Scott and Knott 1974; Matteson and James 2014 test it by rearrangement, as Apache Otava's first versions did) with
-    the best cut for two places (Olshen and others 2004) and the best partition of the ``"l2"`` cost of ruptures.
+    Phipson and Smyth 2010 for the count) where values of a block are independent, of whatever distribution.  With two
+    blocks or more it is also compared with what it gains where the values of random blocks, as they differ from their
+    block's mean, change their sign together: exact where these are symmetric, however they depend on each other within
+    a block (Fisher 1935; Lehmann and Romano 2005, section 15.2).  The larger p-value counts, so one of these is enough.
+    Of one block those that were ``kept`` are turned.  What is cut is cut again.  A part is tested at a level in
+    proportion to its length, so that parts which have no step, however many, add up to ``1 - confidence``.  That is
+    binary segmentation (Scott and Knott 1974; Matteson and James 2014 test it by rearrangement, as Apache Otava's
+    first versions did) with the best cut for two places (Olshen and others 2004) and the best partition of the
+    ``"l2"`` cost of ruptures.
     """
     data = np.asarray(table, dtype=np.float64)
     if data.ndim != 2 or not data.shape[1] or not np.isfinite(data).all():
@@ -122,15 +139,21 @@ def find_steps(table: FloatArray, *, confidence: float = 0.95, n_resamples: int 
     check_count(n_resamples, name="n_resamples")
     check_seed(seed)
     n, blocks = data.shape
+    turned = data if blocks > 1 else None if kept is None else np.asarray(kept, dtype=np.float64)
+    if turned is not None and (turned.ndim != 2 or len(turned) != n or not np.isfinite(turned).all()):
+        raise AnalysisError(f"what points keep: give a table of {n} points and finite numbers")
+    ways = math.inf if turned is None else 2.0 ** (turned.shape[1] - 1)
     found: dict[int, float] = {}
     pending = [(0, n)]
     while pending:
         start, end = pending.pop()
         level = (1 - confidence) * (end - start - 1) / max(1, n - 1)
-        if not _can_tell(end - start, blocks, level, n_resamples):
+        if not _can_tell(end - start, blocks, level, n_resamples, ways):
             continue
         part = data[start:end] - data[start:end].mean()
         p_value = _p_value(part, Stream(seed, "steps", start, end), n_resamples, level)
+        if p_value <= level and turned is not None:
+            p_value = max(p_value, _p_turned(turned[start:end], Stream(seed, "turned", start, end), n_resamples))
         if p_value > level:
             continue
         cuts = best_cuts(part.mean(axis=1))
@@ -144,7 +167,7 @@ def find_steps(table: FloatArray, *, confidence: float = 0.95, n_resamples: int 
         n_points=n,
         n_blocks=blocks,
         confidence=confidence,
-        can_tell=_can_tell(n, blocks, 1 - confidence, n_resamples),
+        can_tell=_can_tell(n, blocks, 1 - confidence, n_resamples, ways),
     )
 
 
@@ -194,14 +217,14 @@ def change_at(table: FloatArray, place: int, *, confidence: float = 0.95) -> Int
     return _size(before, after, variance, degrees, confidence)
 
 
-def _can_tell(n: int, blocks: int, level: float, n_resamples: int) -> bool:
-    """Whether there are enough different orders for a p-value as small as ``level``."""
+def _can_tell(n: int, blocks: int, level: float, n_resamples: int, ways: float) -> bool:
+    """Whether there are enough different orders, and ``ways`` to turn blocks, for a p-value as small as ``level``."""
     if n < 2:
         return False
     # The best cut of n points in one block looks as good in every order within the parts, and from behind.
     orders = blocks * math.lgamma(n + 1) - (math.lgamma(n // 2 + 1) + math.lgamma(n - n // 2 + 1) if blocks == 1 else 0)
     fewest = max(math.exp(-min(orders, 50.0)) * 2, 1 / (n_resamples + 1))
-    return fewest <= level
+    return max(fewest, 1 / ways) <= level
 
 
 def _p_value(part: FloatArray, stream: Stream, n_resamples: int, level: float) -> float:
@@ -220,6 +243,24 @@ def _p_value(part: FloatArray, stream: Stream, n_resamples: int, level: float) -
         if (count + 1) / (n_resamples + 1) > level:
             return 1.0
     return (count + 1) / (n_resamples + 1)
+
+
+def _p_turned(part: FloatArray, stream: Stream, n_resamples: int) -> float:
+    """Of the hypothesis that what blocks have beside their means may change its sign in each block as a whole."""
+    n, blocks = part.shape
+    rest = part - part.mean(axis=0)
+    observed = float(_gain(rest.mean(axis=1)[None, :])[0]) * (1 - _ROUNDING)
+    all_ways = 2 ** (blocks - 1)  # turning all blocks gains what turning none does
+    is_exact = all_ways <= n_resamples + 1
+    total, count, begin = (all_ways, 0, 0) if is_exact else (n_resamples, 1, 0)
+    for rows in _chunks(total, n * max(n, blocks)):
+        if is_exact:
+            turned = np.arange(begin, begin + rows)[:, None] >> np.arange(blocks) & 1
+        else:
+            turned = (stream.words(rows * blocks).reshape(rows, blocks) & np.uint64(1)).astype(np.int64)
+        begin += rows
+        count += int((_gain((1.0 - 2.0 * turned) @ rest.T / blocks) >= observed).sum())
+    return count / (total if is_exact else total + 1)
 
 
 def _chunks(count: int, size: int) -> Iterator[int]:
