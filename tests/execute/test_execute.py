@@ -602,6 +602,7 @@ def test_from_execution_to_analysis_and_comparison(project):
         "too_short": [],
         "unlike_outputs": [],
         "changed_inputs": [],
+        "measuring_themselves": [],
         "not_executed": [],
         "failed_cases": [],
         "nodes": [],
