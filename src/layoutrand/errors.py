@@ -224,6 +224,10 @@ class NoMeasurement(LayoutrandError):
     """What a program or an instrument wrote holds no usable number; the execution is recorded as failed."""
 
 
+class NothingMatched(NoMeasurement):
+    """A pattern finds nothing in what the program printed."""
+
+
 class AnalysisError(LayoutrandError, ValueError):
     """The numbers asked for cannot be computed from the data given.
 

@@ -347,6 +347,25 @@ def test_it_is_said_at_which_commit_executions_fail(tmp_path, base, head, told):
     assert ending_sentence(only(answer), answer.question).startswith(f"stopped, as {told}; where that is mended")
 
 
+@pytest.mark.parametrize(
+    ("base", "head", "is_one"),
+    [
+        ("exit status 2; its output says: took 1.25 s", "exit status 2; its output says: took 13.5 s", True),
+        ("exit status 2; its output says: took 1.25 s", "exit status 3; its output says: took 1.25 s", False),
+        ("exit status 2; its output says: no file", "exit status 2; its output says: no memory", False),
+    ],
+)
+def test_numbers_that_a_program_printed_last_are_no_other_cause(tmp_path, monkeypatch, base, head, is_one):
+    answer = Made(tmp_path, script="exit 3").check()
+    reasons = {"base": base, "head": head}
+    first = only(answer)
+    failures = tuple(replace(each, reason=reasons[each.system]) for each in first.failures)
+    monkeypatch.setattr(type(first), "failures", property(lambda _self: failures))
+    said = ending_sentence(first, answer.question)
+    both = f"executions of {answer.question.base.label} and {answer.question.head.label} fail: {base};"
+    assert (both in said, head in said) == (is_one, not is_one)
+
+
 def test_in_a_comment_the_system_stands_apart_from_the_commits(tmp_path):
     answer = Made(tmp_path, unbuilt=("head",)).check()
     first = only(answer)

@@ -84,7 +84,12 @@ def test_a_number_has_its_own_warm_up(project):
     ("metric", "output", "reason"),
     [
         (SEVERAL, "rate 5", "metric.printed[1].json = '/p99' leads nowhere in any of 1 lines"),
-        (SEVERAL, '{"p99": 1}', "metric.printed[0].regex 'rate (\\\\d+)' matches nothing in the standard output"),
+        (
+            SEVERAL,
+            '{"p99": 1}',
+            "metric.printed[0].regex 'rate (\\\\d+)' matches nothing in the standard output; its output says: "
+            '{"p99": 1}',
+        ),
         (
             "metric = { json = '/t' }",
             '{"t": "x"}',

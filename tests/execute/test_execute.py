@@ -321,6 +321,22 @@ def test_a_failure_is_told_with_what_the_program_wrote_about_it(project, capsys,
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo working >&2; printf 'a\\r586.8 MB/s\\r1#\\n'", "; its output says: a\\r586.8 MB/s\\r1#"),
+        ("echo 586.8 MB/s >&2", "; its standard error says: 586.8 MB/s"),  # where it should have looked
+        ("true", ""),
+    ],
+)
+def test_where_a_pattern_finds_nothing_it_is_said_what_it_was_looked_for_in(project, script, said):
+    metric = 'metric = { regex = "rate (.+)", name = "rate", unit = "MB/s" }\n'
+    config = make_config(f'[[benchmarks]]\nname = "b"\ncommand = ["{{artefact}}"]\n{metric}', systems=("a",))
+    binaries = shell_binaries(project.root / "c", script, systems=("a",), layouts=(1,))
+    (failure,) = project.run(config, binaries, measure).failures
+    assert failure.reason == f"metric.regex 'rate (.+)' matches nothing in the standard output{said}"
+
+
 def test_of_merged_output_it_is_the_last_line_of_all(project):
     config = make_config(f"{WALL}merge_output = true\n", systems=("a",))
     binaries = shell_binaries(project.root / "c", "echo first >&2; echo last; exit 2", systems=("a",), layouts=(1,))
@@ -602,6 +618,7 @@ def test_from_execution_to_analysis_and_comparison(project):
         "too_short": [],
         "unlike_outputs": [],
         "changed_inputs": [],
+        "measuring_themselves": [],
         "not_executed": [],
         "failed_cases": [],
         "nodes": [],

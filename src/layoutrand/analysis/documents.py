@@ -51,6 +51,7 @@ def run_document(summary: Summary) -> dict[str, Any]:
         "too_short": [{"benchmark": each.benchmark, "seconds": each.seconds} for each in summary.too_short],
         "unlike_outputs": [each.document() for each in summary.unlike_outputs],
         "changed_inputs": [each.document() for each in summary.changed_inputs],
+        "measuring_themselves": [each.document() for each in summary.measuring_themselves],
         "not_executed": [each.document() for each in summary.not_executed],
         "failed_cases": [each.document() for each in summary.failed_cases],
         "nodes": list(summary.nodes),

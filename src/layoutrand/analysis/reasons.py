@@ -196,6 +196,7 @@ NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
         compared.NotByRound,
         compared.FarValues,
         compared.TailOfValues,
+        outputs.MeasuresItself,
         outputs.SystemsPrintOther,
         nodes.AloneOnNode,
         nodes.ControlElsewhere,

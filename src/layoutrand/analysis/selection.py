@@ -39,6 +39,7 @@ from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import CasesOfHarnesses, processes
 from layoutrand.execute.iterations import all_warmup, read_now
 from layoutrand.execute.named_inputs import unlike_work
+from layoutrand.execute.own_measurements import measuring_themselves
 from layoutrand.execute.unlike_outputs import Printed, outputs_of, printed_by
 from layoutrand.harnesses.case_names import entry_of
 from layoutrand.harnesses.command_words import has_words_for_one
@@ -197,8 +198,10 @@ def select(question: Question, store: ResultsStore) -> Selection:
     nodes = tuple(node for each in merged for node in store.nodes(each))
     warnings += damaged_results(store)  # by now all has been read
     warnings += _of_host(kept, config)
+    by_name = {each.name: each for each in benchmarks}
+    warnings += measuring_themselves(kept, by_name, question.project)
     if of_here:
-        printed, read = unlike_work(kept, {each.name: each for each in benchmarks}, question.project)
+        printed, read = unlike_work(kept, by_name, question.project)
         warnings += [*printed, *read]
     else:  # times of files say nothing of another machine's
         warnings += outputs_of(kept, question.project)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -11,9 +12,11 @@ from layoutrand.analysis.sentences import percent_digits
 from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges
 from layoutrand.check.question import CheckAnswer, CheckedBenchmark, CheckQuestion, SystemCheck
 from layoutrand.config.two_commits import BASE, HEAD
+from layoutrand.instruments.program_output import without_last_words
 from layoutrand.model import STOCK, BuildFailure
 from layoutrand.text.quantities import duration, signed
 
+_NUMBERS: Final = re.compile(r"\d+(?:\.\d+)?")
 _MOST_NAMES: Final = 3
 
 
@@ -177,11 +180,17 @@ def _unbuilt(system: SystemCheck, question: CheckQuestion, lost: Sequence[BuildF
 def _failing(system: SystemCheck, question: CheckQuestion) -> str:
     """The executions of which commits fail, and why the first of each did: told once where that is the same."""
     first = {each.system: _telling(each.reason) for each in reversed(system.failures)}
-    if len(set(first.values())) > 1:
+    if len(set(map(_cause, first.values()))) > 1:
         told = [f"{_sides(question, [side])}: {first[side]}" for side in (BASE, HEAD) if side in first]
         return f"executions fail, of {'; of '.join(told)}"
     why = next(iter(first.values()), "")
     return f"executions{f' of {_sides(question, first)}' * bool(first)} fail{f': {why}' * bool(why)}"
+
+
+def _cause(reason: str) -> tuple[str, str]:
+    """The reason, for a comparison: numbers in what a program wrote last are other ones in each execution."""
+    own = without_last_words(reason)
+    return own, _NUMBERS.sub("#", reason.removeprefix(own))
 
 
 def _sides(question: CheckQuestion, failed: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cache.capture_record import source_in_brief
 from layoutrand.cli.charts import Line, width_of
 from layoutrand.cli.failing import failed_executions
-from layoutrand.execute.output_warnings import UnlikeOutputs, alike_in_systems
+from layoutrand.execute.output_warnings import MeasuresItself, UnlikeOutputs, alike_in_systems
 from layoutrand.interop.interop_warnings import (
     FileRemark,
     NameOfEachBinary,
@@ -143,7 +143,7 @@ def order_lines(selection: Selection, width: int) -> list[Line]:
 
 def _is_remark(warning: AnyWarning) -> bool:
     """Whether the first screen tells it, though no conclusion names it: what is in the numbers, or missing there."""
-    told = FileRemark | NameOfEachBinary | NotCompared | OtherIterations | OtherThreads | SameNumbers
+    told = FileRemark | MeasuresItself | NameOfEachBinary | NotCompared | OtherIterations | OtherThreads | SameNumbers
     return isinstance(warning, told) and isinstance(getattr(warning, "remark", UnmarkedWarmup()), UnmarkedWarmup)
 
 

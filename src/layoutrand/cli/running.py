@@ -384,7 +384,8 @@ def show_run(
         page.line(f"{summary.repeated} more were made because executions were disturbed; all are recorded")
     warn_disturbed(told.names.given_each(summary.disturbed), page)
     warn_folded(told.names.given_each(summary.too_short), page)
-    warn_folded(told.names.given_each((*summary.unlike_outputs, *summary.changed_inputs)), page)
+    seen = (*summary.unlike_outputs, *summary.changed_inputs, *summary.measuring_themselves)
+    warn_folded(told.names.given_each(seen), page)
     for refusal in summary.refusals:
         page.fail(refusal)
     if not summary.total:

@@ -13,7 +13,7 @@ from layoutrand.config.conditions import Ending, limit_verdict
 from layoutrand.config.config import Benchmark
 from layoutrand.config.readings import NUMBERS, HarnessReading
 from layoutrand.config.warmup_choices import InForce
-from layoutrand.errors import NoMeasurement, UnusableFile
+from layoutrand.errors import NoMeasurement, NothingMatched, UnusableFile
 from layoutrand.execute.measure import Command, Outcome, signal_name
 from layoutrand.execute.program_guard import Alteration
 from layoutrand.execute.workplace import Workplace
@@ -32,13 +32,15 @@ from layoutrand.text.foreign_fields import plain
 class Judgement:
     """``status`` and ``reason`` as in `Execution`; measurements only where the status is "ok".
 
-    ``failed_cases`` says why a harness has no numbers of these cases, though it has of others.
+    ``failed_cases`` says why a harness has no numbers of these cases, though it has of others, and ``is_of_output``
+    that it is in what the program printed that nothing was found.
     """
 
     status: str
     reason: str
     measurements: tuple[Measurement, ...]
     failed_cases: Mapping[str, str] = field(default_factory=dict)
+    is_of_output: bool = False
 
 
 _UNKNOWN_TO_IT: Final = (
@@ -112,6 +114,8 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
         return Judgement("ok", "", instrument(name).measurements(ended_well), failed)
     except UnusableFile as error:
         return Judgement("no-measurement", f"what the execution left cannot be read: {error}", ())
+    except NothingMatched as error:
+        return Judgement("no-measurement", str(error), (), is_of_output=True)
     except NoMeasurement as error:
         return Judgement("no-measurement", str(error), ())
 
@@ -137,7 +141,9 @@ def in_its_words(
         return judgement
     merged = benchmark.merge_output and reads_output(name)
     messages = workplace.end_of_output() if merged else workplace.end_of_messages()
-    if not merged and judgement.status == "exit" and not messages.strip():  # some say there why they end
+    # Some say there why they end; and where a pattern finds nothing, what it was looked for in tells more.
+    is_silent = judgement.status == "exit" and not messages.strip()
+    if not merged and (is_silent or judgement.is_of_output) and workplace.end_of_output().strip():
         merged, messages = True, workplace.end_of_output()
     reason = judgement.reason + _added_words(judgement, benchmark, workplace, argv)
     return replace(judgement, reason=with_last_words(reason, messages, merged=merged))

@@ -180,3 +180,36 @@ class SystemsPrintOther(AnyWarning):
     def brief(self) -> str:
         """What was found."""
         return f"{self.baseline} and {self.candidate} do not print the same, so they may do different work"
+
+
+@dataclass(frozen=True)
+class MeasuresItself(AnyWarning):
+    """A benchmark judged by ``metric``, the time of its process, that prints ``first``, another time ``second``."""
+
+    benchmark: str
+    metric: str
+    first: str
+    second: str
+
+    def document(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"benchmark": self.benchmark, "metric": self.metric, "printed": [self.first, self.second]}
+
+    def __str__(self) -> str:
+        return (
+            f"{self.benchmark}: it prints other numbers in each execution ({self._numbers}, say), so it may measure "
+            f"itself. If it repeats its work for a fixed time, {self.metric} is that time in every layout, and no "
+            "verdict on it says how fast the program is: have what it prints judged (metric.regex), or tell it how "
+            "much work to do; if it does the same work each time, all is well"
+        )
+
+    def brief(self) -> str:
+        """What was found."""
+        return (
+            f"{self.benchmark} prints other numbers each time ({self._numbers}): if it runs for a fixed time, "
+            f"{self.metric} says nothing, and metric.regex judges these"
+        )
+
+    @property
+    def _numbers(self) -> str:
+        return f"{self.first}, {self.second}"

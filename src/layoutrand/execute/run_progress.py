@@ -15,7 +15,8 @@ from layoutrand.execute.cases import failed_cases
 from layoutrand.execute.iterations import read_now
 from layoutrand.execute.live import Live
 from layoutrand.execute.named_inputs import unlike_work
-from layoutrand.execute.output_warnings import InputChanged, UnlikeOutputs
+from layoutrand.execute.output_warnings import InputChanged, MeasuresItself, UnlikeOutputs
+from layoutrand.execute.own_measurements import measuring_themselves
 from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.execute.run_warnings import CasesFailed, NotExecuted
 from layoutrand.host.attempts import Attempts, is_due, that_count
@@ -97,7 +98,8 @@ class Summary:
     of the ``refusals``.  ``not_executed`` is what was left out as it failed again and again.
     ``too_short`` are benchmarks that are judged by times of processes as short as that, ``failed_cases`` those of
     harnesses that other cases of the same process have numbers beside, ``unlike_outputs`` what binaries of one system
-    do not print alike, ``changed_inputs`` files on command lines that were changed after executions.
+    do not print alike, ``changed_inputs`` files on command lines that were changed after executions,
+    ``measuring_themselves`` benchmarks that print measurements and are judged by the time of their process.
     """
 
     total: int
@@ -117,6 +119,7 @@ class Summary:
     failed_cases: tuple[CasesFailed, ...] = ()
     unlike_outputs: tuple[UnlikeOutputs, ...] = ()
     changed_inputs: tuple[InputChanged, ...] = ()
+    measuring_themselves: tuple[MeasuresItself, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -181,6 +184,7 @@ def summarised(  # noqa: PLR0913 - the parts of one record
         failed_cases=tuple(failed_cases(counting)),
         unlike_outputs=tuple(printed),
         changed_inputs=tuple(read),
+        measuring_themselves=tuple(measuring_themselves(counting, plan.benchmarks, plan.request.project)),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from layoutrand.config.metric import JsonLines
-from layoutrand.errors import NoMeasurement
+from layoutrand.errors import NoMeasurement, NothingMatched
 from layoutrand.instruments.json_output import spans_of_json_numbers
 from layoutrand.text.digits import MEASURABLE, is_measurable
 from layoutrand.text.foreign_fields import excerpt
@@ -64,7 +64,7 @@ def read_iterations(output: bytes, regex: str, *, key: str = "metric.regex") -> 
             raise NoMeasurement(f"{key} matched {excerpt(match.group(0))}: {value} cannot be averaged; {MEASURABLE}")
         values.append(value)
     if not values:
-        raise NoMeasurement(f"{key} {regex!r} matches nothing in the standard output")
+        raise NothingMatched(f"{key} {regex!r} matches nothing in the standard output")
     return tuple(values)
 
 
