@@ -137,8 +137,8 @@ class UnknownMachines(AnyWarning):
     def __str__(self) -> str:
         return (
             f"{self.first} and {self.second} have executions of the same binaries, and not all say of which machine, "
-            "so these count as one's: what lies between two machines would be its noise, or a switch of its speed; name "
-            "the machine in the column `node`, as `layoutrand export` does"
+            "so these count as one's: what lies between two machines would be its noise, or a switch of its speed; "
+            "name the machine in the column `node`, as `layoutrand export` does"
         )
 
     def brief(self) -> str:
