@@ -16,8 +16,10 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand import stats
 from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.beside import simulated_beside
 from layoutrand.analysis.documents import analyse_document
 from layoutrand.analysis.evidence import evidence, policy_words, sentences
+from layoutrand.analysis.layout_words import size_of
 from layoutrand.analysis.sentences import UNFORESEEN, of_analysis, one_more
 from layoutrand.cli.output_formats import MarkdownPage
 from layoutrand.cli.terminal_tables import show_analysis
@@ -323,6 +325,34 @@ def test_simulated_counts_in_two_groups_are_told_from_rounding_and_need_no_noise
 
     assert analysis.findings.shape.has_several_peaks
     assert analysis.warnings == ()
+
+
+def test_counts_that_are_the_same_in_all_layouts_are_not_less_than_nothing(tmp_path):
+    """And one count beside times is shown by itself; there is no list of others."""
+    metric = "metric = {wall = true, instruments = ['qemu']}\n"
+    config = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n' + metric, systems=("a",))
+    measured = {"native": ("wall_s", "s"), "qemu": ("instructions", "1")}
+    rows = [
+        execution(
+            config,
+            tmp_path,
+            "a",
+            "b",
+            seed,
+            instrument=instrument,
+            measurements=(Measurement(*measured[instrument], 0, 1000.0, warmup=False),),
+        )
+        for seed in range(1, 31)
+        for instrument in measured
+    ]
+    write(config, tmp_path, rows)
+    found = selected(config, tmp_path)
+    (analysis,) = analyse(found, confidence=0.95, metrics=["instructions"]).analyses
+
+    assert size_of(analysis.findings.layout) == "0 %"
+    assert simulated_beside(found, [("b", "native")]) == (
+        "Simulated counts, which no other work disturbs, are recorded of b as well: --metric instructions shows them."
+    )
 
 
 def test_stock_that_varies_more_than_the_layouts_bounds_nothing(tmp_path):

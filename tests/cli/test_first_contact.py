@@ -81,6 +81,20 @@ def test_short_help_of_run_fits_a_screen(monkeypatch):
     assert "--share-machine" in "\n".join(helps["run"]), "what is not explained is named"
 
 
+def test_examples_are_of_the_command_itself(monkeypatch):
+    """`layoutrand bundle export` is another command than `layoutrand export`."""
+    seen = set()
+    for _, command, lines in _helps(False, monkeypatch, 80):
+        usage = lines[0].removeprefix("Usage: ").split(" [")[0].rstrip()
+        if "Examples" not in lines or command.name is None:
+            continue
+        seen.add(usage)
+        start = lines.index("Examples") + 1
+        examples = [line.strip() for line in lines[start : lines.index("", start)]]
+        assert [each for each in examples if f"{usage} " not in f"{each} "] == [], usage
+    assert {"layoutrand export", "layoutrand doctor"} <= seen
+
+
 @pytest.mark.parametrize(
     ("words", "kept", "look"),
     [

@@ -36,7 +36,7 @@ class Answers(TaskExecutor):
         future = Future()
         try:
             future.set_result(self._answer(len(self.given), work))
-        except OSError as error:
+        except (OSError, ClusterError) as error:
             future.set_exception(error)
         return future
 
@@ -95,6 +95,14 @@ def test_what_is_lost_is_given_out_as_often_as_it_may_be():
     assert executor.given.count((1, 2)) == 3
     assert owner.failures == [((1, 2), 3, "its task was lost: OSError: gone")]
     assert owner.done == {3, 4}
+
+
+def test_what_an_executor_says_in_words_has_no_name_of_pythons_before_it():
+    def answer(_n, _work):
+        raise ClusterError("Slurm cancelled job 7; its log is x\nTraceback")
+
+    owner, _ = distributed(answer, tasks=[(1,)], retries=0)
+    assert owner.failures == [((1,), 1, "its task was lost: Slurm cancelled job 7; its log is x\nTraceback")]
 
 
 def test_what_was_done_is_not_asked_for_again_and_begins_the_count_anew():

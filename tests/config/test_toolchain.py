@@ -183,6 +183,14 @@ def test_a_factor_that_no_linker_can_do():
         require_factors(toolchain("a", "function-order"), ["module-order"], lambda: [toolchain("b", "function-order")])
 
 
+def test_a_factor_that_none_can_do_for_that_machine():
+    """Others can, for this machine: not a word against these."""
+    other = toolchain("a", "function-order").model_copy(update={"machine": "riscv64"})
+
+    with pytest.raises(FeatureUnsupported, match="; no toolchain that ships with layoutrand can for riscv64$"):
+        require_factors(other, ["block-order"], lambda: [toolchain("b", "block-order")])
+
+
 def test_tools_are_found_in_order(tmp_path, monkeypatch):
     """The first name that PATH has is taken, with version and hash."""
     for name in ("second", "third"):

@@ -158,6 +158,18 @@ def test_a_result_is_the_futures(cluster, jobs):
         wrong.result(timeout=30)
 
 
+def test_the_error_of_a_job_that_slurm_ended_says_so(cluster, jobs):
+    """A job that has time to say that it failed says how it was interrupted, and not by whom."""
+    (future,) = submitted(cluster, jobs, 1)
+    (job,) = cluster.jobs
+    job.paths.stderr.write_text("slurmstepd-n7: error: *** JOB 1 ON n7 CANCELLED AT 2026-11-29T21:11:43 ***\n")
+    cluster.leave(job, "error", RuntimeError("interrupted"))
+    with pytest.raises(
+        ClusterError, match=f"^Slurm cancelled job {job.job_id}; its log is {job.paths.stderr}\ninterrupted"
+    ):
+        future.result(timeout=30)
+
+
 def test_a_job_that_is_gone_without_a_result_is_lost(cluster, jobs):
     """The error has its id, the node that it was last seen on, and the end of its log."""
     (future,) = submitted(cluster, jobs, 1)
@@ -167,7 +179,7 @@ def test_a_job_that_is_gone_without_a_result_is_lost(cluster, jobs):
     while not jobs._nodes:
         assert not future.done()
     del cluster.active[job.job_id]
-    with pytest.raises(ClusterError, match=rf"done with job {job.job_id} on node n7.*\n.*oom_kill"):
+    with pytest.raises(ClusterError, match=rf"killed job {job.job_id} on node n7 for want.*no result.*\n.*oom_kill"):
         future.result(timeout=30)
 
 

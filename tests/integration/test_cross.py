@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 import zoo
+from layoutrand.build.first_build import machine_asked_for
 from layoutrand.capture.identity import same_but_for_numbers
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.known import linker
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.objects import elf
+from layoutrand.objects.elf import words_of
 from startkit import layoutrand
 from workshop import FILLER, Workshop, in_order, programs_of, require, symbols, whole
 
@@ -207,6 +209,51 @@ def test_a_new_project_is_for_the_machine_that_its_build_is_for(tmp_path: Path, 
     told = json.loads(executed.stdout)
     assert (told["executed"], told["failures"], told["build_failures"]) == (told["executions"], [], [])
     assert told["executed"] >= 4
+
+
+CONFIGURE = """\
+#!/bin/sh
+# As autoconf's: what $CC says is taken for the compiler of the host that is asked for.
+host=${1#--host=}
+echo "prog: main.c" > Makefile
+echo "	${CC:-$host-gcc} -O2 -DFOR_${host%%-*} -o prog main.c" >> Makefile
+"""
+
+
+@pytest.mark.slow
+def test_a_build_that_says_its_host_gets_the_compiler_of_that(tmp_path: Path) -> None:
+    """Not first that of this machine, with which a configured build fails for reasons of its own."""
+    needed("gcc-riscv64")
+    (tmp_path / "configure").write_text(CONFIGURE)
+    (tmp_path / "configure").chmod(0o755)
+    (tmp_path / "main.c").write_text(
+        "#if defined FOR_riscv64 && !defined __riscv\n#error of another host\n#endif\n"
+        "int twice(int x) { return 2 * x; }\nint main(int argc, char **argv) { return twice(argc) - 2; }\n" + FILLER
+    )
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path.parent / "cache")}
+    made = layoutrand(
+        "init", "--", "./configure --host=riscv64-linux-gnu && make", "--", "./prog", cwd=tmp_path, env=env
+    )
+    assert made.returncode == 0, made.stderr
+    assert "the build asks for RISC-V (64 bits): it is made with toolchain gcc-riscv64" in made.stderr
+    table = tomllib.loads((tmp_path / "layoutrand.toml").read_text())
+    assert {each["toolchain"] for each in table["systems"].values()} == {"gcc-riscv64"}
+
+
+@pytest.mark.parametrize(
+    ("command", "asked"),
+    [
+        ("./configure -q --host=aarch64-linux-gnu --disable-shared", "AArch64 (arm64)"),
+        ("./configure --host riscv64-unknown-linux-gnu", "RISC-V (64 bits)"),
+        ("make -j2 CROSS_COMPILE=/opt/bin/aarch64-none-linux-gnu- ARCH=arm64", "AArch64 (arm64)"),
+        ("CROSS_COMPILE='riscv64-linux-gnu-' make", "RISC-V (64 bits)"),
+        ("./configure --hostname=aarch64-box && make", ""),
+        (f"./configure --host={os.uname().machine}-linux-gnu", ""),
+        ("make CROSS_COMPILE=", ""),
+    ],
+)
+def test_machines_that_commands_say(command: str, asked: str) -> None:
+    assert machine_asked_for(["true", command]) == (asked if asked != words_of(os.uname().machine) else "")
 
 
 def test_a_toolchain_that_somebody_chose_is_not_exchanged(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_a_job_that_leaves_no_result_is_lost(cluster: SlurmCluster, tmp_path: Pa
         assert fine.result(timeout=120) > 0
         wait_until(lambda: "R" in cluster.said("squeue", "-h", "-o", "%t").split(), "the job to run", cluster)
         cluster.said("scancel", *cluster.said("squeue", "-h", "-r", "-o", "%i").split())
-        with pytest.raises(ClusterError, match=r"Slurm has done with job \d+_\d+ on node n[12], and it left no result"):
+        with pytest.raises(ClusterError, match=r"^Slurm cancelled job \d+_\d+ on node n[12], and it left no result"):
             lost.result(timeout=120)
 
 

@@ -73,6 +73,18 @@ def test_what_is_exported_is_read_back_as_it_was(selection, tmp_path, format_nam
     assert "ended after 60 s" in back.failures[0].reason
 
 
+@pytest.mark.parametrize("node", ["", "n7"])
+def test_the_machine_of_each_execution_goes_with_it(tmp_path, node):
+    """A node of a cluster, or else this machine: exports of several are told apart where they are read together."""
+    failed = measured(tmp_path, "a", "fib", 2, 9.0, status="timeout", reason="late", measurements=(), node=node)
+    write(CONFIG, tmp_path, [measured(tmp_path, "a", "fib", 1, 0.1, node=node), failed])
+    selection = selected(CONFIG, tmp_path)
+    rows = list(csv.DictReader(io.StringIO(export(selection, "csv", []).text)))
+    assert {row["status"] for row in rows} == {"ok", "timeout"}
+    assert {row["node"] for row in rows} == {node or selection.experiment.hostname}
+    assert selection.experiment.hostname
+
+
 def test_json_has_a_schema_and_what_was_not_built(selection):
     document = json.loads(export(selection, "json", []).text)
     assert document["schema"] == "layoutrand/export/1"

@@ -13,6 +13,7 @@ from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.documents import analyse_document, compare_document
 from layoutrand.analysis.evidence import evidence, sentences
+from layoutrand.cli.answer_parts import _is_remark
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.interop.import_spec import Wanted, layout_of, parse_import
 from layoutrand.interop.importing import ImportQuestion, import_selection
@@ -475,3 +476,32 @@ def test_documents_say_which_layoutrand_analysed():
     analysed = analyse_document(analyse(selection, confidence=0.95, metrics=[]))
     compared = compare_document(compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None))
     assert {analysed["version"], compared["version"]} == {layoutrand.__version__}
+
+
+HEADER = "system,benchmark,seed,execution,value,metric,unit,node\n"
+
+
+def of_machine(name, node, wall):
+    return put(name, HEADER + "".join(f"a,b,{seed},0,{wall + seed},wall_s,s,{node}\n" for seed in range(1, 6)))
+
+
+def test_tables_of_the_same_binaries_say_which_machine_each_is_of_or_it_is_told():
+    """Else what lies between two machines is taken for what one does from one execution to the next."""
+    mixed = "have executions of the same binaries, and not all say of which machine"
+    first, other = of_machine("first.csv", "", 1), of_machine("other.csv", "", 7)
+    (told,) = [each for each in load(first, other).warnings if mixed in str(each)]
+    assert str(told).startswith("first.csv and other.csv ")
+    assert told.brief() == "first.csv, other.csv: of one machine? the column `node` says which"
+    assert _is_remark(told)
+    assert not any(mixed in each for each in said(load(first).warnings))
+
+    named = load(of_machine("box1.csv", "box1", 1), of_machine("box2.csv", "box2", 7))
+    assert not any(mixed in each for each in said(named.warnings))
+    (sample,) = named.samples
+    assert sample.nodes[1] == ("box1", "box2")
+
+
+def test_one_machine_needs_no_name():
+    """As without a cluster: there is no other that its executions could be of."""
+    (sample,) = load(of_machine("once.csv", "box1", 1), of_machine("again.csv", "box1", 7)).samples
+    assert sample.nodes == {}

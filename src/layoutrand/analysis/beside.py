@@ -16,9 +16,10 @@ def simulated_beside(selection: Selection, shown: Iterable[tuple[str, str]]) -> 
     names, metrics = _beside(selection, shown)
     if not names:
         return None
+    others = f", and so does each of {', '.join(metrics[1:])}" if metrics[1:] else ""
     return (
         f"Simulated counts, which no other work disturbs, are recorded of {', '.join(names)} as well: --metric "
-        f"{metrics[0]} shows them, and so does each of {', '.join(metrics[1:])}."
+        f"{metrics[0]} shows them{others}."
     )
 
 

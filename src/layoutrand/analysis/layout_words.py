@@ -99,6 +99,8 @@ def _size(sd: Interval) -> str:
 
 def size_of(part: LayoutPart) -> str:
     """The standard deviation of layout alone for a table; where nothing was found its upper bound alone."""
-    if part.sd is None:
-        return "-" if part.upper is None else f"< {_most(part.upper)}"
-    return _size(part.sd)
+    if part.sd is not None:
+        return _size(part.sd)
+    if part.upper is None:
+        return "-"
+    return f"< {_most(part.upper)}" if part.upper else "0 %"  # counts that are the same in all layouts

@@ -7,6 +7,7 @@ finds it in the cache.
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -55,6 +56,10 @@ _FIRST: Final = ("gcc", "clang")
 
 _RUST: Final = "rust"
 """The toolchain for builds by Cargo."""
+
+_CROSS: Final = re.compile(r"""(?:--host[= ]|\bCROSS_COMPILE=)['"]?(?:[^\s'"]*/)?(\w+)-""")
+"""How autotools and makefiles in the manner of Linux's are told which machine to build for: by a name such as
+``aarch64-linux-gnu``, of which the first part is the processor."""
 
 _VERSION: Final = 4  # of what is remembered; another version's is as good as none
 
@@ -154,6 +159,11 @@ class FirstBuild:
             return [self.system.toolchain]
         if self.found.toolchain:
             return [self.found.toolchain]
+        asked = machine_asked_for([command for way in self.found.ways for command in way.commands])
+        if asked and (cross := self._cross(asked)):
+            # Its configure would take the compiler that it is given for the one of that machine.
+            self.say(f"the build asks for {asked}: it is made with toolchain {cross[0]}")
+            return cross
         first = (_RUST, *_FIRST) if self.found.is_rust else _FIRST
         usable = [name for name in first if not toolboxes.missing(toolboxes.load(name, self.project))]
         return usable or [_FIRST[0]]  # whose absence is then told
@@ -327,6 +337,13 @@ class FirstBuild:
                 "harness": learned.harness,
             },
         )
+
+
+def machine_asked_for(commands: Sequence[str]) -> str:
+    """The other processor that the commands say they build for, in words where it is known; "" for none."""
+    here = words_of(os.uname().machine)
+    asked = (words_of(each) for command in commands for each in _CROSS.findall(command))
+    return next((words for words in asked if words and words != here), "")
 
 
 def _could_be(toolchain: str, error: BuildError) -> bool:

@@ -27,6 +27,7 @@ from layoutrand.interop.interop_warnings import (
     OtherIterations,
     OtherThreads,
     SameNumbers,
+    UnknownMachines,
     UnmarkedWarmup,
 )
 from layoutrand.stats.stats_warning import StatsWarning
@@ -143,7 +144,16 @@ def order_lines(selection: Selection, width: int) -> list[Line]:
 
 def _is_remark(warning: AnyWarning) -> bool:
     """Whether the first screen tells it, though no conclusion names it: what is in the numbers, or missing there."""
-    told = FileRemark | MeasuresItself | NameOfEachBinary | NotCompared | OtherIterations | OtherThreads | SameNumbers
+    told = (
+        FileRemark
+        | MeasuresItself
+        | NameOfEachBinary
+        | NotCompared
+        | OtherIterations
+        | OtherThreads
+        | SameNumbers
+        | UnknownMachines
+    )
     return isinstance(warning, told) and isinstance(getattr(warning, "remark", UnmarkedWarmup()), UnmarkedWarmup)
 
 

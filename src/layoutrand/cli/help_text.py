@@ -91,7 +91,7 @@ _EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "export": ("layoutrand export --format csv --output results.csv",),
     "doctor": ("layoutrand doctor", "sudo layoutrand doctor --tune"),
 }
-"""Of commands that have none in their own words."""
+"""Of commands that have none in their own words, by all of their name: `bundle export` is another than `export`."""
 
 _TYPES: Final[Mapping[str, str]] = {
     "<str>": "TEXT",
@@ -126,7 +126,7 @@ def _write(command: Any, is_short: bool, ctx: Any, formatter: Any) -> None:
     width = min(shutil.get_terminal_size().columns, max(_WIDEST, _spoken(command)))
     pieces = [piece.removesuffix("...") if "-- " in piece else piece for piece in command.collect_usage_pieces(ctx)]
     lines = [f"Usage: {ctx.command_path} {' '.join(pieces)}".rstrip(), ""]
-    lines += _about(command.help or "", _EXAMPLES.get(command.name, ()), width, is_short=is_short)
+    lines += _about(command.help or "", _EXAMPLES.get(ctx.command_path.partition(" ")[2], ()), width, is_short=is_short)
     if inner := getattr(command, "commands", None):
         rows = {name: (name, _first_sentence(each.help or "")) for name, each in inner.items() if not each.hidden}
         lines += _grouped(rows, _COMMANDS, _OTHERS if "run" in rows else "Commands", width)

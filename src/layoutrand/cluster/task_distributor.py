@@ -168,4 +168,6 @@ class TaskDistributor(Generic[T, A]):
 
 def _named(error: BaseException) -> str:
     said = str(error).strip()
+    if said and isinstance(error, ClusterError):
+        return said  # in words already
     return f"{type(error).__name__}: {said}" if said else type(error).__name__

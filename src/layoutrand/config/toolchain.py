@@ -181,7 +181,9 @@ def require_version(
 
 def _able(factor: str, than: Toolchain, others: list[Toolchain]) -> str:
     able = [other.name for other in others if factor in other.link.factors and other.machine == than.machine]
-    return f"these can: {', '.join(able)}" if able else "no toolchain that ships with layoutrand can"
+    if able:
+        return f"these can: {', '.join(able)}"
+    return f"no toolchain that ships with layoutrand can{f' for {than.machine}' if than.machine else ''}"
 
 
 def factors_of_version(toolchain: Toolchain, version: str) -> tuple[Factor, ...]:

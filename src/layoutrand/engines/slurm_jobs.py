@@ -21,14 +21,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.engines.engine import TaskExecutor
+from layoutrand.engines.lost_jobs import left_error, left_no_result
 from layoutrand.engines.slurm_tokens import TokenJournal
 from layoutrand.engines.squeue import FORMAT, Queued, advice, parse_queue
 from layoutrand.errors import BundleError, ClusterError, ToolNotFound
-from layoutrand.platform.disk import tail
 from layoutrand.platform.owned_files import foreign
 from layoutrand.platform.process import ask
 
-_LOG_LINES: Final = 40
 _LONGEST_ARRAY: Final = 1000
 """Jobs in one array: Slurm's own default for MaxArraySize is 1001."""
 _AT_A_TIME: Final = 200
@@ -213,7 +212,8 @@ class SlurmJobs(TaskExecutor):
             if active is not None and entry.id in active:
                 entry.missed_at, entry.seen = None, True
             elif _has_result(entry.job):
-                ended[id(entry)] = _outcome(entry.job, self._trust_group)
+                result, error = _outcome(entry.job, self._trust_group)
+                ended[id(entry)] = result, error and left_error(self._named(entry), Path(entry.job.paths.stderr), error)
             elif active is not None:
                 entry.missed_at = entry.missed_at or time.monotonic()
                 if time.monotonic() - entry.missed_at >= self._grace_s:
@@ -316,14 +316,11 @@ class SlurmJobs(TaskExecutor):
 
     def _words(self, entry: _Job) -> str:
         """What is known of a job that left no result."""
+        return left_no_result(self._named(entry), Path(entry.job.paths.stderr))
+
+    def _named(self, entry: _Job) -> str:
         node = self._nodes.get(entry.id)
-        log = Path(entry.job.paths.stderr)
-        try:
-            said = tail(log, _LOG_LINES).strip()
-        except OSError:
-            said = ""
-        words = f"Slurm has done with job {entry.id}{f' on node {node}' if node else ''}, and it left no result"
-        return f"{words}; the end of {log}:\n{said}" if said else f"{words}; {log} is empty"
+        return f"job {entry.id}{f' on node {node}' if node else ''}"
 
 
 def active_jobs() -> frozenset[str] | None:

@@ -65,7 +65,11 @@ def export(selection: Selection, format_name: str, metrics: Sequence[str], *, ra
 
 
 def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
-    """Every number of these samples' metrics, warm-up too, in the order of the samples; and the failed executions."""
+    """Every number of these samples' metrics, warm-up too, in the order of the samples; and the failed executions.
+
+    Without a cluster the node is this machine: exports of several machines may be imported together.
+    """
+    host = selection.experiment.hostname
     numbers: dict[tuple[str, str, str, str], int] = {}
     measured: dict[tuple[str, str, str, str], list[ImportedNumber]] = {}
     wanted = {(s.system, s.benchmark, s.instrument, s.metric): s for s in samples}
@@ -74,7 +78,7 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
         slot = (execution.system, execution.benchmark, execution.instrument, str(execution.layout))
         number = numbers[slot] = numbers.get(slot, -1) + 1
         if execution.status != "ok":
-            failures.append(_failure(execution, number))
+            failures.append(_failure(execution, number, host))
             continue
         for m in execution.measurements:
             key = (*slot[:3], m.metric)
@@ -92,7 +96,7 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
                         unit=m.unit,
                         better=wanted[key].better,
                         warmup=m.warmup,
-                        node=execution.node,
+                        node=execution.node or host,
                         output_sha256=execution.output_sha256,
                         round=execution.round,
                         started_at=execution.started_at,
@@ -101,7 +105,7 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
     return Imported(tuple(row for key in wanted for row in measured.get(key, ())), tuple(failures))
 
 
-def _failure(execution: Execution, number: int) -> FailedRun:
+def _failure(execution: Execution, number: int, host: str) -> FailedRun:
     return FailedRun(
         system=execution.system,
         benchmark=execution.benchmark,
@@ -110,7 +114,7 @@ def _failure(execution: Execution, number: int) -> FailedRun:
         instrument=execution.instrument,
         status=execution.status,
         reason=plain(execution.reason),
-        node=execution.node,
+        node=execution.node or host,
         output_sha256=execution.output_sha256,
         round=execution.round,
         started_at=execution.started_at,

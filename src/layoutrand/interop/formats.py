@@ -56,6 +56,9 @@ TEXT_FORMATS: Final[dict[str, _Of]] = {
 }
 """The same for text that is no JSON."""
 
+WITH_NODES: Final = ("csv", "layoutrand")
+"""Formats that can say of each execution which machine it was on."""
+
 FORMATS: Final = tuple(sorted([*JSON_FORMATS, *TEXT_FORMATS]))
 
 

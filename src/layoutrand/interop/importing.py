@@ -17,12 +17,12 @@ from layoutrand.config.config import choose
 from layoutrand.config.matrix import matching as match_names
 from layoutrand.errors import UsageError
 from layoutrand.interop.alike import check_alike
-from layoutrand.interop.formats import parse
+from layoutrand.interop.formats import WITH_NODES, parse
 from layoutrand.interop.import_spec import EVERY, ONE_SEED, Spellings, Wanted, layout_of, parse_import
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.interop.imported_numbers import Numbers, numbers_of
 from layoutrand.interop.imported_samples import UNNAMED, samples
-from layoutrand.interop.interop_warnings import FileRemark, OtherThreads, SameNumbers, UnmarkedWarmup
+from layoutrand.interop.interop_warnings import FileRemark, OtherThreads, SameNumbers, UnknownMachines, UnmarkedWarmup
 from layoutrand.model import Execution, Experiment
 from layoutrand.platform import foreign
 from layoutrand.platform.disk import readable
@@ -71,6 +71,9 @@ class _File:
 def import_selection(question: ImportQuestion) -> Selection:
     """Read all files; raises `UsageError` where one cannot be read, or where it is not clear what is of what."""
     files = [_read(wanted, question) for wanted in wanted_files(question.files)]
+    machines = _machines(files)
+    if len({kind.node for file in files for kind in file.kinds}) == 1:
+        files = [_of_one_machine(file) for file in files]
     _check_binaries(files)
     failures = [(file, failure) for file in files for failure in file.failures]
     kinds = [kind for file in files for kind in file.numbers.kinds]
@@ -96,6 +99,7 @@ def import_selection(question: ImportQuestion) -> Selection:
         warnings=(
             *_remarks(files, question.warmup),
             *_copies(files),
+            *machines,
             *_threads(kind for own in kept for kind in own.kinds),
             *warnings,
         ),
@@ -230,6 +234,23 @@ def _copies(files: Sequence[_File]) -> list[SameNumbers]:
         if len(nameless) and (other := contents.setdefault(measured, file)) is not file:
             return [SameNumbers(other.shown, file.shown)]
     return []
+
+
+def _machines(files: Sequence[_File]) -> list[UnknownMachines]:
+    """A warning where tables have executions of the same binaries, and do not say of which machine."""
+    seen: dict[tuple[str, str, str], _File] = {}
+    for file in files:
+        for kind in file.numbers.kinds if file.format in WITH_NODES else ():
+            of = (kind.system, kind.benchmark, kind.binary)
+            if not kind.node and (other := seen.setdefault(of, file)) is not file:
+                return [UnknownMachines(other.shown, file.shown)]
+    return []
+
+
+def _of_one_machine(file: _File) -> _File:
+    """Without its name: there is none to tell it from."""
+    numbers = file.numbers.under([replace(kind, node="") for kind in file.numbers.kinds])
+    return replace(file, numbers=numbers, failures=tuple(replace(failure, node="") for failure in file.failures))
 
 
 def _threads(kinds: Iterable[ImportedNumber]) -> list[OtherThreads]:

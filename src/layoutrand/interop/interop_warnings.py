@@ -128,6 +128,25 @@ class SameNumbers(AnyWarning):
 
 
 @dataclass(frozen=True)
+class UnknownMachines(AnyWarning):
+    """Two tables of the same binaries that do not say which machine executed them."""
+
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.first} and {self.second} have executions of the same binaries, and not all say of which machine, "
+            "so these count as one's: what lies between two machines would be its noise, or a switch of its speed; "
+            "name the machine in the column `node`, as `layoutrand export` does"
+        )
+
+    def brief(self) -> str:
+        """What was found, and what helps."""
+        return f"{self.first}, {self.second}: of one machine? the column `node` says which"
+
+
+@dataclass(frozen=True)
 class OtherThreads(AnyWarning):
     """Benchmarks whose program ran with other numbers of threads; ``threads``: (system, its numbers of threads)."""
 
