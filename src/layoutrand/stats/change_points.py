@@ -43,7 +43,8 @@ class SeriesStep:
     place
         The first point of the new level, counted from 0.
     first, last
-        The places at which it may be as well: about as often as the confidence says, it is one of these.
+        The places at which it may be as well: about as often as the confidence says, it is one of these; of a step that
+        is hardly found (0.4 standard deviations of layouts, 12 points, 20 blocks) in 86 of 100 cases at 0.95.
     size
         Interval of the new level minus the old one, from the points between the neighbouring steps; without bounds
         where there are too few.  It is of this step alone, and steps that were found are larger than they are by a
