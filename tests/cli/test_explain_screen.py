@@ -21,6 +21,7 @@ from layoutrand.explain.explain_warnings import (
     MeasuredWhileChanging,
     NoCalls,
     NothingDiffers,
+    NotShownToDiffer,
 )
 from layoutrand.explain.suspect_cause import SuspectCause, SuspectedMechanism
 
@@ -157,6 +158,30 @@ def test_one_warning_of_several_benchmarks_is_one_line(tmp_path):
     assert "⚠ 97 % of the cost lies outside prog: in lib/libshape.so, or code that no layout moves" in text
     assert "⚠ O2: the machine changed its speed meanwhile" in text
     assert "⚠ O3: one program with O2" in text
+
+
+def test_a_suspect_among_layouts_that_were_not_shown_to_differ_is_doubted(tmp_path, planted):
+    swept = replace(planted, sweep=("layoutrand", "sweep", "f"))
+    sure = screen([case(tmp_path, "work", suspects=[swept])])
+    assert "  ● work" in sure
+    assert "layoutrand sweep f" in sure
+    doubted = NotShownToDiffer(0.0048, is_little=False, is_suspected=True)
+    text = screen([case(tmp_path, "work", suspects=[swept], warnings=(doubted,))])
+    assert "  ? work" in text
+    assert "●" not in text
+    assert "sweep" not in text
+    told = " ".join(text.split())
+    assert (
+        "⚠ layouts were not shown to differ (by at most 0.48 %): what a suspect explains may be noise, which new "
+        "layouts tell"
+    ) in told
+    assert "--confirm 15" in told
+
+
+def test_nothing_is_advised_where_layout_hardly_matters(tmp_path):
+    little = NotShownToDiffer(0.001, is_little=True, is_suspected=False)
+    text = " ".join(screen([case(tmp_path, "work", warnings=(little,))]).split())
+    assert "layout practically does not matter here (it adds at most 0.10 %): there may be little to find" in text
 
 
 def test_what_is_no_time_is_worse_and_not_slow(tmp_path, planted):

@@ -31,7 +31,7 @@ from layoutrand.explain.brief_words import (
     place_in_brief,
     whose,
 )
-from layoutrand.explain.words import in_the_answer
+from layoutrand.explain.words import in_the_answer, is_doubted
 from layoutrand.warning import plural
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def explain_screen(
             lines += block
     for each in briefly[:_MOST_BRIEFLY]:
         said = _accused(each, each.suspects[0], is_tried=is_tried)
-        lines += _hanging(SYMBOLS["layout matters"], "magenta", names[id(each)], said, widest, width)
+        lines += _hanging(*_mark(each), names[id(each)], said, widest, width)
     if len(briefly) > _MOST_BRIEFLY:
         lines.append([(f"    and {len(briefly) - _MOST_BRIEFLY} more with suspects", "dim")])
     without = [each for each in found if not each.suspects]
@@ -122,7 +122,7 @@ def _suspects(found: Explanation, most: int, name: str, widest: int, width: int,
     lines: list[Line] = []
     for suspect in found.suspects[:most]:
         said = _accused(found, suspect, is_tried=is_tried)
-        lines += _hanging(SYMBOLS["layout matters"], "magenta", name, said, widest, width)
+        lines += _hanging(*_mark(found), name, said, widest, width)
         for text in (place_in_brief(found, suspect), cause_in_brief(suspect)):
             lines += [[(" " * _BELOW + part, "")] for part in textwrap.wrap(text, width - _BELOW)]
     if found.predicted is not None and found.predicted <= 0:
@@ -131,6 +131,10 @@ def _suspects(found: Explanation, most: int, name: str, widest: int, width: int,
     if (more := len(found.suspects) - most) > 0:
         lines.append([(f"{' ' * _BELOW}and {plural(more, 'more suspect')}", "dim")])
     return lines
+
+
+def _mark(found: Explanation) -> tuple[str, str]:
+    return ("?", "yellow") if is_doubted(found) else (SYMBOLS["layout matters"], "magenta")
 
 
 def _accused(found: Explanation, suspect: Suspect, *, is_tried: bool) -> str:
@@ -172,5 +176,7 @@ def _steps(suspected: Sequence[Explanation]) -> list[str]:
     """New layouts tell whether it stands, and a sweep why."""
     if not suspected:
         return []
-    sweep = suspected[0].suspects[0].sweep
+    first = suspected[0]
+    # A sweep says why, of what was shown to be there.
+    sweep = None if is_doubted(first) else first.suspects[0].sweep
     return ["the same command with --confirm 15", *([shlex.join(sweep)] if sweep else [])]

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.analysis.analyse import choose_metrics
+from layoutrand.analysis.analyse import Analysis, choose_metrics
 from layoutrand.analysis.same_program import same_program
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
@@ -26,7 +26,12 @@ from layoutrand.explain.as_analysed import as_analysed
 from layoutrand.explain.caches import caches_of
 from layoutrand.explain.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
 from layoutrand.explain.data_use import DataUse
-from layoutrand.explain.explain_warnings import ExplainedBefore, MeasuredWhileChanging, VariablesNotTraced
+from layoutrand.explain.explain_warnings import (
+    ExplainedBefore,
+    MeasuredWhileChanging,
+    NotShownToDiffer,
+    VariablesNotTraced,
+)
 from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
 from layoutrand.explain.next_sweep import with_sweeps
 from layoutrand.explain.other_artefacts import others_of
@@ -136,13 +141,24 @@ def _explain(
     )
     found = replace(found, warnings=(*found.warnings, *not_traced))
     own = as_analysed(sample, selection, 1 - level)
-    if own is not None and own.is_machine:
-        found = replace(found, warnings=(*found.warnings, MeasuredWhileChanging()))
+    if own is not None:
+        found = replace(found, warnings=(*found.warnings, *_doubts(own, found)))
     benchmark, case = executed(sample.benchmark, setup.config)
     # A sweep measures whole benchmarks, and executes here: of layouts that were executed elsewhere it says nothing.
     if case or setup.config.remote is not None or not experiments.is_of_here(selection.experiment, setup.config):
         return found
     return with_sweeps(found, benchmark.name, setup.project)
+
+
+def _doubts(own: Analysis, found: Explanation) -> Iterator[AnyWarning]:
+    """What of the analysis of the layouts speaks against looking for what they do."""
+    if own.is_machine:
+        yield MeasuredWhileChanging()
+        return
+    part = None if own.findings is None else own.findings.layout
+    if part is not None and part.answer in {"practically none", "cannot tell"} and found.relative_sd:
+        is_little = part.answer == "practically none"
+        yield NotShownToDiffer(part.upper, is_little=is_little, is_suspected=bool(found.suspects))
 
 
 def examined(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from dataclasses import dataclass
 
+from layoutrand.text.quantities import at_most
 from layoutrand.warning import AnyWarning
 
 
@@ -76,6 +77,31 @@ class MeasuredWhileChanging(AnyWarning):
     def brief(self) -> str:
         """Without what `analyse` makes of it."""
         return "the machine changed its speed meanwhile, which may hide suspects and makes their sizes less certain"
+
+
+@dataclass(frozen=True)
+class NotShownToDiffer(AnyWarning):
+    """Where `analyse` finds no effect of layout: it adds ``most`` at most (of the mean; None: not known).
+
+    ``is_little`` where that is practically none, ``is_suspected`` where something was found all the same.
+    """
+
+    most: float | None
+    is_little: bool
+    is_suspected: bool
+
+    def __str__(self) -> str:
+        return f"{self.brief()} (`layoutrand analyse` has more)"
+
+    def brief(self) -> str:
+        """Without where there is more of it."""
+        what = "layout practically does not matter here" if self.is_little else "layouts were not shown to differ"
+        size = ""
+        if self.most is not None and self.most < 1:
+            size = f" ({'it adds' if self.is_little else 'by'} at most {at_most(self.most)} %)"
+        if self.is_suspected:
+            return f"{what}{size}: what a suspect explains may be noise, which new layouts tell"
+        return f"{what}{size}: there may be {'little' if self.is_little else 'nothing'} to find"
 
 
 @dataclass(frozen=True)

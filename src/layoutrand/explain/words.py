@@ -8,7 +8,13 @@ from typing import Final
 
 from layoutrand.config.seeds import format_seeds
 from layoutrand.explain.confirming import Confirmation
-from layoutrand.explain.explain_warnings import CostOutside, MeasuredWhileChanging, NothingDiffers, NothingHot
+from layoutrand.explain.explain_warnings import (
+    CostOutside,
+    MeasuredWhileChanging,
+    NothingDiffers,
+    NothingHot,
+    NotShownToDiffer,
+)
 from layoutrand.explain.features import Feature
 from layoutrand.explain.mechanism_words import mechanism, not_known, unseen
 from layoutrand.explain.suspects import POWER, Explanation, Suspect
@@ -41,6 +47,8 @@ def answer(explanation: Explanation, *, is_tried: bool = False) -> str:
         doubts += "; of layouts that took no part in finding it, it predicts nothing"
     if any(isinstance(each, CostOutside) for each in explanation.warnings):
         doubts += f"; but {cost_outside(explanation)}"
+    if is_doubted(explanation):
+        doubts += "; but layouts were not shown to differ"
     first, *others = explanation.suspects
     share = f"it explains {percent(first.share, 0)} of what layouts do"
     if first.effect is not None:
@@ -50,6 +58,11 @@ def answer(explanation: Explanation, *, is_tried: bool = False) -> str:
     more = f"; {len(others)} more below" if others else ""
     how = "suspected before that" if is_tried else "suspected, not proved"
     return f"{title(explanation)}: {how}: {first.feature.words}: {share}{doubts}{more}"
+
+
+def is_doubted(explanation: Explanation) -> bool:
+    """Whether layouts were not shown to differ, so that what was found may be noise."""
+    return any(isinstance(each, NotShownToDiffer) for each in explanation.warnings)
 
 
 def looked_at(explanation: Explanation) -> str:
