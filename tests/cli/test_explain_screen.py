@@ -176,6 +176,9 @@ def test_a_suspect_among_layouts_that_were_not_shown_to_differ_is_doubted(tmp_pa
         "layouts tell"
     ) in told
     assert "--confirm 15" in told
+    tried = screen([case(tmp_path, "work", suspects=[swept], warnings=(doubted,))], is_tried=True)
+    assert "  ● work" in tried
+    assert "not shown to differ" not in tried
 
 
 def test_nothing_is_advised_where_layout_hardly_matters(tmp_path):

@@ -31,6 +31,7 @@ from layoutrand.explain.brief_words import (
     place_in_brief,
     whose,
 )
+from layoutrand.explain.explain_warnings import NotShownToDiffer
 from layoutrand.explain.words import in_the_answer, is_doubted
 from layoutrand.warning import plural
 
@@ -85,7 +86,7 @@ def explain_screen(
             lines += block
     for each in briefly[:_MOST_BRIEFLY]:
         said = _accused(each, each.suspects[0], is_tried=is_tried)
-        lines += _hanging(*_mark(each), names[id(each)], said, widest, width)
+        lines += _hanging(*_mark(each, is_tried=is_tried), names[id(each)], said, widest, width)
     if len(briefly) > _MOST_BRIEFLY:
         lines.append([(f"    and {len(briefly) - _MOST_BRIEFLY} more with suspects", "dim")])
     without = [each for each in found if not each.suspects]
@@ -99,7 +100,7 @@ def explain_screen(
         notes += wrapped("ⓘ", "cyan", WOULD_BE_FOUND, width)
     if suspected and not is_tried:
         notes += wrapped("ⓘ", "cyan", doubts(found), width, most=3)
-    notes += _warnings(found, names, width)
+    notes += _warnings(found, names, width, is_tried=is_tried)
     notes += remark_lines(selection, [(each.benchmark, each.instrument) for each in samples], width)
     steps = _steps(suspected) if hint else []
     return [*lines, [], *notes, *([[]] if notes else []), *steps_and_details(steps, "Details: --full", width)]
@@ -122,7 +123,7 @@ def _suspects(found: Explanation, most: int, name: str, widest: int, width: int,
     lines: list[Line] = []
     for suspect in found.suspects[:most]:
         said = _accused(found, suspect, is_tried=is_tried)
-        lines += _hanging(*_mark(found), name, said, widest, width)
+        lines += _hanging(*_mark(found, is_tried=is_tried), name, said, widest, width)
         for text in (place_in_brief(found, suspect), cause_in_brief(suspect)):
             lines += [[(" " * _BELOW + part, "")] for part in textwrap.wrap(text, width - _BELOW)]
     if found.predicted is not None and found.predicted <= 0:
@@ -133,8 +134,8 @@ def _suspects(found: Explanation, most: int, name: str, widest: int, width: int,
     return lines
 
 
-def _mark(found: Explanation) -> tuple[str, str]:
-    return ("?", "yellow") if is_doubted(found) else (SYMBOLS["layout matters"], "magenta")
+def _mark(found: Explanation, *, is_tried: bool) -> tuple[str, str]:
+    return ("?", "yellow") if is_doubted(found) and not is_tried else (SYMBOLS["layout matters"], "magenta")
 
 
 def _accused(found: Explanation, suspect: Suspect, *, is_tried: bool) -> str:
@@ -156,13 +157,17 @@ def _hanging(symbol: str, style: str, name: str, said: str, widest: int, width: 
     return [[*mark, (filled(name, widest + GAP), ""), (said, "")]]
 
 
-def _warnings(found: Sequence[Explanation], names: dict[int, str], width: int) -> list[Line]:
-    """What the answers do not say themselves, each once with the names of what it is about."""
+def _warnings(found: Sequence[Explanation], names: dict[int, str], width: int, *, is_tried: bool) -> list[Line]:
+    """What the answers do not say themselves, each once with the names of what it is about.
+
+    Where new layouts have told by now, it is not said that they would.
+    """
     about: dict[str, list[str]] = {}
     for each in found:
         said = in_the_answer(each)
         for warning in each.warnings:
-            if warning not in said:
+            is_told = is_tried and isinstance(warning, NotShownToDiffer) and warning.is_suspected
+            if warning not in said and not is_told:
                 about.setdefault(warning.brief(), []).append(names[id(each)])
     lines: list[Line] = []
     for text, whom in list(about.items())[:_MOST_WARNINGS]:

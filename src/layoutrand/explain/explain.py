@@ -156,8 +156,10 @@ def _doubts(own: Analysis, found: Explanation) -> Iterator[AnyWarning]:
         yield MeasuredWhileChanging()
         return
     part = None if own.findings is None else own.findings.layout
-    if part is not None and part.answer in {"practically none", "cannot tell"} and found.relative_sd:
-        is_little = part.answer == "practically none"
+    is_little = part is not None and part.answer == "practically none"
+    # Without a measure of noise nothing was tested, and `analyse` speaks neither for nor against.
+    is_tested = part is not None and part.answer == "cannot tell" and part.test is not None
+    if part is not None and (is_little or is_tested) and found.relative_sd:
         yield NotShownToDiffer(part.upper, is_little=is_little, is_suspected=bool(found.suspects))
 
 

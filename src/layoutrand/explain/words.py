@@ -47,7 +47,7 @@ def answer(explanation: Explanation, *, is_tried: bool = False) -> str:
         doubts += "; of layouts that took no part in finding it, it predicts nothing"
     if any(isinstance(each, CostOutside) for each in explanation.warnings):
         doubts += f"; but {cost_outside(explanation)}"
-    if is_doubted(explanation):
+    if is_doubted(explanation) and not is_tried:
         doubts += "; but layouts were not shown to differ"
     first, *others = explanation.suspects
     share = f"it explains {percent(first.share, 0)} of what layouts do"
