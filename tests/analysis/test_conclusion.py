@@ -24,7 +24,7 @@ from layoutrand.cli import reporting as reporting_module
 from layoutrand.cli import run
 from layoutrand.cli import terminal as terminal_module
 from layoutrand.config.disturbance import Disturbed
-from layoutrand.config.execution_warnings import DisturbedExecutions, MixedSettings
+from layoutrand.config.execution_warnings import DisturbedExecutions, EmulatedExecutions, MixedSettings
 from layoutrand.stats.advice import Single, TooFew
 from layoutrand.stats.stats_warning import BASELINE, CANDIDATE
 from warningkit import unwrapped
@@ -336,6 +336,15 @@ def test_a_cause_is_given_once_and_the_worst_effect_counts():
     assert [step.kind for step in steps([again], layouts=LayoutsThere(10))] == ["quiet machine"]
     assert Conclusion("faster", "faster", reasons([many]), ()).trust == "doubtful"
     assert Conclusion("faster", "faster", reasons([few]), ()).trust == "sound"
+
+
+def test_no_quieter_machine_makes_times_of_an_emulator_those_of_a_processor():
+    disturbed = DisturbedExecutions(Disturbed("b", 10, 9, {"busy": 9}, {"a": 9}, {}), is_repeated=False)
+    emulated = EmulatedExecutions((("qemu-aarch64", 10),))
+    sooner = STEPS["sooner"]
+    told = steps([disturbed, emulated, TooFew(3, of=(BASELINE,))], [sooner], layouts=LayoutsThere(10))
+    assert [step.briefly for step in told] == ['metric = { instruments = ["qemu-caches"] }, or such a processor']
+    assert sooner in steps([disturbed], [sooner], layouts=LayoutsThere(10))
 
 
 def test_what_is_told_of_the_machine_is_not_about_a_simulated_processor_or_another_benchmark():

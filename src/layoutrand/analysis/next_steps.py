@@ -25,6 +25,7 @@ StepKind = Literal[
     "same output",
     "name the input",
     "which function",
+    "simulated caches",
 ]
 
 USUAL_LAYOUTS: Final = 30
@@ -135,11 +136,23 @@ STEPS: Final[dict[StepKind, Step]] = {
             "name the file that was changed in files of its benchmark, and execute again",
             short="name that file in `files` of its benchmark, and execute again",
         ),
+        Step(
+            "simulated caches",
+            "",
+            "count misses of simulated caches, which go by where code lies "
+            '(metric = { instruments = ["qemu-caches"] }), or execute on such a processor',
+            short='metric = { instruments = ["qemu-caches"] }, or such a processor',
+        ),
         Step("which function", "layoutrand explain", "look whose place makes the difference"),
     )
 }
 """The words of each step where figures give no better ones."""
 
+
+OF_TIMES: Final[frozenset[StepKind]] = frozenset(
+    {"more layouts", "sooner", "other threshold", "quiet machine", "repeat disturbed", "more work"}
+)
+"""What makes times more certain, which is of no use where an emulator makes them."""
 
 _OF_IMPORTS: Final[frozenset[StepKind]] = frozenset(
     {"more layouts", "more executions", "other threshold", "sooner", "look at the program"}
