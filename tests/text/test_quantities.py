@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layoutrand.text.quantities import (
+    ago,
     alike,
     at_most,
     change,
@@ -171,3 +172,18 @@ def test_numbers_beside_each_other_have_equally_many_digits(values, unit, said):
 )
 def test_a_small_share_is_not_told_as_none(values, said):
     assert fine_percent(*values) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (-3600, "in future"),
+        (-5, "0 min ago"),
+        (35 * 60, "35 min ago"),
+        (119 * 60, "119 min ago"),
+        (5 * 3600, "5 h ago"),
+        (3 * 86_400, "3 d ago"),
+    ],
+)
+def test_how_long_ago(seconds, said):
+    assert ago(seconds) == said

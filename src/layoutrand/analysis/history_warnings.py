@@ -158,7 +158,7 @@ class TooShortHistory(AnyWarning):
         chosen = f"{seeds}" if first == 1 else f"{first}..{first + seeds - 1}"
         which = f"{FEWEST_ROUNDS}" if first == 1 else "new seeds"
         command = f"layoutrand history --run {'..'.join(self.ends)} --seeds {chosen}"
-        return f"; with {which} they may: `{command}` (--every as before)"
+        return f"; with {which} they may: `{command}` (and --every, if that was given)"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import typer
 from layoutrand.cli import options
 from layoutrand.cli.terminal import Display
 from layoutrand.errors import UsageError
+from layoutrand.text.quantities import ago
 from layoutrand.text.sizes import sized
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def staging_ls(shared: Shared = None, directory: options.Directory = Path(), jso
         return 0
     bundles = found.of("bundle")
     rows = [
-        (entry.name[:16], entry.label, sized(entry.size + entry.contents_size), _ago(entry.used_at))
+        (entry.name[:16], entry.label, sized(entry.size + entry.contents_size), ago(time.time() - entry.used_at))
         for entry in bundles
     ]
     if rows:
@@ -215,8 +216,3 @@ def _carried(schema: str, done: Carried) -> dict[str, Any]:
         "moved": done.travelled.moved,
         "size": done.travelled.size,
     }
-
-
-def _ago(used_at: float) -> str:
-    hours = (time.time() - used_at) / 3600
-    return f"{hours:.0f} h ago" if hours < 48 else f"{hours / 24:.0f} d ago"

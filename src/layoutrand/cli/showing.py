@@ -11,6 +11,7 @@ import typer
 
 from layoutrand.cli import building, options
 from layoutrand.errors import BuildFailed, CacheError, UsageError
+from layoutrand.text.quantities import ago
 from layoutrand.text.sizes import size_of, sized
 from layoutrand.warning import plural
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from layoutrand.build.coincidence import CoincidingSystems
     from layoutrand.build.inspect import Inspection
     from layoutrand.cache.capture_record import CapturedLink
-    from layoutrand.cache.upkeep import CacheEntry
     from layoutrand.cli.terminal import Terminal
     from layoutrand.model import Binary
 
@@ -183,7 +183,10 @@ def cache_ls(json: options.Json = False) -> int:
     terminal.table(
         "Cache",
         ("what", "kind", "size", "last used", "entry"),
-        [(e.label, e.kind, sized(e.size), _ago(e), e.name[:16]) for e in found],
+        [
+            (e.label, e.kind, sized(e.size), ago(time.time() - e.used_at) if e.used_at else "-", e.name[:16])
+            for e in found
+        ],
     )
     terminal.line(f"{plural(len(found), 'entry')}, {sized(sum(entry.size for entry in found))}")
     builds = [entry.size for entry in found if entry.kind == "build"]
@@ -297,12 +300,3 @@ def cache_pack(
             "again once it has ended"
         )
     return 0
-
-
-def _ago(entry: CacheEntry) -> str:
-    if not entry.used_at:
-        return "-"
-    minutes = (time.time() - entry.used_at) / 60
-    if minutes < -1:  # a clock was set back since; or the cache was used on a machine whose clock goes before
-        return "in future"
-    return f"{minutes:.0f} min ago" if minutes < 120 else f"{minutes / 60:.0f} h ago"

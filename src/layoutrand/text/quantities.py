@@ -83,6 +83,16 @@ def duration(seconds: float) -> str:
     return f"{count} {large} {rest // part} {small}" if rest >= part else f"{count} {large}"
 
 
+def ago(seconds: float) -> str:
+    """How long ago something was: ``35 min ago``, ``5 h ago``, ``3 d ago``."""
+    if seconds < -60:  # a clock was set back since; or another machine's goes before
+        return "in future"
+    minutes = max(0.0, seconds / 60)
+    if minutes < 120:
+        return f"{minutes:.0f} min ago"
+    return f"{minutes / 60:.0f} h ago" if minutes < 48 * 60 else f"{minutes / 1440:.0f} d ago"
+
+
 def finite(value: float | None) -> float | None:
     """A number as JSON can have it, which knows no infinity and no NaN: None for these, and for what is not known."""
     return value if value is not None and math.isfinite(value) else None
