@@ -176,17 +176,14 @@ def cache_ls(json: options.Json = False) -> int:
     from layoutrand.cache.upkeep import entries
 
     terminal = options.terminal(json=json, quiet=False)
-    most, found = room(), entries(Cache(default_root()))
+    most, found, now = room(), entries(Cache(default_root())), time.time()
     if json:
         rows = [{**vars(entry), "path": str(entry.path)} for entry in found]
         terminal.document({"schema": "layoutrand/cache/1", "entries": rows})
     terminal.table(
         "Cache",
         ("what", "kind", "size", "last used", "entry"),
-        [
-            (e.label, e.kind, sized(e.size), ago(time.time() - e.used_at) if e.used_at else "-", e.name[:16])
-            for e in found
-        ],
+        [(e.label, e.kind, sized(e.size), ago(now - e.used_at) if e.used_at else "-", e.name[:16]) for e in found],
     )
     terminal.line(f"{plural(len(found), 'entry')}, {sized(sum(entry.size for entry in found))}")
     builds = [entry.size for entry in found if entry.kind == "build"]
