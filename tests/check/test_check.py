@@ -31,6 +31,7 @@ from layoutrand.cli.terminal import Terminal
 from layoutrand.config.two_commits import coupled_by
 from layoutrand.errors import UsageError
 from layoutrand.execute import experiment as experiments
+from layoutrand.execute.output_warnings import MeasuresItself
 from layoutrand.results.file import open_for_reading, open_for_writing
 from layoutrand.stats.running_ratio import FEWEST_ROUNDS
 from warningkit import unwrapped
@@ -364,6 +365,20 @@ def test_numbers_that_a_program_printed_last_are_no_other_cause(tmp_path, monkey
     said = ending_sentence(first, answer.question)
     both = f"executions of {answer.question.base.label} and {answer.question.head.label} fail: {base};"
     assert (both in said, head in said) == (is_one, not is_one)
+
+
+def test_a_gate_says_where_a_benchmark_may_run_for_a_fixed_time(tmp_path):
+    """Its wall time would be that time, and every change the same."""
+    answer = Made(tmp_path).check()
+    system = only(answer)
+    prints = MeasuresItself("work", "wall_s", "568 MB/s", "586 MB/s")
+    other = MeasuresItself("other", "wall_s", "1 MB/s", "2 MB/s")
+    seen = replace(system.selection, warnings=(*system.selection.warnings, prints, other))
+    told = replace(answer, systems=(replace(system, selection=seen),))
+    text = "".join("".join(part for part, _ in line) + "\n" for line in check_screen(told, 80))
+    assert "work prints other numbers each time (568 MB/s, 586 MB/s)" in " ".join(text.split())
+    assert prints.brief() in comment(told)
+    assert "1 MB/s" not in text
 
 
 def test_in_a_comment_the_system_stands_apart_from_the_commits(tmp_path):

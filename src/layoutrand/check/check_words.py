@@ -12,6 +12,7 @@ from layoutrand.analysis.sentences import percent_digits
 from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges
 from layoutrand.check.question import CheckAnswer, CheckedBenchmark, CheckQuestion, SystemCheck
 from layoutrand.config.two_commits import BASE, HEAD
+from layoutrand.execute.output_warnings import MeasuresItself
 from layoutrand.instruments.program_output import without_last_words
 from layoutrand.model import STOCK, BuildFailure
 from layoutrand.text.quantities import duration, signed
@@ -132,7 +133,21 @@ def rounds_words(each: CheckedBenchmark) -> str:
 def closing_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:
     """What is told beside the verdicts: why nothing more was executed, and what could not be compared."""
     ending = ending_sentence(system, question)
-    return [*([ending] if ending else []), *apart_sentences(system, question), *one_sided_sentences(system, question)]
+    return [
+        *([ending] if ending else []),
+        *apart_sentences(system, question),
+        *one_sided_sentences(system, question),
+        *of_measuring_themselves(system),
+    ]
+
+
+def of_measuring_themselves(system: SystemCheck) -> list[str]:
+    """Which benchmarks are judged by the time of their process though they may run for a fixed time."""
+    judged = {(each.quantity.benchmark, each.quantity.metric) for each in system.benchmarks}
+    seen = () if system.selection is None else system.selection.warnings
+    return [
+        each.brief() for each in seen if isinstance(each, MeasuresItself) and (each.benchmark, each.metric) in judged
+    ]
 
 
 def apart_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:
