@@ -157,7 +157,12 @@ def test_programs_that_do_not_need_each_other(project: Workshop) -> None:
     )
     result = project.build("$CC -o thin main.c && $CC -o thick other.c", artefacts=["thin", "thick"], seeds=[1, 2])
     assert {(failure.artefact, failure.layout) for failure in result.failures} == {("thin", 1), ("thin", 2)}
-    assert {failure.error for failure in result.failures} == {"thin has 1 placeable section: there is only one layout"}
+    assert {failure.error for failure in result.failures} == {
+        (
+            "thin has 1 placeable section: there is only one layout; factors such as "
+            "text-offset and padding in layout.factors make more"
+        )
+    }
 
 
 def test_init_names_libraries_that_a_program_opens_by_itself(project: Workshop) -> None:

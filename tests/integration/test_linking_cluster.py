@@ -559,7 +559,10 @@ def test_a_program_with_one_layout_is_not_given_out(submitter: Submitter) -> Non
     submitter.shop.write(main__c="int main(void) { return 0; }\n", u__c="extern int x;\n")
     executor = Nodes(honest)
     result = submitter.build(executor)
-    assert only_error(result) == "prog has 1 placeable section: there is only one layout"
+    assert only_error(result) == (
+        "prog has 1 placeable section: there is only one layout; factors such as "
+        "text-offset and padding in layout.factors make more"
+    )
     assert executor.tasks == []
     assert {binary.layout for binary in result.binaries} == {STOCK, IDENTITY}
 

@@ -16,7 +16,9 @@ from layoutrand.linkers import link_order
 def nothing_to_move(link: CapturedLink, policy: LayoutPolicy) -> str:
     """Why there is nothing in the artefact that a seed could move, or ""."""
     reason = only_one_layout(link, factors=policy.drawn, classes=policy.classes, whole=policy.in_blocks)
-    return reason and f"{link.artefact} has {reason}"
+    return (
+        reason and f"{link.artefact} has {reason}; factors such as text-offset and padding in layout.factors make more"
+    )
 
 
 def layouts_of(links: Sequence[CapturedLink], policy: LayoutPolicy) -> int | None:
