@@ -27,6 +27,7 @@ from layoutrand.analysis.history_values import (
     are_one_program,
 )
 from layoutrand.analysis.history_warnings import (
+    ADVISED_ROUNDS,
     FEWEST_ROUNDS,
     ClockOfSeries,
     FewRounds,
@@ -322,7 +323,7 @@ def _new_rounds(tables: Sequence[Mapping[BinaryName, float]]) -> tuple[int, int]
     None where layouts have names and no seeds.
     """
     seeds = [name for table in tables for name in table if isinstance(name, int)]
-    return (max(seeds) + 1, max(FEWEST_ROUNDS, len(_shared(tables)))) if seeds else None
+    return (max(seeds) + 1, max(ADVISED_ROUNDS, len(_shared(tables)))) if seeds else None
 
 
 def _beside(samples: Sequence[Sample], names: Sequence[BinaryName]) -> list[BinaryName]:
