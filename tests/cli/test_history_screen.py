@@ -173,7 +173,7 @@ def test_two_commits_of_different_times_are_told_which_layouts_would_do(tmp_path
     commits = measured_commits(tmp_path / "p", n_commits=2, n_seeds=7, apart=True)
     text = said(tmp_path / "p")
     assert "cannot tell: too few commits for what was measured at different times" in text
-    command = f"layoutrand history --run {commits[0][:9]}..{commits[1][:9]} --seeds 8..14"
+    command = f"layoutrand history --run {commits[0][:9]}..{commits[1][:9]} --seeds 8..17"
     assert f"with new seeds they may: `{command}`" in " ".join(text.split())
 
     measured_commits(tmp_path / "q", n_commits=2, n_seeds=14, apart=7)  # what was said to do does it
