@@ -14,6 +14,7 @@ from layoutrand.cli.answer_parts import remark_lines
 from layoutrand.execute.measure import measure
 from layoutrand.execute.output_warnings import MeasuresItself
 from layoutrand.execute.own_measurements import measuring_themselves
+from layoutrand.instruments.program_output import read_iterations
 
 COMMAND = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 
@@ -92,12 +93,42 @@ def test_run_and_analyse_tell_it_and_its_advice_ends_it(tmp_path):
     assert isinstance(told, MeasuresItself)
     assert "prints other numbers in each execution" in str(told) and told.first != told.second
     assert run_document(summary)["measuring_themselves"] == [
-        {"benchmark": "b", "metric": "wall_s", "printed": [told.first, told.second]}
+        {"benchmark": "b", "metric": "wall_s", "printed": [told.first, told.second], "setting": told.setting}
     ]
     selection = selected(config, project.path)
     assert told in selection.warnings
     screen = " ".join(part for line in remark_lines(selection, [], 80) for part, _ in line)
     assert "if it runs for" in screen and "metric.regex judges these" in screen
-    followed = config_of('metric = { regex = "([0-9.]+) MB/s", name = "rate", unit = "MB/s", better = "more" }\n')
+    followed = config_of(told.setting + "\n")
     again = project.run(followed, binaries, measure)
     assert (again.executed, again.measuring_themselves) == (summary.executed, ())
+
+
+@pytest.mark.parametrize(
+    ("outputs", "regex", "unit", "better"),
+    [
+        (("184.9 Kops/s\n", "277.1 Kops/s\n"), r"([0-9.]+)\s*Kops/s\b", "Kops/s", "more"),
+        (("a: 3 ms\nb: 9 ms\n", "a: 4 ms\nb: 9 ms\n"), r"a:\s*([0-9.]+)\s*ms\b", "ms", "less"),
+        (("Fib 100 53 ns/op\n", "Fib 100 57 ns/op\n"), r"Fib\s*100\s*([0-9.]+)\s*ns/op\b", "ns/op", "less"),
+        (("took 1.5\n", "took 1.6\n"), "", "", ""),  # of what?
+        (("3 ms\n4 ms\n", "5 ms\n6 ms\n"), "", "", ""),  # which of both?
+        (("1,234 ms\n", "1,235 ms\n"), "", "", ""),
+    ],
+)
+def test_the_line_that_has_the_number_judged_does_so(tmp_path, outputs, regex, unit, better):
+    executions = []
+    for n, text in enumerate(outputs):
+        (tmp_path / f"{n}").mkdir()
+        (tmp_path / f"{n}" / "stdout").write_text(text)
+        executions.append(dataclasses.replace(EXECUTION, benchmark="b", output_sha256=text, log=f"{n}"))
+    (told,) = measuring_themselves(executions, {"b": config_of().benchmarks[0]}, tmp_path)
+    if not regex:
+        assert told.setting == ""
+        assert "(metric.regex)" in str(told)
+        return
+    assert told.setting in str(told)
+    metric = config_of(told.setting + "\n").benchmarks[0].metric
+    assert (metric.regex, metric.unit, metric.better) == (regex, unit, better)
+    first, second = (read_iterations(text.encode(), regex) for text in outputs)
+    assert len(first) == len(second) == 1
+    assert first != second

@@ -184,23 +184,32 @@ class SystemsPrintOther(AnyWarning):
 
 @dataclass(frozen=True)
 class MeasuresItself(AnyWarning):
-    """A benchmark judged by ``metric``, the time of its process, that prints ``first``, another time ``second``."""
+    """A benchmark judged by ``metric``, the time of its process, that prints ``first``, another time ``second``.
+
+    ``setting`` has that number judged, as a line of layoutrand.toml; "" where that cannot be told.
+    """
 
     benchmark: str
     metric: str
     first: str
     second: str
+    setting: str = ""
 
     def document(self) -> dict[str, Any]:
         """As JSON values."""
-        return {"benchmark": self.benchmark, "metric": self.metric, "printed": [self.first, self.second]}
+        return {
+            "benchmark": self.benchmark,
+            "metric": self.metric,
+            "printed": [self.first, self.second],
+            "setting": self.setting,
+        }
 
     def __str__(self) -> str:
         return (
             f"{self.benchmark}: it prints other numbers in each execution ({self._numbers}, say), so it may measure "
             f"itself. If it repeats its work for a fixed time, {self.metric} is that time in every layout, and no "
-            "verdict on it says how fast the program is: have what it prints judged (metric.regex), or tell it how "
-            "much work to do; if it does the same work each time, all is well"
+            f"verdict on it says how fast the program is: have what it prints judged ({self.setting or 'metric.regex'}"
+            "), or tell it how much work to do; if it does the same work each time, all is well"
         )
 
     def brief(self) -> str:

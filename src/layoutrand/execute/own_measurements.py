@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from layoutrand.config.config import Benchmark
 from layoutrand.execute.output_warnings import MeasuresItself
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.instruments.known import is_elapsed, simulated
 from layoutrand.model import Execution
+from layoutrand.text.toml_words import toml_string
 
 _NUMBER: Final = re.compile(
     r"(?<![\w.:+-])(?P<number>\d+(?:,\d{3})*(?P<fraction>\.\d+)?)"
@@ -29,6 +30,13 @@ Not what stands in an address, a date, a time of day or a version, and not a pro
 """
 
 _LINES: Final = re.compile(r"[\r\n\b]+")
+_PLACE: Final = "\0"
+"""Stands for a measurement in the words of its line."""
+
+_TIMES: Final = frozenset({"s", "sec", "seconds", "ms", "us", "µs", "ns"})
+_MOST_BEFORE: Final = 24
+"""Characters of its line that a measurement is known by, at most."""
+
 _MOST_LINES: Final = 2000
 """Of an output that are looked at: what a benchmark measured stands in fewer."""
 
@@ -54,8 +62,9 @@ def measuring_themselves(
     for (benchmark, _), own in printed.items():
         if benchmark not in found and len({each.output_sha256 for each in own}) * 2 > len(own):
             logs = dict.fromkeys(each.log for each in own if each.log)
-            for first, second in _unlike_numbers(list(logs), project):
-                found[benchmark] = MeasuresItself(benchmark, primary_metric(benchmarks[benchmark])[1], first, second)
+            for seen in _unlike_numbers(list(logs), project):
+                metric = primary_metric(benchmarks[benchmark])[1]
+                found[benchmark] = MeasuresItself(benchmark, metric, seen.first, seen.second, _setting(seen))
                 break
     return list(found.values())
 
@@ -73,31 +82,68 @@ def _is_by_process(benchmark: Benchmark) -> bool:
     return is_elapsed(name) and instrument not in simulated()
 
 
-def _unlike_numbers(logs: Sequence[str], project: Path) -> Iterator[tuple[str, str]]:
+class _Seen(NamedTuple):
+    """A measurement of one output and of another, the text before it in its line, and both outputs."""
+
+    first: str
+    second: str
+    before: str
+    outputs: tuple[str, str]
+
+
+def _unlike_numbers(logs: Sequence[str], project: Path) -> Iterator[_Seen]:
     """Measurements in which two kept outputs differ, in lines that are the same otherwise."""
-    outputs = [_by_words(lines) for log in logs if (lines := _lines(project / log / "stdout"))]
+    outputs = [text for log in logs if (text := _text(project / log / "stdout"))]
     for one, other in pairwise(outputs):
-        for words, numbers in one.items():
-            for first, second in zip(numbers, other.get(words, ()), strict=False):
+        others = _by_words(other)
+        for words, numbers in _by_words(one).items():
+            places = zip(numbers, others.get(words, ()), words.split(_PLACE), strict=False)
+            for first, second, before in places:
                 if first != second:
-                    yield first, second
+                    yield _Seen(first, second, before, (one, other))
 
 
-def _lines(path: Path) -> list[str]:
+def _setting(seen: _Seen) -> str:
+    """What has this number judged, as layoutrand.toml has it.
+
+    "" where it cannot be told from other numbers, or whether more of it is better.
+    """
+    match = _NUMBER.fullmatch(seen.first)
+    unit = "" if match is None else (match["unit"] or "").strip()
+    better = _better(unit)
+    if match is None or not better or "," in match["number"]:
+        return ""
+    words = seen.before[-_MOST_BEFORE:].split()
+    words = words[len(seen.before) > _MOST_BEFORE :]  # the first is cut off there
+    regex = "".join(re.escape(each) + r"\s*" for each in words) + r"([0-9.]+)\s*" + re.escape(unit) + r"\b"
+    for output, told in zip(seen.outputs, (seen.first, seen.second), strict=True):
+        if re.findall(regex, output, re.MULTILINE) != [told.removesuffix(unit).strip()]:
+            return ""
+    return f"metric = {{ regex = {toml_string(regex)}, unit = {toml_string(unit)}, better = {toml_string(better)} }}"
+
+
+def _better(unit: str) -> str:
+    """Whether more of the unit is better, or less; "" where it does not say."""
+    of, slash, per = unit.partition("/")
+    if slash:
+        return "less" if of in _TIMES else "more" if per in _TIMES else ""
+    return "less" if unit in _TIMES else ""
+
+
+def _text(path: Path) -> str:
     try:
-        text = path.read_text("utf-8", "replace")
+        return path.read_text("utf-8", "replace")
     except OSError:  # it is not kept any more
-        return []
-    return _LINES.split(text, _MOST_LINES)[:_MOST_LINES]
+        return ""
 
 
-def _by_words(lines: Iterable[str]) -> dict[str, list[str]]:
+def _by_words(text: str) -> dict[str, list[str]]:
     """The measurements of each line, by its words; of several lines with the same words the last ones."""
     return {
-        _NUMBER.sub(lambda match: "#" if _told(match) else match[0], line): [
+        _NUMBER.sub(lambda match: _PLACE if _told(match) else match[0], line): [
             told for told in map(_told, _NUMBER.finditer(line)) if told
         ]
-        for line in lines
+        for line in _LINES.split(text, _MOST_LINES)[:_MOST_LINES]
     }
 
 
