@@ -37,8 +37,9 @@ _TIMES: Final = frozenset({"s", "sec", "seconds", "ms", "us", "µs", "ns"})
 _MOST_BEFORE: Final = 24
 """Characters of its line that a measurement is known by, at most."""
 
+_MOST_READ: Final = 1 << 20
 _MOST_LINES: Final = 2000
-"""Of an output that are looked at: what a benchmark measured stands in fewer."""
+"""Bytes and lines of an output that are looked at: what a benchmark measured stands in fewer."""
 
 
 def measuring_themselves(
@@ -67,10 +68,6 @@ def measuring_themselves(
                 found[benchmark] = MeasuresItself(benchmark, metric, seen.first, seen.second, _setting(seen))
                 break
     return list(found.values())
-
-
-def _is_known(execution: Execution) -> bool:
-    return execution.status == "ok" and bool(execution.output_sha256)
 
 
 def _is_by_process(benchmark: Benchmark) -> bool:
@@ -131,8 +128,10 @@ def _better(unit: str) -> str:
 
 
 def _text(path: Path) -> str:
+    """The beginning of an output."""
     try:
-        return path.read_text("utf-8", "replace")
+        with path.open("rb") as file:
+            return file.read(_MOST_READ).decode("utf-8", "replace")
     except OSError:  # it is not kept any more
         return ""
 
