@@ -222,6 +222,21 @@ def test_a_limit_of_layouts_ends_in_cannot_tell_with_how_many_it_would_take(tmp_
     assert each.pair.forecast.n_binaries > 12
 
 
+def test_what_so_few_layouts_may_have_missed_stands_beside_the_same(tmp_path):
+    """Where head alone has 15 % of slow layouts, 8 rounds have none of them in 27 of 100 cases."""
+    answer = Made(tmp_path, ratio=1.0).check()
+    n = only(answer).benchmarks[0].n_rounds
+    assert n < 30
+    told = (
+        f"the same, of {n} layouts: a group of up to {100 * (1 - 0.05 ** (1 / n)):.2g} % of all could have been missed"
+    )
+    assert f"≈ {told}" in " ".join(" ".join(map(_text, check_screen(answer, 80))).split())
+    assert f"- work: {told}" in comment(answer)
+    (tmp_path / "other").mkdir()
+    slower = Made(tmp_path / "other", ratio=1.2).check()
+    assert "could have been missed" not in " ".join(map(_text, check_screen(slower, 80))) + comment(slower)
+
+
 def test_one_layout_is_told_in_words_and_with_how_many_it_takes(tmp_path):
     answer = Made(tmp_path, ratio=1.0, sd=0.03).check(most_layouts=1)
     (each,) = only(answer).benchmarks

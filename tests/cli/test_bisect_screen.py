@@ -58,6 +58,18 @@ def test_transcripts(ending):
     assert len(text.splitlines()) <= 20
 
 
+@pytest.mark.parametrize(
+    ("ending", "n_rounds", "is_told"), [("no step", 8, True), ("no step", 30, False), ("found", 8, False)]
+)
+def test_what_so_few_layouts_may_have_missed_stands_beside_no_step(ending, n_rounds, is_told):
+    """Where the later end has 15 % of slow layouts that the earlier has not, 8 have none of them in 27 of 100 cases."""
+    answer = answered(ending)
+    decided = Decision(None, "same", n_rounds, between(-0.004, 0.004))
+    answer = dataclasses.replace(answer, state=dataclasses.replace(answer.state, decisions=(decided,)))
+    told = f"≈ the same, of {n_rounds} layouts: a group of up to 31 % of all could have been missed"
+    assert (told in " ".join(screen(answer).split())) == is_told
+
+
 def test_a_budget_that_is_used_is_the_reason_and_what_helps_is_a_larger_one():
     """Where the last decision was made, it is no decision that lacks rounds."""
     late = dataclasses.replace(answered("cannot tell"), out_of_time=True)

@@ -9,9 +9,11 @@ from typing import Any, Final
 from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, Lacking, SearchAnswer, SearchState
 from layoutrand.analysis.comparison_document import interval_json
 from layoutrand.analysis.conclusion_words import reason_json, verdict_words
+from layoutrand.analysis.next_steps import USUAL_LAYOUTS
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.metric import Better
+from layoutrand.stats.robust import missed_share
 from layoutrand.warning import plural
 
 ENDINGS: Final[Mapping[Ending, str]] = {
@@ -125,6 +127,15 @@ def certainty(answer: SearchAnswer) -> str:
             f"At most {share} of such searches give a size that is wrong; of several steps they follow the larger part"
         )
     return f"If one commit made the step, at most {share} of such searches end at another; the size holds in any case"
+
+
+def missed_words(answer: SearchAnswer) -> str:
+    """How rare layouts may be of which "no step" says nothing, of fewer than are usual; else nothing."""
+    n_rounds = answer.state.decisions[-1].n_rounds if answer.state.decisions else 0
+    if answer.ending != "no step" or not 0 < n_rounds < USUAL_LAYOUTS:
+        return ""
+    share = missed_share(n_rounds, confidence=answer.state.confidence)
+    return f"the same, of {n_rounds:,} layouts: a group of up to {100 * share:.2g} % of all could have been missed"
 
 
 def rest_words(answer: SearchAnswer) -> str:

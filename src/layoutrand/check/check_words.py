@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from layoutrand.analysis.conclusion_words import is_speed, verdict_words
+from layoutrand.analysis.next_steps import USUAL_LAYOUTS
 from layoutrand.analysis.sentences import percent_digits
 from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges
 from layoutrand.check.question import CheckAnswer, CheckedBenchmark, CheckQuestion, SystemCheck
@@ -128,6 +129,14 @@ def rounds_words(each: CheckedBenchmark) -> str:
     """``decided after 9 layouts``, ``open after 40 layouts``."""
     layouts = f"{each.n_rounds:,} layout{'s' * (each.n_rounds != 1)}"
     return f"decided after {layouts}" if each.settled else f"open after {layouts}"
+
+
+def missed_words(each: CheckedBenchmark) -> str:
+    """How rare layouts may be of which "same" says nothing, of fewer than are usual; "" for all else."""
+    share = None if each.pair is None or each.concluded.verdict != "same" else each.pair.could_miss
+    if share is None or each.n_rounds >= USUAL_LAYOUTS:
+        return ""
+    return f"the same, of {each.n_rounds:,} layouts: a group of up to {100 * share:.2g} % of all could have been missed"
 
 
 def closing_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:

@@ -16,6 +16,7 @@ from layoutrand.check.check_words import (
     change_sentence,
     closing_sentences,
     commits_words,
+    missed_words,
     multiplicity_sentence,
     rounds_words,
     size_words,
@@ -124,6 +125,7 @@ def _behind(answer: CheckAnswer) -> str:
         if system.comparison is not None and system.comparison.evidence is not None:
             said += sentences(system.comparison.evidence)
         said += [f"{each.quantity.benchmark}: {rounds_words(each)}" for each in system.benchmarks if not each.settled]
+        said += [f"{each.quantity.benchmark}: {missed_words(each)}" for each in system.benchmarks if missed_words(each)]
         said += [
             f"{each.quantity.benchmark}: {reason.beside_name()}"
             for each in system.benchmarks

@@ -153,12 +153,17 @@ def _notes(result: Comparison, width: int) -> list[Line]:
 
 
 def _not_seen(rows: Sequence[_Row], width: int) -> list[Line]:
+    return not_seen_lines([(row.name, row.concluded, row.pair) for row in rows], width)
+
+
+def not_seen_lines(rows: Sequence[tuple[str, Conclusion, BenchmarkRatio | None]], width: int) -> list[Line]:
     """How rare layouts may be of which "same" says nothing: of fewer than the usual number none need be in the sample.
 
     Where one system alone has 10 % of them, 30 % slower, 10 layouts are called the same within 1 % in 34 of 100 cases,
-    30 in 4.
+    30 in 4.  ``rows`` have a name, what is concluded, and the pair, of which `check` has 8 layouts, often, and then 43
+    of 100.
     """
-    same = [(row.name, row.pair) for row in rows if row.pair is not None and row.concluded.verdict == "same"]
+    same = [(name, pair) for name, concluded, pair in rows if pair is not None and concluded.verdict == "same"]
     counted = [(name, pair.could_miss, min(pair.n_baseline, pair.n_candidate)) for name, pair in same]
     few = [each for each in counted if each[2] < USUAL_LAYOUTS]
     names, counts = [name for name, *_ in few], [(share, n) for _, share, n in few]

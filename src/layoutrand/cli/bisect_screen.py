@@ -13,6 +13,7 @@ from layoutrand.analysis.bisect_words import (
     cost_words,
     direction,
     merge_words,
+    missed_words,
     numberless_step,
     rest_of_cases,
     rest_words,
@@ -65,6 +66,8 @@ def bisect_screen(
         what = "the ends differ by" if is_sure else "the later end against the earlier one:"
         whole = f"{what} {' '.join(change_words(answer.whole))}{', so ' if rest else ''}{rest}"
         lines += wrapped("ⓘ", "cyan", whole, width)
+    if missed := missed_words(answer):
+        lines += wrapped("≈", "", missed, width)
     if merge := merge_words(answer):
         lines += wrapped("ⓘ", "cyan", merge, width)
     lines += wrapped("ⓘ", "cyan", cost_words(answer), width)

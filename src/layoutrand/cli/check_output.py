@@ -151,7 +151,7 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
     """The first screen: what was compared and what differs, verdicts, what stopped it, what to do next."""
     from layoutrand.analysis.evidence import reconciled_words
     from layoutrand.check.check_words import closing_sentences
-    from layoutrand.cli.answer import as_built_lines
+    from layoutrand.cli.answer import as_built_lines, not_seen_lines
     from layoutrand.cli.answer_parts import (
         next_lines,
         steps_and_details,
@@ -168,6 +168,8 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
         notes: list[Line] = []
         if system.comparison is not None:
             notes += as_built_lines(system.comparison, width)
+            judged = [(each.quantity.benchmark, each.concluded, each.pair) for each in system.benchmarks]
+            notes += not_seen_lines(judged, width)
             if system.comparison.evidence is not None:
                 for told in reconciled_words(system.comparison.evidence):
                     notes += wrapped("ⓘ", "cyan", told, width, most=4)

@@ -63,7 +63,7 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
     base: Annotated[
         str,
         typer.Option(
-            help="The layout that all else is as in: identity, or a seed; several, as identity,1..4, are swept one "
+            help="The layout that all else is as in: identity, or a seed; several, as identity,1..9, are swept one "
             "after the other, and looked at together."
         ),
     ] = "identity",
@@ -220,7 +220,7 @@ def _layouts(text: str) -> list[LayoutName]:
         if word == IDENTITY:
             found[IDENTITY] = None
         elif ends[0] is None or ends[1] is None or ends[1] < ends[0]:
-            raise UsageError(f"{given}: it is identity, a seed from 0 to 2^64-1, or several, such as identity,1..4")
+            raise UsageError(f"{given}: it is identity, a seed from 0 to 2^64-1, or several, such as identity,1..9")
         elif ends[1] - ends[0] >= MOST_BASES or len(found) >= MOST_BASES:
             raise UsageError(f"{given}: at most {MOST_BASES:,} layouts can be swept in one call")
         else:

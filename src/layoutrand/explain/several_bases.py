@@ -3,7 +3,8 @@
 Each layout is swept by itself, in rounds of its own.  Over layouts it is the layouts that are drawn, and no more the
 executions: of each one value counts for every offset, the mean of its rounds, and layouts take the place of rounds in
 the test and in the intervals (`layoutrand.stats.dose`).  So an offset that stands out in one layout alone, for what
-lies around the function there, is none that stands out over layouts.
+lies around the function there, is none that stands out over layouts.  What a layout does at one offset it does at its
+neighbours, too, so values are no more free to change places: what layouts have beside their means changes its sign.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from layoutrand.explain.sweep import Sweep
 from layoutrand.explain.sweep_document import of_run, sweep_document
 from layoutrand.explain.sweep_words import run_in_words, verdict
 from layoutrand.stats import DoseResponse, dose_response
-from layoutrand.stats.dose import RESAMPLES
+from layoutrand.stats.dose import RESAMPLES, fewest_rounds
 from layoutrand.text.quantities import digits_of, finite, percent
 
 MOST_BASES: Final = 1000
@@ -48,7 +49,13 @@ def over_bases(sweeps: Sequence[Sweep], *, seed: int, n_permutations: int = RESA
     values = np.array([np.log(each.means).mean(axis=0) for each in sweeps])
     period, confidence = first.order.offsets.period, first.order.confidence
     response = dose_response(
-        values, first.offsets, period=period, confidence=confidence, n_permutations=n_permutations, seed=seed
+        values,
+        first.offsets,
+        period=period,
+        confidence=confidence,
+        n_permutations=n_permutations,
+        seed=seed,
+        are_layouts=True,
     )
     rounds = tuple(range(1, len(sweeps) + 1))
     as_one = replace(first, means=np.exp(values), rounds=rounds, lost=(), response=response, cause=None, switched=None)
@@ -59,9 +66,11 @@ def verdict_over_bases(found: SeveralBases) -> str:
     """The first sentence: which offsets differ over layouts, and by how much; or that none does."""
     response, name, count = found.response, found.as_one.name, len(found.sweeps)
     if not response.can_tell:
+        offsets = len(found.as_one.offsets)
+        enough = fewest_rounds(offsets, confidence=response.confidence, are_layouts=True)
         return (
-            f"cannot tell: {count} layouts with {len(found.as_one.offsets)} offsets are too few for a difference to "
-            "stand out from what layouts do; more in --base can"
+            f"cannot tell: {count} layouts with {offsets} offsets are too few for a difference to stand out from what "
+            f"layouts do; {enough} or more in --base can"
         )
     if response.matters:
         return f"over {count} layouts {run_in_words(found.as_one, response.largest)} ({_level(found)})"

@@ -206,7 +206,7 @@ def not_looked_at(found: Sweep) -> str:
 def one_layout(found: Sweep) -> str:
     """What a sweep does not say."""
     if not found.is_code:
-        return "this is the effect of the variable's place in one layout: `--base identity,1..4` looks at several"
+        return "this is the effect of the variable's place in one layout: `--base identity,1..9` looks at several"
     return (
         "this is the effect of the function's place in one layout: `layoutrand explain --confirm 15` looks at it with "
         "all else random"

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats.checks import check_confidence, check_count, check_seed
+from layoutrand.stats.dose_chance import ROUNDING, judged, largest, largest_turned
 from layoutrand.stats.interval import Interval
 from layoutrand.stats.levels import FloatArray, IntArray, flat_numbers, table_of_numbers
 from layoutrand.stats.projections import orders_within
@@ -31,12 +32,6 @@ FEWEST_ROUNDS: Final = 3
 MOST_DOSES: Final = 256
 RESAMPLES: Final = 1999
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
-
-_AT_ONCE: Final = 4_000_000
-"""Numbers in the largest array while resampling; it decides about memory and nothing else."""
-
-_ROUNDING: Final = 1e-12
-"""Of the squares of all values: as good as none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +106,7 @@ def dose_response(
     confidence: float = 0.95,
     n_permutations: int = RESAMPLES,
     seed: int = 0,
+    are_layouts: bool = False,
 ) -> DoseResponse:
     """Which run of doses stands out, by how much, and whether that is more than chance gives.
 
@@ -128,6 +124,8 @@ def dose_response(
         How many permutations.
     seed
         Of the permutations.
+    are_layouts
+        Whether rounds are layouts: what one does at a dose it may do at its neighbours, so it takes more to stand out.
 
     Returns
     -------
@@ -145,7 +143,9 @@ def dose_response(
     The statistic of a run is its difference by the standard error from the residuals of the additive model of rounds
     and doses, with ``(rounds - 1)(doses - 1)`` degrees of freedom (Box, Hunter and Hunter, Statistics for
     Experimenters, 2nd ed. 2005, section 4.2).  Values are permuted within rounds.  Half-widths are the quantile of the
-    largest statistic by the standard error of the run.
+    largest statistic by the standard error of the run.  With ``are_layouts`` the differences of rounds from their own
+    means change their sign, too, each round as a whole: exact for symmetric ones, however neighbouring doses depend on
+    each other (Fisher, The Design of Experiments, 1935, section 21).  The larger p-value and half-widths count.
     """
     table = _checked(values, doses, period)
     check_confidence(confidence)
@@ -160,19 +160,19 @@ def dose_response(
     differences = contrasts @ means
     squares = float((centred**2).sum())
     residual = max(0.0, squares - n_rounds * float((means**2).sum()))
-    level = 1 - confidence
-    if residual <= _ROUNDING * squares:  # to the digit: nothing is left to chance
+    if residual <= ROUNDING * squares:  # to the digit: nothing is left to chance
         half_widths, statistics = np.zeros(len(norms)), np.abs(differences) / norms
         p_value, can_tell = (0.0 if squares > 0 else 1.0), n_rounds >= 2
     else:
         deviation = math.sqrt(residual / ((n_rounds - 1) * (n_doses - 1)))
         statistics = np.abs(differences) / (deviation * norms)
-        largest = np.sort(_largest(centred, contrasts / norms[:, None], n_permutations, seed))
-        reached = int((largest >= statistics.max() * (1 - 1e-9)).sum())
-        p_value = (reached + 1) / (n_permutations + 1)
-        place = min(n_permutations, math.ceil(confidence * (n_permutations + 1))) - 1
-        half_widths = float(largest[place]) * deviation * norms
-        can_tell = n_rounds >= FEWEST_ROUNDS and _log_arrangements(n_rounds, n_doses) >= math.log(2 / level)
+        weights, most = contrasts / norms[:, None], float(statistics.max())
+        p_value, limit = judged(largest(centred, weights, n_permutations, seed), most, confidence)
+        can_tell = n_rounds >= fewest_rounds(n_doses, confidence=confidence, are_layouts=are_layouts)
+        if are_layouts:
+            turned = judged(largest_turned(centred, weights, n_permutations, seed), most, confidence)
+            p_value, limit = max(p_value, turned[0]), max(limit, turned[1])
+        half_widths = limit * deviation * norms
 
     def run(number: int, *, other: bool) -> DoseRun:
         chosen, centre = members[number], float(differences[number])
@@ -202,7 +202,7 @@ def dose_response(
         bound=float(max(abs(differences[n]) + half_widths[n] for n in alone)),
         n_rounds=n_rounds,
         can_tell=can_tell,
-        is_exact=residual <= _ROUNDING * squares,
+        is_exact=residual <= ROUNDING * squares,
         confidence=confidence,
     )
 
@@ -259,27 +259,34 @@ def _alone(members: BoolArray) -> list[int]:
     return [by_dose.get(dose, next(iter(by_dose.values()))) for dose in range(members.shape[1])]
 
 
-def _largest(centred: FloatArray, weights: FloatArray, count: int, seed: int) -> FloatArray:
-    """The largest statistic of each permutation within rounds, shape (count,)."""
-    n_rounds, n_doses = centred.shape
-    stream = Stream(seed, "dose")
-    squares = float((centred**2).sum())
-    degrees = (n_rounds - 1) * (n_doses - 1)
-    at_once = max(1, _AT_ONCE // max(centred.size, len(weights)))
-    found = []
-    for done in range(0, count, at_once):
-        size = min(at_once, count - done)
-        words = stream.words(size * centred.size).reshape(size, n_rounds, n_doses)
-        order = np.argsort(words, axis=2, kind="stable")
-        means = np.take_along_axis(centred[None], order, axis=2).mean(axis=1)
-        residual = np.maximum(squares - n_rounds * (means**2).sum(axis=1), _ROUNDING * squares)
-        found.append(np.abs(means @ weights.T).max(axis=1) / np.sqrt(residual / degrees))
-    return np.concatenate(found)
+def fewest_rounds(n_doses: int, *, confidence: float = 0.95, are_layouts: bool = False) -> int:
+    """So many rounds are needed for anything to stand out, unless values repeat to the digit.
 
+    Parameters
+    ----------
+    n_doses
+        How many doses, 2 or more.
+    confidence, are_layouts
+        As for `dose_response`.
 
-def _log_arrangements(n_rounds: int, n_doses: int) -> float:
-    """The logarithm of how many arrangements differ, up to a common order in all rounds."""
-    return (n_rounds - 1) * math.lgamma(n_doses + 1)
+    Returns
+    -------
+    int
+        At least `FEWEST_ROUNDS`.
+
+    Raises
+    ------
+    AnalysisError
+        A confidence outside (0, 1).
+
+    Notes
+    -----
+    Rounds of n doses have n! orders each, but one that all have in common changes nothing; layouts have two signs each.
+    """
+    check_confidence(confidence)
+    wanted = math.log(1 / (1 - confidence)) - 1e-9
+    found = max(FEWEST_ROUNDS, 1 + math.ceil((wanted + math.log(2)) / math.lgamma(n_doses + 1)))
+    return max(found, 1 + math.ceil(wanted / math.log(2))) if are_layouts else found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -354,7 +361,7 @@ def dose_fit(
     true_between, true_within = between - (n_classes - 1) * noise, within - (n_doses - n_classes) * noise
     whole = max(true_between, 0.0) + max(true_within, 0.0)
     return DoseFit(
-        share=max(true_between, 0.0) / whole if whole > _ROUNDING * squares else 0.0,
+        share=max(true_between, 0.0) / whole if whole > ROUNDING * squares else 0.0,
         p_value=_left_within(centred, place, within, n_permutations, seed) if n_classes < n_doses else 1.0,
         rises=bool(float((level - level.mean()) @ means) > 0),
         n_classes=n_classes,
@@ -366,7 +373,7 @@ def _left_within(centred: FloatArray, place: IntArray, within: float, count: int
     n_rounds, n_doses = centred.shape
     stream = Stream(seed, "dose-fit")
     squares = float((centred**2).sum())
-    if within <= _ROUNDING * squares:
+    if within <= ROUNDING * squares:
         return 1.0
     slots = np.argsort(place, kind="stable")
     sums = np.array([centred[:, place == number].sum() / n_rounds for number in range(int(place.max()) + 1)])
