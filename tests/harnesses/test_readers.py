@@ -275,6 +275,12 @@ def test_nanobench_may_print_its_document_as_well():
         nanobench.cases_of({"results": []})
 
 
+def test_a_pattern_for_one_case_has_no_escape_that_posix_does_not_know():
+    r"""Google Benchmark is compiled as standard C++, where libstdc++ says \] to be an 'Invalid escape'."""
+    words = harness_named("google-benchmark").words_for('eval, "float" [x]{2}')
+    assert words[-1] == r'--benchmark_filter=^eval, "float" \[x]\{2}$'
+
+
 def doctest(*results, name="A"):
     cases = "".join(f'<TestCase name="{name}">{result}</TestCase>' for result in results)
     return doctest_times.cases_of(f"<doctest><TestSuite>{cases}</TestSuite></doctest>")

@@ -139,7 +139,8 @@ class UnsupportedByHarness(ValueError):
     """A setting that a harness has no option for: `str` is a sentence that begins with the key."""
 
 
-_OF_PATTERNS: Final = frozenset("\\^$.|?*+()[]{}")
+_OF_PATTERNS: Final = frozenset("\\^$.|?*+()[{")
+"""Not ] and }: alone they mean themselves in each dialect; POSIX's, which Google Benchmark uses, cannot escape them."""
 
 
 def exactly(text: str) -> str:
@@ -147,6 +148,8 @@ def exactly(text: str) -> str:
 
     >>> print(exactly("Sort<int>/16 (fast)"))
     ^Sort<int>/16 \(fast\)$
+    >>> print(exactly("sort [x]{2}"))
+    ^sort \[x]\{2}$
     """
     return "^" + "".join(f"\\{each}" if each in _OF_PATTERNS else each for each in text) + "$"
 
