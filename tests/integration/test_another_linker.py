@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from layoutrand.linkers import known
-from workshop import Workshop, main_calling, many_functions, require
+from startkit import layoutrand
+from workshop import FILLER, Workshop, absent, main_calling, many_functions, programs_of, require
 
 MODULE = '''
 """lld under another name, by the file with section names that it also has."""
@@ -59,3 +62,20 @@ def test_a_linker_is_added_by_a_module_and_a_toolchain_file(
     assert built.result.capture.links[0].linker == "other"
     assert built.path(1).read_bytes() != built.path(2).read_bytes()
     built.assert_all_print_as_stock()
+
+
+def test_init_finds_the_linker_that_clang_finds_beside_itself(tmp_path: Path) -> None:
+    """Debian's lld-14 alone puts no ld.lld on PATH, and `clang -fuse-ld=lld` links with it all the same."""
+    compiler = programs_of("clang-lld")["cc"]
+    if not (compiler.resolve().parent / "ld.lld").exists():
+        absent(f"no ld.lld beside {compiler.resolve()} (package lld of its version)")
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }\n" + FILLER)
+    (tmp_path / "Makefile").write_text(
+        f"prog: main.o\n\t{compiler.name} -fuse-ld=lld -o $@ $^\nmain.o: main.c\n\t{compiler.name} -c -o $@ $<\n"
+    )
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path.parent / "cache")}
+    made = layoutrand("init", cwd=tmp_path, env=env)
+    assert made.returncode == 0, made.stderr
+    assert "the build links with ld.lld, so it is made again for toolchain clang-lld" in made.stderr
+    table = tomllib.loads((tmp_path / "layoutrand.toml").read_text())
+    assert table["systems"]["O2"]["toolchain"] == "clang-lld"

@@ -47,6 +47,7 @@ from layoutrand.errors import (
 )
 from layoutrand.host.processors import emulator_words
 from layoutrand.linkers import toolbox as toolboxes
+from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.objects.elf import words_of
 from layoutrand.platform.process import Runner
@@ -61,6 +62,7 @@ _CROSS: Final = re.compile(r"""(?:--host[= ]|\bCROSS_COMPILE=)['"]?(?:[^\s'"]*/)
 """How autotools and makefiles in the manner of Linux's are told which machine to build for: by a name such as
 ``aarch64-linux-gnu``, of which the first part is the processor."""
 
+_VERSIONED: Final = re.compile(r"-\d+$")
 _VERSION: Final = 4  # of what is remembered; another version's is as good as none
 
 
@@ -248,13 +250,16 @@ class FirstBuild:
             if os.path.realpath(toolbox.tools["ld"].path) == os.path.realpath(used):
                 return toolchain
             toolchain = _FIRST[0]  # the build itself chooses another than Cargo is configured to use
+        alike = ""
         for name in (toolchain, *(name for name in toolboxes.shipped() if name.startswith(f"{toolchain}-"))):
             candidate = toolboxes.load(name, self.project)
             if candidate.compile.flags or candidate.machine is not None or toolboxes.missing(candidate):
                 continue  # link-time optimisation, or another machine, is for the build to choose
             if os.path.realpath(toolboxes.find(candidate, self.runner).tools["ld"].path) == os.path.realpath(used):
                 return name
-        return toolchain
+            if _VERSIONED.sub("", os.path.basename(used)) == linker(candidate.link.linker).program:
+                alike = alike or name  # another version of it
+        return alike or toolchain
 
     def _kept(
         self, toolchain: str, way: Way, order: BuildOrder, made: InstrumentedBuild, linked: Sequence[LinkedFile]

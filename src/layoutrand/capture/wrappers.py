@@ -223,11 +223,16 @@ def _linkers(toolbox: Toolbox, *, crosses: bool) -> dict[str, Path]:
 
     A name such as x86_64-linux-gnu-ld, which configure scripts prefer where they are told the host, is what the name
     without the machine is; cross linkers' are left alone, but where the toolchain ``crosses`` to another machine.
+    What lies beside the compiler, where PATH need not lead, is what a driver such as clang finds by itself.
     """
     chosen = toolbox.tools["ld"].path
     if crosses:
         return dict.fromkeys(("ld", linker(toolbox.toolchain.link.linker).program, chosen.name), chosen)
-    linkers = {name: Path(path) for name in _LINKERS if (path := shutil.which(name))}
+    drivers = [
+        Path(os.path.realpath(toolbox.tools[role].path)).parent for role in ("cc", "cxx") if role in toolbox.tools
+    ]
+    places = os.pathsep.join([search_path(), *map(str, drivers)])
+    linkers = {name: Path(path) for name in _LINKERS if (path := shutil.which(name, path=places))}
     machine = {f"{prefix}{name}": name for name in linkers for prefix in prefixes(linkers[name])}
     linkers["ld"] = chosen
     linkers[linker(toolbox.toolchain.link.linker).program] = chosen
