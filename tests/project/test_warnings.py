@@ -33,6 +33,7 @@ SEARCHES = {
     ("cache/capture_record.py", " with changes"): "how this module says it of a source, which it shortens here",
     ("capture/repository.py", "ambiguous"): "git's word",
     ("config/problems.py", "Input should be"): "pydantic's",
+    ("engines/lost_jobs.py", " error: "): "Slurm's",
     ("host/cores.py", "model name"): "the kernel's, in /proc/cpuinfo",
     ("host/virtual.py", " hypervisor"): "the kernel's, in /proc/cpuinfo",
     ("host/host_problems.py", "intel"): "the name of a driver of the kernel",

@@ -149,10 +149,13 @@ STEPS: Final[dict[StepKind, Step]] = {
 """The words of each step where figures give no better ones."""
 
 
+NO_TIMES: Final[StepKind] = "simulated caches"
+"""What helps where an emulator makes the times."""
+
 OF_TIMES: Final[frozenset[StepKind]] = frozenset(
     {"more layouts", "sooner", "other threshold", "quiet machine", "repeat disturbed", "more work"}
 )
-"""What makes times more certain, which is of no use where an emulator makes them."""
+"""What makes times more certain, which is of no use there."""
 
 _OF_IMPORTS: Final[frozenset[StepKind]] = frozenset(
     {"more layouts", "more executions", "other threshold", "sooner", "look at the program"}

@@ -21,7 +21,7 @@ from layoutrand.analysis import node_warnings as nodes
 from layoutrand.analysis import plan_warnings as plans
 from layoutrand.analysis import start_warnings as starts
 from layoutrand.analysis import suite_warnings as suites
-from layoutrand.analysis.next_steps import OF_TIMES, STEPS, LayoutsThere, Step, StepKind, with_number, within
+from layoutrand.analysis.next_steps import NO_TIMES, OF_TIMES, STEPS, LayoutsThere, Step, StepKind, with_number, within
 from layoutrand.config import execution_warnings as executions
 from layoutrand.execute import output_warnings as outputs
 from layoutrand.instruments.known import simulated
@@ -142,7 +142,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     executions.MixedProgramFiles: Meaning("unlike conditions", "doubts"),
     executions.MixedIsolation: Meaning("unlike conditions", "doubts"),
     executions.MixedLaunchers: Meaning("unlike conditions", "doubts"),
-    executions.EmulatedExecutions: Meaning("machine", "doubts", "simulated caches"),
+    executions.EmulatedExecutions: Meaning("machine", "doubts", NO_TIMES),
     nodes.InseparableNodes: Meaning("nodes", "doubts"),
     nodes.OneRoundEach: Meaning("nodes", "doubts", "more layouts"),
     nodes.UnlikeNodes: Meaning("nodes", "doubts"),
@@ -255,7 +255,7 @@ def steps(warnings: Iterable[AnyWarning], first: Sequence[Step] = (), *, layouts
         if meaning is not None and meaning.step is not None:
             kind = meaning.step(each) if callable(meaning.step) else meaning.step
             found.setdefault(kind, with_number(STEPS[kind], layouts))
-    if "simulated caches" in found:
+    if NO_TIMES in found:
         found = {kind: step for kind, step in found.items() if kind not in OF_TIMES}
     return within(tuple(found.values()), layouts)
 
