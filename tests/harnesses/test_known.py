@@ -58,7 +58,7 @@ def test_what_a_program_left_are_cases_with_numbers_above_0(harness):
 
 def test_one_case_is_asked_for_or_it_says_that_it_cannot(harness):
     cannot = {
-        "nanobench": "some case cannot be executed by itself",
+        "nanobench": "no case can be executed by itself",
         "iai-callgrind": "executes some case under Valgrind",
         "gungraun": "executes some case under Valgrind",
     }

@@ -26,8 +26,8 @@ class _Nanobench(Harness):
     traces = (b"6ankerl9nanobench",)
     needs = (
         "the program has benchmarks of nanobench, which repeats them by the clock, so numbers of the whole process, "
-        "counts too, say little of its code: have it render templates::json(), and give the benchmark "
-        'harness = "nanobench"'
+        "counts too, say little of its code: have it render templates::json(), where it does not, and give the "
+        'benchmark harness = "nanobench"'
     )
 
     def words(self, reading: HarnessReading) -> list[str]:
@@ -41,7 +41,11 @@ class _Nanobench(Harness):
 
     def words_for(self, case: str) -> list[str]:
         """See `Harness`: the program has no options of nanobench's."""
-        raise UnsupportedByHarness(f"nanobench has no command line, so {case} cannot be executed by itself")
+        del case  # it is so of each, and told once
+        raise UnsupportedByHarness(
+            "nanobench has no command line, so no case can be executed by itself, unless the program has an option of "
+            "its own for that"
+        )
 
     def read(self, left: LeftByHarness) -> list[Case]:
         """See `Harness`."""
