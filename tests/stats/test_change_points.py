@@ -154,6 +154,12 @@ def test_a_step_among_layouts_that_neighbours_share_is_found():
     assert places(table.mean(axis=1, keepdims=True), kept=table) == [8]
 
 
+def test_thousands_of_layouts_can_be_turned():
+    table = 0.01 * noise(5, 1200)
+    table[2:] += 0.01
+    assert places(table, n_resamples=99) == [2]
+
+
 @pytest.mark.parametrize("kept", [np.zeros(8), np.zeros((7, 12)), np.full((8, 12), np.inf)])
 def test_what_points_keep_is_of_these_points(kept):
     with pytest.raises(AnalysisError, match="table of 8 points"):

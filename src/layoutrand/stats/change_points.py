@@ -30,6 +30,9 @@ _FIRST: Final = 100
 _AT_ONCE: Final = 2_000_000
 """Numbers in the largest array while resampling; it decides about memory and nothing else."""
 
+_MANY_BLOCKS: Final = 64
+"""From which on there are more ways to turn them than anybody resamples."""
+
 _ROUNDING: Final = 1e-9
 """Of the squares of a series: as good as none."""
 
@@ -143,7 +146,7 @@ def find_steps(
     turned = data if blocks > 1 else None if kept is None else np.asarray(kept, dtype=np.float64)
     if turned is not None and (turned.ndim != 2 or len(turned) != n or not np.isfinite(turned).all()):
         raise AnalysisError(f"what points keep: give a table of {n} points and finite numbers")
-    ways = math.inf if turned is None else 2.0 ** (turned.shape[1] - 1)
+    ways = math.inf if turned is None or turned.shape[1] > _MANY_BLOCKS else 2.0 ** (turned.shape[1] - 1)
     found: dict[int, float] = {}
     pending = [(0, n)]
     while pending:
