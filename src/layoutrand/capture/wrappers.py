@@ -223,7 +223,7 @@ def _linkers(toolbox: Toolbox, *, crosses: bool) -> dict[str, Path]:
 
     A name such as x86_64-linux-gnu-ld, which configure scripts prefer where they are told the host, is what the name
     without the machine is; cross linkers' are left alone, but where the toolchain ``crosses`` to another machine.
-    What lies beside the compiler, where PATH need not lead, is what a driver such as clang finds by itself.
+    What lies beside clang, where PATH need not lead, it finds by itself.
     """
     chosen = toolbox.tools["ld"].path
     if crosses:
