@@ -228,10 +228,9 @@ def _linkers(toolbox: Toolbox, *, crosses: bool) -> dict[str, Path]:
     chosen = toolbox.tools["ld"].path
     if crosses:
         return dict.fromkeys(("ld", linker(toolbox.toolchain.link.linker).program, chosen.name), chosen)
-    drivers = [
-        Path(os.path.realpath(toolbox.tools[role].path)).parent for role in ("cc", "cxx") if role in toolbox.tools
-    ]
-    places = os.pathsep.join([search_path(), *map(str, drivers)])
+    compilers = [toolbox.tools[role].path.resolve() for role in ("cc", "cxx") if role in toolbox.tools]
+    beside = [str(path.parent) for path in compilers if path.name.startswith("clang")]
+    places = os.pathsep.join([search_path(), *beside])
     linkers = {name: Path(path) for name in _LINKERS if (path := shutil.which(name, path=places))}
     machine = {f"{prefix}{name}": name for name in linkers for prefix in prefixes(linkers[name])}
     linkers["ld"] = chosen
