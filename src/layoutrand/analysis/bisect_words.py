@@ -9,6 +9,7 @@ from typing import Any, Final
 from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, Lacking, SearchAnswer, SearchState
 from layoutrand.analysis.comparison_document import interval_json
 from layoutrand.analysis.conclusion_words import reason_json, verdict_words
+from layoutrand.analysis.layout_words import may_have_missed
 from layoutrand.analysis.next_steps import USUAL_LAYOUTS
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
@@ -135,7 +136,7 @@ def missed_words(answer: SearchAnswer) -> str:
     if answer.ending != "no step" or not 0 < n_rounds < USUAL_LAYOUTS:
         return ""
     share = missed_share(n_rounds, confidence=answer.state.confidence)
-    return f"the same, of {n_rounds:,} layouts: a group of up to {100 * share:.2g} % of all could have been missed"
+    return may_have_missed("the same", n_rounds, share)
 
 
 def rest_words(answer: SearchAnswer) -> str:

@@ -64,6 +64,11 @@ def whatever_the_shape(found: Findings, count: int, unit: str) -> list[str]:
     return said
 
 
+def may_have_missed(verdict: str, count: int, share: float) -> str:
+    """How rare layouts may be of which a verdict on so many says nothing, as the verdict has none of them."""
+    return f"{verdict}, of {count:,} layouts: a group of up to {100 * share:.2g} % of all could have been missed"
+
+
 def _why(found: Findings) -> str:
     """What is unlike a bell-shaped sample."""
     shape = found.shape

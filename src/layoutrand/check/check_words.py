@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from layoutrand.analysis.conclusion_words import is_speed, verdict_words
+from layoutrand.analysis.layout_words import may_have_missed
 from layoutrand.analysis.next_steps import USUAL_LAYOUTS
 from layoutrand.analysis.sentences import percent_digits
 from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges
@@ -136,7 +137,7 @@ def missed_words(each: CheckedBenchmark) -> str:
     share = None if each.pair is None or each.concluded.verdict != "same" else each.pair.could_miss
     if share is None or each.n_rounds >= USUAL_LAYOUTS:
         return ""
-    return f"the same, of {each.n_rounds:,} layouts: a group of up to {100 * share:.2g} % of all could have been missed"
+    return may_have_missed("the same", each.n_rounds, share)
 
 
 def closing_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:

@@ -148,12 +148,11 @@ def _notes(result: Comparison, width: int) -> list[Line]:
     """What the own builds would have said, what "same" says nothing of, and what casts doubt."""
     rows = _rows(result)
     about = [(row.name, row.concluded.reasons) for row in rows]
-    first = [*as_built_lines(result, width), *_not_seen(rows, width)]
+    first = [
+        *as_built_lines(result, width),
+        *not_seen_lines([(row.name, row.concluded, row.pair) for row in rows], width),
+    ]
     return [*first, *_other_outputs(result, width), *warning_lines(about, width)]
-
-
-def _not_seen(rows: Sequence[_Row], width: int) -> list[Line]:
-    return not_seen_lines([(row.name, row.concluded, row.pair) for row in rows], width)
 
 
 def not_seen_lines(rows: Sequence[tuple[str, Conclusion, BenchmarkRatio | None]], width: int) -> list[Line]:

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownThoughOld
 from layoutrand.analysis.beside import metric_beside
 from layoutrand.analysis.evidence import evidence, reconciled_words
+from layoutrand.analysis.layout_words import may_have_missed
 from layoutrand.analysis.next_steps import possible_of
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cache.capture_record import source_in_brief
@@ -251,8 +252,7 @@ def missed_lines(
         return []
     whose = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
     about = f"{whose}: " if len(names) < of else ""  # else it would read as if it were said of every row
-    group = f"a group of up to {100 * most:.2g} % of all could have been missed"
-    return wrapped(symbol, style, f"{about}{verdict}, of {count:,} layouts: {group}", width, most=3)
+    return wrapped(symbol, style, f"{about}{may_have_missed(verdict, count, most)}", width, most=3)
 
 
 def listed(names: Sequence[str]) -> str:

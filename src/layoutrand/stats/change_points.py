@@ -23,6 +23,7 @@ from layoutrand.stats.checks import check_confidence, check_count, check_seed
 from layoutrand.stats.interval import Interval
 from layoutrand.stats.levels import FloatArray, IntArray
 from layoutrand.stats.quantiles import chi2_quantile, t_quantile
+from layoutrand.stats.signs import turned
 from layoutrand.stats.streams import Stream
 
 RESAMPLES: Final = 999
@@ -143,10 +144,10 @@ def find_steps(
     check_count(n_resamples, name="n_resamples")
     check_seed(seed)
     n, blocks = data.shape
-    turned = data if blocks > 1 else None if kept is None else np.asarray(kept, dtype=np.float64)
-    if turned is not None and (turned.ndim != 2 or len(turned) != n or not np.isfinite(turned).all()):
+    whole = data if blocks > 1 else None if kept is None else np.asarray(kept, dtype=np.float64)
+    if whole is not None and (whole.ndim != 2 or len(whole) != n or not np.isfinite(whole).all()):
         raise AnalysisError(f"what points keep: give a table of {n} points and finite numbers")
-    ways = math.inf if turned is None or turned.shape[1] > _MANY_BLOCKS else 2.0 ** (turned.shape[1] - 1)
+    ways = math.inf if whole is None or whole.shape[1] > _MANY_BLOCKS else 2.0 ** (whole.shape[1] - 1)
     found: dict[int, float] = {}
     pending = [(0, n)]
     while pending:
@@ -156,8 +157,8 @@ def find_steps(
             continue
         part = data[start:end] - data[start:end].mean()
         p_value = _p_value(part, Stream(seed, "steps", start, end), n_resamples, level)
-        if p_value <= level and turned is not None:
-            p_value = max(p_value, _p_turned(turned[start:end], Stream(seed, "turned", start, end), n_resamples))
+        if p_value <= level and whole is not None:
+            p_value = max(p_value, _p_turned(whole[start:end], Stream(seed, "turned", start, end), n_resamples))
         if p_value > level:
             continue
         cuts = best_cuts(part.mean(axis=1))
@@ -254,17 +255,11 @@ def _p_turned(part: FloatArray, stream: Stream, n_resamples: int) -> float:
     n, blocks = part.shape
     rest = part - part.mean(axis=0)
     observed = float(_gain(rest.mean(axis=1)[None, :])[0]) * (1 - _ROUNDING)
-    all_ways = 2 ** (blocks - 1)  # turning all blocks gains what turning none does
-    is_exact = all_ways <= n_resamples + 1
-    total, count, begin = (all_ways, 0, 0) if is_exact else (n_resamples, 1, 0)
-    for rows in _chunks(total, n * max(n, blocks)):
-        if is_exact:
-            turned = np.arange(begin, begin + rows)[:, None] >> np.arange(blocks) & 1
-        else:
-            turned = (stream.words(rows * blocks).reshape(rows, blocks) & np.uint64(1)).astype(np.int64)
-        begin += rows
-        count += int((_gain((1.0 - 2.0 * turned) @ rest.T / blocks) >= observed).sum())
-    return count / (total if is_exact else total + 1)
+    total = count = 0
+    for signs in turned(blocks, n_resamples, stream, max(1, _AT_ONCE // (n * max(n, blocks)))):
+        total += len(signs)
+        count += int((_gain(signs @ rest.T / blocks) >= observed).sum())
+    return (count + 1) / (total + 1)
 
 
 def _chunks(count: int, size: int) -> Iterator[int]:

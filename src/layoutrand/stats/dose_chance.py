@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from layoutrand.stats.levels import FloatArray
+from layoutrand.stats.signs import turned
 from layoutrand.stats.streams import Stream
 
 ROUNDING: Final = 1e-12
@@ -39,21 +40,19 @@ def largest(centred: FloatArray, weights: FloatArray, count: int, seed: int) -> 
 
 def largest_turned(centred: FloatArray, weights: FloatArray, count: int, seed: int) -> FloatArray:
     """The largest statistic where rounds change their sign as a whole: of all ways but as they are, or of ``count``."""
-    n_rounds, stream, found = len(centred), Stream(seed, "dose-turned"), []
-    ways, begin = 2 ** (n_rounds - 1) - 1, 1  # turning all rounds gives what turning none does
-    for size in _some(min(ways, count), centred, weights):
-        if ways <= count:
-            turned = np.arange(begin, begin + size)[:, None] >> np.arange(n_rounds) & 1
-        else:
-            turned = (stream.words(size * n_rounds).reshape(size, n_rounds) & np.uint64(1)).astype(np.int64)
-        begin += size
-        found.append(_of_means((1.0 - 2.0 * turned) @ centred / n_rounds, centred, weights))
-    return np.concatenate(found)
+    n_rounds, stream = len(centred), Stream(seed, "dose-turned")
+    parts = turned(n_rounds, count, stream, _rows(centred, weights))
+    return np.concatenate([_of_means(signs @ centred / n_rounds, centred, weights) for signs in parts])
+
+
+def _rows(centred: FloatArray, weights: FloatArray) -> int:
+    """How many resamples at once memory allows."""
+    return max(1, _AT_ONCE // max(centred.size, len(weights)))
 
 
 def _some(count: int, centred: FloatArray, weights: FloatArray) -> Iterator[int]:
     """Parts of ``count``, as many at once as memory allows."""
-    at_once = max(1, _AT_ONCE // max(centred.size, len(weights)))
+    at_once = _rows(centred, weights)
     return (min(at_once, count - done) for done in range(0, count, at_once))
 
 

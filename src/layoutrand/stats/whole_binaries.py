@@ -21,6 +21,7 @@ from layoutrand.stats.checks import check_choice, check_count, check_seed
 from layoutrand.stats.levels import FloatArray, IntArray, Measurements, Nested
 from layoutrand.stats.randomization import ALTERNATIVES, TestResult
 from layoutrand.stats.ratio import log_means
+from layoutrand.stats.signs import WORD_BITS, listed_signs, random_signs
 from layoutrand.stats.stats_warning import StatsWarning
 from layoutrand.stats.streams import Stream
 
@@ -28,8 +29,6 @@ PAIRINGS = ("seed", "none")
 
 _AT_ONCE = 1 << 20
 """Numbers shuffled, or signs flipped, at a time: 8 MB."""
-
-_WORD_BITS = 64
 
 
 def whole_binary_test(
@@ -138,21 +137,13 @@ def _flips(ratios: FloatArray, stream: Stream, n_resamples: int) -> Found:
     possible = 2**ratios.size
     observed = float(ratios.sum())
     if possible <= n_resamples:
-        flipped = (np.arange(possible)[:, None] >> np.arange(ratios.size)) & 1
-        return observed, np.asarray((1 - 2 * flipped) @ ratios), possible
-    rows = max(1, _AT_ONCE // ratios.size // _WORD_BITS) * _WORD_BITS  # which use up whole words
+        return observed, np.asarray(listed_signs(0, possible, ratios.size) @ ratios), possible
+    rows = max(1, _AT_ONCE // ratios.size // WORD_BITS) * WORD_BITS  # which use up whole words
     sums = [
-        _signs(stream, count, ratios.size) @ ratios
+        random_signs(stream, count, ratios.size) @ ratios
         for count in (min(rows, n_resamples - done) for done in range(0, n_resamples, rows))
     ]
     return observed, np.concatenate(sums), possible
-
-
-def _signs(stream: Stream, count: int, size: int) -> FloatArray:
-    """So many rows of 1 and -1, of random bits."""
-    words = stream.words(-(-count * size // _WORD_BITS))
-    bits = np.unpackbits(words.view(np.uint8), count=count * size, bitorder="little")
-    return 1.0 - 2.0 * bits.reshape(count, size).astype(np.float64)
 
 
 def _assignments(old: FloatArray, new: FloatArray, stream: Stream, n_resamples: int) -> Found:
