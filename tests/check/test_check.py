@@ -22,7 +22,7 @@ from layoutrand.analysis.reasons import Reason
 from layoutrand.check.check import _Begun
 from layoutrand.check.check_document import check_document
 from layoutrand.check.check_words import ending_sentence, layout_share
-from layoutrand.check.ci_formats import details
+from layoutrand.check.ci_formats import details, github_annotations
 from layoutrand.check.comment import comment
 from layoutrand.check.earlier_counts import take_earlier_counts
 from layoutrand.check.question import of_check, step_of_check
@@ -393,6 +393,7 @@ def test_a_gate_says_where_a_benchmark_may_run_for_a_fixed_time(tmp_path):
     text = "".join("".join(part for part, _ in line) + "\n" for line in check_screen(told, 80))
     assert "work prints other numbers each time (568 MB/s, 586 MB/s)" in " ".join(text.split())
     assert prints.brief() in comment(told)
+    assert any(prints.brief() in line for line in github_annotations(told, [], {}, ""))
     assert "1 MB/s" not in text
 
 

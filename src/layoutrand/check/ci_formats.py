@@ -19,6 +19,7 @@ from layoutrand.check.check_words import (
     commits_words,
     ending_sentence,
     failure_reasons,
+    of_measuring_themselves,
     one_sided_sentences,
     one_sided_words,
     rounds_words,
@@ -64,7 +65,7 @@ def github_annotations(
             told[level].append(_command(level, {}, f"layoutrand check {system.system}", text))
         for text in apart_sentences(system, answer.question):
             told["error"].append(_command("error", {}, f"layoutrand check {system.system}", text))
-        for text in one_sided_sentences(system, answer.question):
+        for text in (*one_sided_sentences(system, answer.question), *of_measuring_themselves(system)):
             told["notice"].append(_command("notice", {}, f"layoutrand check {system.system}", text))
     summary = f"{headline(answer)}; {commits_words(answer.question)}"
     rows = []
