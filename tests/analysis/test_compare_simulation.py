@@ -96,7 +96,7 @@ def test_executed_one_after_the_other_there_is_no_verdict():
 @pytest.mark.parametrize("count", [5, 20, 45])
 @pytest.mark.parametrize("kind", ["normal", "t3", "gamma"])
 def test_one_more_binary_of_each_lies_in_its_range(kind, count):
-    """By the normal distribution below 39 rounds; a range of all that was measured grows with their number instead."""
+    """By the normal distribution below 39 rounds, and no narrower than what was measured."""
     rng = np.random.default_rng(count)
     held = 0
     for _ in range(RUNS):

@@ -111,7 +111,7 @@ class OneBinary:
 
     ``lowest`` and ``highest`` are a binary's mean over the mean of all; ``comparison`` sums up the ratios of one
     binary to another of the same system, which differ in nothing; None where a mean is not above 0.  ``next`` is the
-    range of the mean of one more binary, in the metric's unit, which does not grow with the number of binaries.
+    range of the mean of one more binary, in the metric's unit.
     """
 
     lowest: float
