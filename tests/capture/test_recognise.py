@@ -130,6 +130,33 @@ def test_what_else_would_build_it_is_known(tmp_path):
     assert recognise(tmp_path, Rustc()).others == (meson, again)
 
 
+class Presets(Rustc):
+    """Answers as `cmake --list-presets` does, or fails as with a file that it cannot read."""
+
+    def run(self, argv, *, cwd, env):
+        assert argv == ["cmake", "--list-presets"]
+        said = b'Available configure presets:\n\n  "debug"     - Debug build\n  "my release"\n  "x"\n  "y"\n'
+        return Completed(int(self.targets == ("broken",)), said, b"")
+
+
+@pytest.mark.usefixtures("all_installed")
+def test_presets_of_cmake_are_other_ways_to_build_releases_first(tmp_path):
+    put(tmp_path, CMakeLists__txt="add_executable(yes a.c)\n", CMakePresets__json="{}")
+    found = recognise(tmp_path, Presets())
+    assert lines(found) == [["cmake -S . -B build -DCMAKE_BUILD_TYPE=Release", "cmake --build build -j {jobs}"]]
+    assert found.others == found.presets
+    assert found.presets == tuple(
+        f"cmake --preset {name} -B build && cmake --build build -j {{jobs}}" for name in ("'my release'", "debug", "x")
+    )
+    assert recognise(tmp_path, Presets("broken")).presets == ()
+
+
+@pytest.mark.usefixtures("all_installed")
+def test_presets_are_asked_for_only_where_a_file_has_some(tmp_path):
+    put(tmp_path, CMakeLists__txt="add_executable(yes a.c)\n")
+    assert recognise(tmp_path, Rustc()).presets == ()
+
+
 def test_what_else_would_build_it_is_installed(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name, **_: None if name == "ninja" else f"/usr/bin/{name}")
     put(tmp_path, CMakeLists__txt="add_executable(yes a.c)\n", meson__build="executable('yes', 'a.c')\n")

@@ -164,6 +164,16 @@ def test_what_never_succeeded_has_to_be_mended_before_it_is_executed_again(
     assert words.startswith("mend the command in layoutrand.toml, or what it reads; then ") == is_hopeless
 
 
+@pytest.mark.parametrize(("status", "told"), [("exit", True), ("signal", False)])
+def test_that_a_status_may_mean_success_is_told_of_what_always_ended_with_one(failed, tmp_path, status, told):
+    """A SAT solver ends with 10 or 20, and nobody thinks of a key for that who was not told."""
+    failures = tuple(replace(failed(layout), status=status) for layout in (1, 2))
+    words = executed_again(
+        Summary(2, 0, 2, 0, failures, build_failures=(), results=tmp_path), "`layoutrand run --retry-failed`"
+    )
+    assert ("expect_status" in words) is told
+
+
 @pytest.mark.parametrize(
     ("layouts", "which"),
     [

@@ -254,6 +254,7 @@ def test_a_first_round_that_failed_blames_a_missing_file_only_where_one_may_be_m
 
     assert said.startswith("the first round failed, so no other was made")
     assert ("the logs named above" in said, "benchmarks.files" in said) == (logs, files)
+    assert ("benchmarks.expect_status" in said) is ("exit" in failed)
 
 
 NOTHING_BUILT = [["init", "--", "make"], ["try", "--", "make", "--", "./toy"], ["try"], ["run", "-C", "toy"]]

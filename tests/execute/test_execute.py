@@ -337,6 +337,15 @@ def test_where_a_pattern_finds_nothing_it_is_said_what_it_was_looked_for_in(proj
     assert failure.reason == f"metric.regex 'rate (.+)' matches nothing in the standard output{said}"
 
 
+def test_a_benchmark_says_with_which_status_it_ends(project):
+    config = make_config(f"{WALL}expect_status = 10\n", systems=("a",))
+    binaries = shell_binaries(project.root / "c", "exit 10", systems=("a",), layouts=(1,))
+    assert not project.run(config, binaries, measure).failures
+    plain = make_config(WALL, systems=("a",))
+    (failure,) = project.run(plain, binaries, measure).failures  # another benchmark, so it is executed anew
+    assert failure.reason == "exit status 10"
+
+
 def test_of_merged_output_it_is_the_last_line_of_all(project):
     config = make_config(f"{WALL}merge_output = true\n", systems=("a",))
     binaries = shell_binaries(project.root / "c", "echo first >&2; echo last; exit 2", systems=("a",), layouts=(1,))

@@ -118,6 +118,20 @@ def test_exit_status(command, code):
     outcome = measure(command(*sh(f"exit {code}")))
     assert (outcome.status, outcome.returncode, outcome.signal) == ("exit", code, None)
     assert outcome.reason == f"exit status {code}"
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "reason"), [(10, "ok", ""), (0, "exit", "exit status 0, not 10 (expect_status)")]
+)
+def test_an_exit_status_that_is_expected_is_the_only_one_that_is_well(command, code, status, reason):
+    """A SAT solver ends with 10 where it found a model, and with 0 where it ran out of time."""
+    outcome = measure(command(*sh(f"exit {code}"), expect_status=10))
+    assert (outcome.status, outcome.reason, outcome.returncode) == (status, reason, code)
+
+
+def test_a_signal_is_a_failure_whatever_status_is_expected(command):
+    outcome = measure(command(*sh("kill -SEGV $$"), expect_status=139))
+    assert (outcome.status, outcome.signal) == ("signal", signal.SIGSEGV)
     assert outcome.rusage
 
 

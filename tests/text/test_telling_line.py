@@ -119,6 +119,30 @@ def test_a_build(output, first, n_lines):
     assert len(said) == n_lines
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        """\
+error: no matching package found
+searched package name: `fnv`
+perhaps you meant:      csv, png, cc, ...
+location searched: directory source `/usr/share/cargo/registry` (which is replacing registry `crates-io`)
+required by package `indexmap v1.9.2 (/x)`
+""",
+        """\
+error: failed to select a version for the requirement `quickcheck = "^0.7"`
+candidate versions found which didn't match: 1.0.3
+location searched: directory source `/usr/share/cargo/registry` (which is replacing registry `crates-io`)
+required by package `unicode-segmentation v1.9.0 (/x)`
+""",
+    ],
+)
+def test_of_a_package_that_cargo_does_not_find_all_is_told_that_it_says(told):
+    """*No matching package found* names none."""
+    output = "    Updating crates.io index\n" + told + "another line\n"
+    assert of_build(output) == told.rstrip()
+
+
 def test_of_an_error_of_cargo_the_innermost_cause_is_told():
     assert of_build(CARGO).splitlines()[1:] == [
         "Caused by:",

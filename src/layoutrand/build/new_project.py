@@ -69,7 +69,8 @@ class FirstBenchmark:
 class NewProject:
     """All of a new layoutrand.toml: what it is for in words, what was learned, systems by name, the benchmark.
 
-    ``benches`` are lines for `init` that take one of the build system's own benchmarks instead.
+    ``benches`` are lines for `init` that take one of the build system's own benchmarks instead, ``presets`` such as
+    build by one of its presets.
     """
 
     name: str
@@ -78,6 +79,7 @@ class NewProject:
     systems: Mapping[str, System]
     benchmark: FirstBenchmark | None = None
     benches: tuple[str, ...] = ()
+    presets: tuple[str, ...] = ()
 
     def simulated(self, wanted: bool) -> NewProject:
         """The same with counts by simulation, or without."""

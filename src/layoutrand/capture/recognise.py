@@ -19,6 +19,7 @@ from layoutrand.capture.cargo_project import (
     cargo_variables,
     refuse_part,
 )
+from layoutrand.capture.cmake_presets import preset_lines
 from layoutrand.capture.linked_files import is_elf_file
 from layoutrand.errors import ToolNotFound, UsageError
 from layoutrand.platform.packages import install
@@ -92,7 +93,8 @@ class Recognised:
     ``hints`` are names of programs that its files mention, the likeliest first; ``is_rust`` where the compiler is
     rustc. ``toolchain`` is the one that it takes, "" where several may do. ``others`` are lines of shell that build the
     same directory by what else is there, for who finds that the first does not work. ``benches`` are lines that build
-    one of Cargo's benchmarks each, for who wants that measured, where the build makes something else.
+    one of Cargo's benchmarks each, for who wants that measured, where the build makes something else; ``presets`` are
+    lines that build by one of CMake's presets each, which the first way does not.
     """
 
     what: str
@@ -103,6 +105,7 @@ class Recognised:
     toolchain: str = ""
     others: tuple[str, ...] = ()
     benches: tuple[str, ...] = ()
+    presets: tuple[str, ...] = ()
 
 
 def recognise(directory: Path, runner: Runner) -> Recognised:
@@ -145,7 +148,8 @@ def _refuse_others(directory: Path) -> None:
 
 
 def _others(found: Recognised, directory: Path, runner: Runner) -> Iterator[str]:
-    """How CMake, Meson and autotools would build it, as far as they are installed, beside the one that was found."""
+    """How presets, and how CMake, Meson and autotools, as far as they are installed, would build it as well."""
+    yield from found.presets
     for look in (_cmake, _meson, _autoreconf):
         try:
             other = look(directory, runner)
@@ -239,7 +243,7 @@ def _autoreconf(directory: Path, _runner: Runner) -> Recognised | None:
     return Recognised("autotools", ways, hints=_variables(directory))
 
 
-def _cmake(directory: Path, _runner: Runner) -> Recognised | None:
+def _cmake(directory: Path, runner: Runner) -> Recognised | None:
     if not (directory / "CMakeLists.txt").is_file():
         return None
     _require("cmake", "CMakeLists.txt")
@@ -247,7 +251,8 @@ def _cmake(directory: Path, _runner: Runner) -> Recognised | None:
     text = _text(directory / "CMakeLists.txt")
     targets = _project_first(text, r"^[^#\n]*\badd_executable\s*\(\s*([A-Za-z0-9_.+-]+)")
     commands = (f"cmake -S . -B {build} -DCMAKE_BUILD_TYPE=Release", f"cmake --build {build} -j {{jobs}}")
-    return Recognised("CMake", (Way(commands),), hints=targets)
+    presets = preset_lines(directory, build, runner)
+    return Recognised("CMake", (Way(commands),), hints=targets, presets=presets)
 
 
 def _meson(directory: Path, _runner: Runner) -> Recognised | None:

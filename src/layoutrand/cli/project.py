@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -128,7 +129,8 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
         benchmark = of_linked_cases(of_go_test(benchmark, learned.way.commands), learned.harness)
         if needed := unreported_cases(benchmark, learned.harness):
             terminal.warn(needed)
-    return NewProject(safe_name(question.directory), found.what, learned, systems, benchmark, found.benches)
+    name, others = safe_name(question.directory), (found.benches, found.presets)
+    return NewProject(name, found.what, learned, systems, benchmark, *others)
 
 
 def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, terminal: Terminal) -> None:
@@ -139,6 +141,9 @@ def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, ter
     terminal.line(f"{path} written: {project.what} links {what} with toolchain {learned.toolchain}")
     for line in learning.beside(learned.chosen):
         terminal.line(f"  {line}")
+    if project.presets:
+        preset = shlex.quote(project.presets[0])
+        terminal.line(f"  its presets were not used; to build by one: layoutrand init --force{where} -- {preset}")
     if project.benchmark is None:
         terminal.line("  a library alone: add a benchmark, a program that uses it, to the file")
         return

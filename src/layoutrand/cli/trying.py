@@ -141,10 +141,13 @@ def _after_first_round(failed: set[str]) -> str:
     said += "; the logs named above have what was printed"
     if not failed & {"exit", "signal"}:  # the program found its files: a filter matched nothing, or it took too long
         return said
-    return (
-        f"{said}. Each execution has a fresh working directory: a file that the program opens by a name of its own is "
+    said += (
+        ". Each execution has a fresh working directory: a file that the program opens by a name of its own is "
         "to be listed in benchmarks.files, after `layoutrand try --write`"
     )
+    if "exit" in failed:
+        said += "; a program that ends with such a status when all is well gets it as benchmarks.expect_status"
+    return said
 
 
 def _warn_of_redirection(stdin: str | None, terminal: Terminal) -> None:

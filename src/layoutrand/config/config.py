@@ -202,6 +202,7 @@ class Benchmark(_Table):
     artefact: str | None = None
     stdin: str | None = None
     expect_stdout: str | None = None
+    expect_status: Annotated[int, Field(ge=0, le=255)] = 0
     files: list[str] = []
     env: Variables = {}
     merge_output: bool = False

@@ -74,6 +74,7 @@ def program_command(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | 
         timeout_s=benchmark.timeout_s,
         aslr=plan.request.config.run.aslr == "on",
         merge_output=benchmark.merge_output and reads_output(slot.instrument),  # the others have messages of their own
+        expect_status=benchmark.expect_status,
         conditions=conditions_of(plan.request.config, plan.placement, slot, benchmark),
     )
 

@@ -188,6 +188,8 @@ def _definition(benchmark: Benchmark, config: Config, instrument: Instrument) ->
         del fields[name]
     if not fields["merge_output"]:  # came later: digests of benchmarks without it stay what they were
         del fields["merge_output"]
+    if not fields["expect_status"]:  # as did this
+        del fields["expect_status"]
     fields["artefact"] = artefact_of(benchmark, config)
     if facts := benchmark.written_facts():
         fields["generated"] = facts

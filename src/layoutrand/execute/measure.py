@@ -50,7 +50,7 @@ class Command:
     ``env`` is the whole environment; ``stdin`` None is /dev/null; ``timeout_s`` in seconds; ``aslr`` False switches
     address-space randomisation off.  With a stack offset in its ``conditions``, ``argv[0]`` must be an ELF program.
     With ``merge_output`` standard error is the same open file as standard output, so that the file has both in the
-    order in which they were written, and that of standard error stays empty.
+    order in which they were written, and that of standard error stays empty.  It ends well with ``expect_status``.
     """
 
     argv: tuple[str, ...]
@@ -62,6 +62,7 @@ class Command:
     timeout_s: float
     aslr: bool = True
     merge_output: bool = False
+    expect_status: int = 0
     conditions: Conditions = field(default_factory=Conditions)
 
 
@@ -138,7 +139,8 @@ def measure(command: Command, *, grace_s: float = GRACE_S, end_tree: Callable[[]
         finally:  # also when this kernel cannot wait: nothing of the child survives
             status, usage = child.end(grace_s)
             orphans.end_orphans(known)  # what left the session to survive it
-        kind, reason, returncode, number = _describe(status, None if ended else command.timeout_s)
+        overran_s = None if ended else command.timeout_s
+        kind, reason, returncode, number = _describe(status, overran_s, command.expect_status)
         rusage = _rusage(usage, rss_floor)
         written = max(os.fstat(file.fileno()).st_size for file in (stdout, stderr))
         ending = Ending(kind, reason, number, written, rusage.get("max_rss_bytes"))
@@ -266,7 +268,7 @@ def _not_started(command: Command, error: OSError | ValueError) -> Outcome:
     )
 
 
-def _describe(wait_status: int, overran_s: float | None) -> tuple[str, str, int | None, int | None]:
+def _describe(wait_status: int, overran_s: float | None, wanted: int) -> tuple[str, str, int | None, int | None]:
     """Status, reason, exit status and signal of a process that ended."""
     code = os.waitstatus_to_exitcode(wait_status)
     returncode, number = (code, None) if code >= 0 else (None, -code)
@@ -275,7 +277,10 @@ def _describe(wait_status: int, overran_s: float | None) -> tuple[str, str, int 
     if number is not None:
         core = " and dumped core" if os.WCOREDUMP(wait_status) else ""
         return "signal", f"killed by {signal_name(number)}{core}", returncode, number
-    return ("ok", "", 0, None) if returncode == 0 else ("exit", f"exit status {returncode}", returncode, None)
+    if returncode == wanted:
+        return "ok", "", returncode, None
+    instead = f", not {wanted} (expect_status)" if wanted else ""
+    return "exit", f"exit status {returncode}{instead}", returncode, None
 
 
 def stopped_as_well(outcome: Outcome, interrupts: Interrupts) -> bool:

@@ -14,6 +14,11 @@ _NUMBERED: Final = re.compile(r"\d+ +\|")
 _CAUSE: Final = "Caused by:"
 _CAUSED: Final = re.compile(r"^\s*Caused by: ")
 _FRAME: Final = re.compile(r"^\s+at \S.*\)$|^\s*\.\.\. \d+ (?:more|common frames omitted)$")
+_SOUGHT: Final = re.compile(
+    r"^(?:searched package name|perhaps you meant|candidate versions found which didn't match|location searched"
+    r"|required by package|versions that meet the requirements .*):|^required by package "
+)
+"""How cargo goes on about a package that it does not find, with nothing in front."""
 _SANITIZER: Final = re.compile(r"^SUMMARY: \w*Sanitizer: ")
 _PANIC: Final = re.compile(r"^(?:thread .* panicked at |panic: |fatal error: )")
 _REMARK: Final = re.compile(r"^note: |^\s*$")
@@ -81,10 +86,10 @@ def _caused(below: list[str]) -> list[str]:
 
 
 def _belonging(below: list[str]) -> list[str]:
-    """The lines right below an error that are indented or numbered: source and caret, or what CMake says."""
+    """The lines right below an error that are part of it: source and caret, what CMake says, what cargo looked for."""
     kept: list[str] = []
     for line in below[:_CONTEXT]:
-        if line and not line.startswith((" ", "\t")) and not _NUMBERED.match(line):
+        if line and not line.startswith((" ", "\t")) and not (_NUMBERED.match(line) or _SOUGHT.match(line)):
             break
         kept.append(line)
     while kept and not kept[-1]:
