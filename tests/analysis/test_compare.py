@@ -221,6 +221,24 @@ def test_nothing_in_common(tmp_path):
         compare(selected(CONFIG, tmp_path), "a", "b", confidence=0.95, threshold=0.0, metric=None)
 
 
+def test_what_cannot_be_built_is_not_to_be_executed(tmp_path):
+    """A further run would fail alike, and the reason says what to change."""
+    rows = measured(CONFIG, tmp_path, "a", "b", constant(1.0))
+    rows += measured(CONFIG, tmp_path, "b", "b", {"stock": [[1.0]]})
+    write(CONFIG, tmp_path, rows, [BuildFailure("b", "prog", seed, "no heap base", None) for seed in (1, 2)])
+    with pytest.raises(AnalysisError) as told:
+        compare(selected(CONFIG, tmp_path), "a", "b", confidence=0.95, threshold=0.0, metric=None)
+    assert "a has b; b has none." in str(told.value)
+    assert "2 binaries could not be built, the first: no heap base" in str(told.value)
+    assert "layoutrand run" not in str(told.value)
+
+
+def test_what_was_not_executed_is_to_be_executed(tmp_path):
+    write(CONFIG, tmp_path, measured(CONFIG, tmp_path, "a", "b", constant(1.0)))
+    with pytest.raises(AnalysisError, match="b has none. Execute both with `layoutrand run`"):
+        compare(selected(CONFIG, tmp_path), "a", "b", confidence=0.95, threshold=0.0, metric=None)
+
+
 def test_another_metric(tmp_path):
     rows = []
     for system, factor in (("a", 1), ("b", 3)):

@@ -92,6 +92,44 @@ def test_what_is_no_program_is_an_error(place, words, said):
         made(place, *words)
 
 
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("dacapo/TestHarness.class", True),
+        ("org/dacapo/harness/TestHarness.class", True),
+        ("harness/org/dacapo/harness/TestHarness.class", True),
+        ("org/dacapoless/Main.class", False),
+    ],
+)
+def test_of_a_jar_of_dacapo_a_suite_is_advised(place, entry, said):
+    with zipfile.ZipFile(place / "dacapo.jar", "w") as jar:
+        jar.writestr(entry, "")
+    done = layoutrand(place, "init", "--", str(place.parent / "jdk/bin/java"), "-jar", "dacapo.jar", "fop", "-n", "5")
+    assert done.returncode == 0, done.stderr
+    assert ('[suite] with kind = "dacapo"' in done.stdout) is said
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("true", "--", "java", "-cp", ".", "Main"), "java -cp . Main"),
+        (("mvn", "package"), "java -jar target/benchmarks.jar"),
+        (("true",), ""),
+    ],
+)
+def test_a_build_of_java_that_links_nothing_is_not_asked_for_a_program_to_link(place, monkeypatch, words, named):
+    require("gcc", "gcc")
+    tools = place.parent / "tools"
+    tools.mkdir()
+    (tools / "mvn").symlink_to(shutil.which("true"))
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    done = layoutrand(place, "init", "--", *words)
+    assert done.returncode == 1
+    assert "linked no program" in done.stderr
+    hint = f"Of Java nothing is linked: once it is built, layoutrand init -- {named}\n"
+    assert hint in done.stderr if named else "Of Java" not in done.stderr
+
+
 def test_what_is_no_jdk_is_an_error(place):
     for java, said in (("nothing/java", "there is no such program"), ("/bin/true", "there is no lib/server/libjvm.so")):
         with pytest.raises(UsageError, match=said):

@@ -20,6 +20,7 @@ from layoutrand.cli.suspects_screen import show_explanation
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.execute.run_plan import RunChoices, make_plan
+from layoutrand.explain import predicted_layouts
 from layoutrand.explain.confirming import (
     Confirmation,
     Groups,
@@ -312,6 +313,21 @@ def test_a_prebuilt_system_has_no_placement_to_look_at_whether_it_has_layouts_or
         "system jdk is prebuilt: nothing was linked for it, so there is no placement of code to look at; "
         "only systems that layoutrand builds can be explained"
     )
+
+
+def test_of_a_prebuilt_system_nothing_is_predicted_on_a_quieter_machine_either(tmp_path, monkeypatch):
+    text = (
+        '[project]\nname = "p"\n[build]\nartefacts = ["bin/java"]\n[systems.jdk]\nprebuilt = "/jdk"\n'
+        '[[benchmarks]]\nname = "b"\ncommand = ["{home}/bin/java"]\nmetric = { wall = true }\n'
+    )
+    config = parse(text, path="layoutrand.toml")
+    write(config, tmp_path, measured(config, tmp_path, "jdk", "b", {"stock": [[1.0], [2.0]]}))
+    monkeypatch.setattr(predicted_layouts, "as_analysed", lambda *_: SimpleNamespace(is_machine=True))
+    setup = ExplainSetup(config, tmp_path, None, None, None, RunChoices(wait_s=0))
+    order = predicted_layouts.PredictOrder(drawn=10, first=1, most_functions=9, confidence=0.95)
+    (said,) = predicted_layouts.predict_selection(selected(config, tmp_path), None, setup, order)
+
+    assert said.reason.startswith("system jdk is prebuilt: nothing was linked for it")
 
 
 @pytest.mark.parametrize(("count", "words"), [(1, "1 measured binary; "), (7, "7 measured binaries; ")])

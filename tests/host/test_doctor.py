@@ -180,6 +180,17 @@ artefacts = ["b"]
 [systems.base]
 """
 CASED, PLAIN = (f'[[benchmarks]]\nname = "{name}"\ncommand = ["{{artefact}}"]\n' for name in ("cased", "plain"))
+JDK = """\
+[project]
+name = "p"
+[build]
+artefacts = ["bin/java"]
+[systems.jdk]
+prebuilt = "/jdk"
+[[benchmarks]]
+name = "java"
+command = ["{home}/bin/java", "-jar", "app.jar"]
+"""
 DACAPO = """\
 [project]
 name = "p"
@@ -204,12 +215,15 @@ prebuilt = "jdk"
         (f'{PROJECT}{CASED}harness = "libtest"\n', False, None),
         (f'{PROJECT}{CASED}harness = "gungraun"\n', False, 'harness = "gungraun" starts it'),
         (DACAPO, False, None),
+        (JDK, False, None),
+        (JDK + PLAIN, True, "no metric = { cachegrind = true }"),
     ],
 )
 def test_simulated_counts_are_advised_where_a_benchmark_may_have_them(
     host, tmp_path, monkeypatch, text, immune, absent
 ):
-    """A harness measures its cases itself, and ``metric.cachegrind`` beside it is refused."""
+    """A harness measures its cases itself, and ``metric.cachegrind`` beside it is refused; a JVM's counts are as its
+    threads happened to run."""
     virtual(host)
     monkeypatch.setenv("PATH", str(tmp_path / "no programs"))
     if text is not None:

@@ -202,6 +202,20 @@ def test_what_is_wrong_is_told_with_its_key(project, suite, problem):
     assert found.startswith(problem.format(project=project))
 
 
+def test_a_build_beside_jdks_that_are_there_is_to_be_left_out(project):
+    """As where the suite took the place of the benchmarks that `init` wrote."""
+    write_project(project, SUITE, {"a": {"prebuilt": "jdk"}}, '[build]\nartefacts = ["lib/server/libjvm.so"]')
+    text = (project / "layoutrand.toml").read_text()
+    with pytest.raises(ConfigError) as caught:
+        parse(text, path="layoutrand.toml")
+    assert [problem.partition("build: ")[2] for problem in caught.value.problems] == [
+        "cannot go with [suite] dacapo where all systems are prebuilt, so nothing is built: leave out"
+    ]
+    with pytest.raises(ConfigError) as caught:
+        parse(text + "[systems.b]\n", path="layoutrand.toml")
+    assert any("build.image: this key is required" in problem for problem in caught.value.problems)
+
+
 def test_an_unknown_kind_of_suite_is_told(project):
     write_project(project, SUITE, {"a": {"prebuilt": "jdk"}})
     text = (project / "layoutrand.toml").read_text()
@@ -290,7 +304,7 @@ def test_old_jdks_have_their_virtual_machine_elsewhere(project):
 def test_a_suite_says_what_is_executed(project):
     table = "[[benchmarks]]\nname = 'b'\ncommand = ['x']"
     assert problems(project, table) == ["benchmarks: cannot go with [suite], which says what is executed"]
-    assert any(problem.startswith("build.image: ") for problem in problems(project, "[build]\nrepo = 'x'"))
+    assert any(problem.startswith("build: cannot go with") for problem in problems(project, "[build]\nrepo = 'x'"))
 
 
 def test_warmup_can_be_chosen_for_a_benchmark_of_the_suite(project):

@@ -338,12 +338,16 @@ def _nothing_common(
         return ", ".join(dict.fromkeys(name[0] for name in samples)) or "none"
 
     of_metric = f" that measured {metric}" if metric else ""
+    # What could not be built is executed by no further `run`, and the reason says what to change.
+    unbuilt = [failure for failure in selection.build_failures if failure.system in {baseline, candidate}]
+    execute = "" if unbuilt else " Execute both with `layoutrand run`."
     lines = [
         f"{baseline} and {candidate} have no benchmark in common with successful executions of seeds{of_metric}.",
-        f"{baseline} has {listed(old)}; {candidate} has {listed(new)}."
-        + (_ONE_NAME if selection.sources else " Execute both with `layoutrand run`."),
-        *sentences_of(selection.warnings),
+        f"{baseline} has {listed(old)}; {candidate} has {listed(new)}." + (_ONE_NAME if selection.sources else execute),
     ]
+    if unbuilt:
+        lines.append(f"{plural(len(unbuilt))} could not be built, the first: {unbuilt[0].error}")
+    lines += sentences_of(selection.warnings)
     if selection.failures:
         first = selection.failures[0]
         log = f" (log {first.log})" if first.log else ""

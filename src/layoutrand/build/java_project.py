@@ -35,12 +35,14 @@ JMH: Final = "jmh"
 _LIST_OF_JMH: Final = "META-INF/BenchmarkList"
 """What JMH's annotation processor leaves in every jar of benchmarks."""
 
+_HARNESSES_OF_DACAPO: Final = ("org/dacapo/harness/", "dacapo/TestHarness.class")
 _MAIN_OF_JMH: Final = "org.openjdk.jmh."
 _LONGEST_OF_JMH_S: Final = 24 * 3600
 _CLASS_PATH: Final = frozenset(["-cp", "-classpath", "--class-path"])
 _WITH_PATHS: Final = _CLASS_PATH | {"-p", "--module-path", "--upgrade-module-path"}
 _BEFORE_ANOTHER_WORD: Final = frozenset(["-jar", "-m", "--module"])
 _NAMING_A_FILE: Final = re.compile(r"(-(?:javaagent|agentpath|Xbootclasspath/[ap]):|-[^=]+=)([^=,]+)(.*)", re.DOTALL)
+_BUILDING_JAVA: Final = frozenset(["javac", "mvn", "mvnw", "gradle", "gradlew", "ant", "sbt", "kotlinc", "scalac"])
 _PLACED: Final = {CDS_ORDER: "its classes", HEAP_BASE: "its heap"}
 _JDKS: Final = Path("/usr/lib/jvm")
 _VIRTUAL_MACHINES: Final = tuple(f"{where}/server/libjvm.so" for where in ("lib", "lib/amd64", "jre/lib/amd64"))
@@ -73,6 +75,7 @@ class JavaProject:
     benchmark: FirstBenchmark
     others: tuple[tuple[str, Jdk], ...]
     factors: tuple[str, ...]
+    is_dacapo: bool = False
 
     @property
     def placed(self) -> str:
@@ -104,6 +107,11 @@ def starts_java(words: Sequence[str]) -> bool:
     return bool(words) and posixpath.basename(words[0]) == "java"
 
 
+def builds_java(words: Sequence[str]) -> bool:
+    """Whether a command starts a build tool of Java's, which as a rule links nothing."""
+    return bool(words) and posixpath.basename(words[0]) in _BUILDING_JAVA
+
+
 def java_project(words: Sequence[str], project: Path, folder: Path, stdin: str | None) -> JavaProject:
     """The project of a command typed in ``folder``; raises `UsageError` where no JDK or program is found by it."""
     jdk = _jdk_of(words[0], folder)
@@ -130,7 +138,8 @@ def java_project(words: Sequence[str], project: Path, folder: Path, stdin: str |
             raise UsageError(refusal)
     factors = possible_factors(jdk.version, own, _memory())
     others = [each for each in _installed() if each.home != jdk.home and (not factors or each.version >= OLDEST)]
-    return JavaProject(safe_name(project), shlex.join(words), jdk, args, benchmark, _apart(others), factors)
+    name, what, is_dacapo = safe_name(project), shlex.join(words), _is_dacapo(folder, started)
+    return JavaProject(name, what, jdk, args, benchmark, _apart(others), factors, is_dacapo)
 
 
 def _program(words: Sequence[str], folder: Path) -> tuple[list[str], list[str]]:
@@ -197,6 +206,14 @@ def _is_jmh(folder: Path, started: Sequence[str]) -> bool:
         return started[0].startswith(_MAIN_OF_JMH)
     with opened_jar(folder / started[1], UsageError) as jar:
         return _LIST_OF_JMH in jar.namelist()
+
+
+def _is_dacapo(folder: Path, started: Sequence[str]) -> bool:
+    """Whether the program is a jar with a harness of DaCapo's, in one of the places that these had."""
+    if started[0] != "-jar":
+        return False
+    with opened_jar(folder / started[1], UsageError) as jar:
+        return any(part in name for name in jar.namelist() for part in _HARNESSES_OF_DACAPO)
 
 
 def _jdk_of(java: str, folder: Path) -> Jdk:

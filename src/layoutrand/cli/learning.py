@@ -102,8 +102,13 @@ class FirstQuestion:
 
     def _hint(self, found: Recognised) -> str:
         """What else might be typed where the first build fails; "" where nothing comes to mind."""
+        from layoutrand.build.java_project import builds_java, starts_java
         from layoutrand.objects.elf import is_elf
 
+        program = self.words.program
+        if starts_java(program) or builds_java(self.words.build):
+            started = shlex.join(program) or "java -jar target/benchmarks.jar"
+            return f"Of Java nothing is linked: once it is built, layoutrand init{at(self.directory)} -- {started}"
         if not self.words.build:
             lines = [shlex.quote(line) for line in found.others] or ["COMMAND"]
             told = [f"layoutrand init{at(self.directory)} -- {line}" for line in lines]

@@ -85,6 +85,11 @@ def _init_java(words: Sequence[str], directory: Path, stdin: str | None, termina
     terminal.line(f"{path} written: {project.jdk.words or project.jdk.home} is the system {project.jdk.system}")
     if project.benchmark.harness:
         terminal.line(f"  each of its cases is a benchmark (harness = {toml_string(project.benchmark.harness)})")
+    if project.is_dacapo:
+        terminal.line(
+            '  each execution is timed as a whole, warm-up included; [suite] with kind = "dacapo" in place of [build] '
+            "and [[benchmarks]] records each iteration"
+        )
     if project.factors:
         terminal.line(f"  a layout is where it puts {project.placed} ({', '.join(project.factors)})")
     else:

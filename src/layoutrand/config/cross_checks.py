@@ -201,6 +201,12 @@ def _incomplete(table: Mapping[str, Any]) -> Iterator[str]:
     build, systems, suite = table.get("build", {}), table.get("systems"), table_at(table, "suite")
     if not isinstance(build, dict):
         return
+    all_prebuilt = (
+        isinstance(systems, dict)
+        and "matrix" not in table
+        and bool(systems)
+        and all(isinstance(system, dict) and "prebuilt" in system for system in systems.values())
+    )
     if suite:
         if "benchmarks" in table:
             yield "benchmarks: cannot go with [suite], which says what is executed"
@@ -213,14 +219,11 @@ def _incomplete(table: Mapping[str, Any]) -> Iterator[str]:
             return
         if "build" not in table:
             return
+        if "image" not in build and all_prebuilt:
+            yield "build: cannot go with [suite] dacapo where all systems are prebuilt, so nothing is built: leave out"
+            return
         if "image" not in build:
             yield f"build.image: {REQUIRED} beside [suite] dacapo: a JDK around the artefact that is built"
-    all_prebuilt = (
-        isinstance(systems, dict)
-        and "matrix" not in table
-        and bool(systems)
-        and all(isinstance(system, dict) and "prebuilt" in system for system in systems.values())
-    )
     required = ["artefacts"] if all_prebuilt else ["commands", "artefacts"]
     if "build" not in table:
         yield f"build: {REQUIRED}"

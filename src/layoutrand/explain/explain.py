@@ -163,6 +163,15 @@ def _doubts(own: Analysis, found: Explanation) -> Iterator[AnyWarning]:
         yield NotShownToDiffer(part.upper, is_little=is_little, is_suspected=bool(found.suspects))
 
 
+def refuse_prebuilt(sample: Sample, config: Config) -> None:
+    """Raise `AnalysisError` for a system of which no placement of code is known, whatever was measured of it."""
+    if config.systems[sample.system].prebuilt is not None:
+        raise AnalysisError(
+            f"system {sample.system} is prebuilt: nothing was linked for it, so there is no placement of code to "
+            "look at; only systems that layoutrand builds can be explained"
+        )
+
+
 def examined(
     sample: Sample, selection: Selection, setup: ExplainSetup, check: Callable[[Subject], object]
 ) -> tuple[Subject, Profile, RunRequest]:
@@ -172,11 +181,7 @@ def examined(
     prebuilt system and binaries that are others by now, and `BuildFailed` where there is no identity.
     """
     config = setup.config
-    if config.systems[sample.system].prebuilt is not None:
-        raise AnalysisError(
-            f"system {sample.system} is prebuilt: nothing was linked for it, so there is no placement of code to "
-            "look at; only systems that layoutrand builds can be explained"
-        )
+    refuse_prebuilt(sample, config)
     benchmark, case = executed(sample.benchmark, config)
     seeds = [name for name, _ in sample.binaries if isinstance(name, int)]
     built = setup.build(sample.system, [IDENTITY, *seeds])

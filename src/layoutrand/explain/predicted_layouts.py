@@ -27,7 +27,7 @@ from layoutrand.errors import AnalysisError, BuildFailed, LayoutrandError
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
 from layoutrand.explain.as_analysed import as_analysed
-from layoutrand.explain.explain import ExplainSetup, Unexplained, examined, executed
+from layoutrand.explain.explain import ExplainSetup, Unexplained, examined, executed, refuse_prebuilt
 from layoutrand.explain.features import table_of
 from layoutrand.explain.hotness import Hotness, cost_elsewhere, hot_functions
 from layoutrand.explain.own_results import execute_apart
@@ -121,6 +121,7 @@ def predict_selection(
 
 
 def _predict(sample: Sample, selection: Selection, setup: ExplainSetup, order: PredictOrder) -> Predicted:
+    refuse_prebuilt(sample, setup.config)  # a quieter machine would be no help
     _refuse_changing_machine(sample, selection, order.confidence)
     subject, profile, _ = examined(sample, selection, setup, lambda each: _refuse_few(each, selection))
     seeds, means = means_of(subject.sample, subject.binaries)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -56,6 +57,23 @@ TEXT_FORMATS: Final[dict[str, _Of]] = {
 }
 """The same for text that is no JSON."""
 
+_PRINTED: Final = (
+    (
+        re.compile(r"^={5} DaCapo .*={5}", re.MULTILINE),
+        'is what DaCapo prints, which is read where layoutrand executes it: [suite] with kind = "dacapo" in '
+        "layoutrand.toml names the jar; times that are there already are imported as a table (csv)",
+    ),
+    (
+        re.compile(r"^={6} .*, iteration \d+ (started|completed)\b", re.MULTILINE),
+        "is what Renaissance prints; its options --json FILE and --csv FILE write what can be imported",
+    ),
+    (
+        re.compile(r"^(# JMH version: |# Warmup Iteration +\d+: |Benchmark .*\bMode +Cnt +Score\b)", re.MULTILINE),
+        "is what JMH prints; its options -rf json -rff FILE write what can be imported",
+    ),
+)
+"""What harnesses print for their users, by a line of it, and what can be imported in its place."""
+
 WITH_NODES: Final = ("csv", "layoutrand")
 """Formats that can say of each execution which machine it was on."""
 
@@ -99,5 +117,7 @@ def detect(text: str, source: str) -> str:
         fitting = [name for name, (recognise, _) in JSON_FORMATS.items() if recognise(document)]
     if len(fitting) == 1:
         return fitting[0]
+    if not fitting and (printed := next((words for line, words in _PRINTED if line.search(text)), "")):
+        raise unreadable(source, printed)
     what = f"could be {' or '.join(fitting)}" if fitting else "is in no format that is known"
     raise unreadable(source, f"{what}; --format names one of {', '.join(FORMATS)}")
