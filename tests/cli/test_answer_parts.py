@@ -19,7 +19,8 @@ from layoutrand.cli.answer_parts import (
     steps_and_details,
     warning_lines,
 )
-from layoutrand.config.execution_warnings import TooShort
+from layoutrand.config.disturbance import Disturbed
+from layoutrand.config.execution_warnings import DisturbedExecutions, TooShort
 from layoutrand.model import BuildFailure
 from layoutrand.stats.advice import NoVariation, TooFew
 from layoutrand.stats.stats_warning import BASELINE, CANDIDATE
@@ -98,6 +99,13 @@ def test_short_executions_of_a_benchmark_are_told_once_by_the_shortest():
 
 
 def test_that_the_results_may_be_old_is_told_first():
+def test_disturbances_are_told_once_of_all_benchmarks_that_had_them_alike():
+    """Of 46, 48 and 47 executions, as where some failed, there were three lines."""
+    rows = [Disturbed(name, n, n, {"busy": n}, {"O2": n}, {}) for name, n in (("a", 46), ("b", 48), ("c", 47))]
+    about = [(row.benchmark, of(DisturbedExecutions(row, is_repeated=False))) for row in rows]
+    assert in_words(warning_lines(about, 80)) == ["  ⚠ 141 of 141 executions were disturbed"]
+
+
     warnings = [NoVariation(), TooFew(4), TooFew(3), NewFiles(("data.json",))]
     lines = in_words(warning_lines([("a", of(*warnings))], 80))
     assert lines[0] == "  ⚠ data.json in the source changed since these results were built"

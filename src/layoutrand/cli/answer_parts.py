@@ -20,6 +20,8 @@ from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cache.capture_record import source_in_brief
 from layoutrand.cli.charts import Line, width_of
 from layoutrand.cli.failing import failed_executions
+from layoutrand.config.execution_warnings import summed_of_each
+from layoutrand.execute.cases import processes
 from layoutrand.execute.output_warnings import MeasuresItself, UnlikeOutputs, alike_in_systems
 from layoutrand.interop.interop_warnings import (
     FileRemark,
@@ -173,9 +175,10 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> 
     systems: dict[str, tuple[str, ...]] = {}
     told = [(name, _of_both_as_one([each for reason in reasons for each in _told(reason)])) for name, reasons in about]
     shortest = shortest_of_each(warning for _, warnings in told for warning in warnings)
+    disturbed = summed_of_each(warning for _, warnings in told for warning in warnings)
     unlike = alike_in_systems(each for _, warnings in told for each in warnings if isinstance(each, UnlikeOutputs))
     for name, warnings in told:
-        for warning in dict.fromkeys(shortest.get(each, each) for each in warnings):
+        for warning in dict.fromkeys(shortest.get(each, disturbed.get(each, each)) for each in warnings):
             text = unlike[warning].brief if isinstance(warning, UnlikeOutputs) else warning.brief()
             if isinstance(warning, _OF_THE_RESULTS) and text not in first:
                 first.append(text)
