@@ -15,7 +15,7 @@ from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownTh
 from layoutrand.analysis.beside import metric_beside
 from layoutrand.analysis.evidence import evidence, reconciled_words
 from layoutrand.analysis.layout_words import may_have_missed
-from layoutrand.analysis.next_steps import possible_of
+from layoutrand.analysis.next_steps import possible_of, told_once
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cache.capture_record import source_in_brief
 from layoutrand.cli.charts import Line, width_of
@@ -297,11 +297,8 @@ def _is_within_reach(step: Step) -> bool:
 
 def next_lines(steps: Sequence[Step], width: int) -> list[Line]:
     """What to do next, commands where there are some, and where the details are."""
-    within = [step for step in dict.fromkeys(steps) if _is_within_reach(step)]
-    said = list(dict.fromkeys(step.briefly for step in within))
-    # "less noise, or a larger --threshold" says what "a larger --threshold" of another benchmark does.
-    said = [each for each in said if not any(other.endswith(f", or {each}") for other in said)]
-    return steps_and_details(said, "Details: --full", width)
+    within = told_once(step for step in steps if _is_within_reach(step))
+    return steps_and_details(list(dict.fromkeys(step.briefly for step in within)), "Details: --full", width)
 
 
 def steps_and_details(said: Sequence[str], details: str, width: int) -> list[Line]:
