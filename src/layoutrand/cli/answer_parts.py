@@ -94,7 +94,7 @@ def failure_lines(selection: Selection, width: int) -> list[Line]:
     if selection.failures:
         reasons = Counter(_reason(failure) for failure in selection.failures).most_common()
         others = f" and {plural(len(reasons) - 1, 'other reason')}" if len(reasons) > 1 else ""
-        count = len(selection.failures)
+        count = processes(selection.failures)
         names = list(dict.fromkeys(failure.benchmark for failure in selection.failures))
         failed = failed_executions(count)
         ways = [f"{whose}: {failed}: " for whose in (listed(names), _first(names))]
