@@ -76,6 +76,8 @@ def report(
         sections=sections,
         unfolded=frozenset({"failures"} if selection.failures or selection.build_failures else ()),
         sources=_sources(selection),
+        rests_on=evidence_section.rests_on(primary, contexts),
+        doubts=trust.doubts(found, comparisons),
     )
 
 
