@@ -105,12 +105,17 @@ def write(
     build_failures: Sequence[BuildFailure] = (),
     nodes: Sequence[Node] = (),
     built: Sequence[BuiltFrom] = (),
+    tools: Mapping[str, Mapping[str, str]] | None = None,
     **experiment,
 ) -> None:
-    """Record them as one experiment, of captures built from what ``built`` says; keywords change its fields."""
+    """Record them as one experiment, of captures built from what ``built`` says, with ``tools``.
+
+    Keywords change its fields.
+    """
     with open_for_writing(results_path(project)) as store:
         identity = dataclasses.replace(experiments.current_experiment(config), **experiment)
-        ids = store.begin(identity, experiments.current_context(config, built=built))
+        context = dataclasses.replace(experiments.current_context(config, built=built), tools=tools or {})
+        ids = store.begin(identity, context)
         for item in executions:
             store.record(ids, item)
         for node in nodes:

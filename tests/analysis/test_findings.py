@@ -18,7 +18,7 @@ from layoutrand import stats
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.beside import simulated_beside
 from layoutrand.analysis.documents import analyse_document
-from layoutrand.analysis.evidence import evidence, policy_words, sentences
+from layoutrand.analysis.evidence import evidence, evidence_json, policy_words, sentences
 from layoutrand.analysis.layout_words import size_of
 from layoutrand.analysis.sentences import UNFORESEEN, of_analysis, one_more
 from layoutrand.cli.output_formats import MarkdownPage
@@ -459,6 +459,33 @@ def test_the_evidence_states_seeds_counts_policy_failures_and_what_was_left_out(
     assert found["systems"][0]["seeds"] == "1..3,7"
     assert found["layout_policy"]["factors"] == ["function-order"]
     assert found["left_out"] == [str(left_out)]
+
+
+@pytest.mark.parametrize(
+    ("compilers", "told"),
+    [
+        (("gcc 12.2.0", "gcc 12.2.0"), ["built with gcc 12.2.0; GNU ld 2.40"]),
+        (("gcc 12.2.0", "clang 14"), ["a: built with gcc 12.2.0; GNU ld 2.40", "c: built with clang 14; GNU ld 2.40"]),
+        (("gcc 12.2.0", None), ["a: built with gcc 12.2.0; GNU ld 2.40"]),
+        ((None, None), []),
+    ],
+)
+def test_the_evidence_names_compilers_and_linker(tmp_path, compilers, told):
+    """What a paper has to say of both systems, without a page of the report."""
+    config = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a", "c"))
+    rows = [
+        row for name in ("a", "c") for row in measured(config, tmp_path, name, "b", {k: [[1.0]] for k in (1, 2, 3)})
+    ]
+    tools = {
+        f"capture-of-{name}": {"compilers": compiler, "linker": "GNU ld 2.40", "source": ""}
+        for name, compiler in zip(("a", "c"), compilers, strict=True)
+        if compiler
+    }
+    write(config, tmp_path, rows, tools=tools)
+    of = evidence(selected(config, tmp_path))
+    assert [line for line in sentences(of) if "built with" in line] == told
+    first = None if compilers[0] is None else f"{compilers[0]}; GNU ld 2.40"
+    assert evidence_json(of)["systems"][0]["built_with"] == first
 
 
 def test_a_policy_in_words():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from rich.cells import cell_len
 
 from layoutrand.analysis.analysis_warnings import NewFiles
-from layoutrand.analysis.next_steps import STEPS
+from layoutrand.analysis.next_steps import STEPS, told_once
 from layoutrand.cache.capture_record import source_in_brief, source_words
 from layoutrand.cli import answer_parts
 from layoutrand.cli.answer_parts import (
@@ -19,7 +20,8 @@ from layoutrand.cli.answer_parts import (
     steps_and_details,
     warning_lines,
 )
-from layoutrand.config.execution_warnings import TooShort
+from layoutrand.config.disturbance import Disturbed
+from layoutrand.config.execution_warnings import DisturbedExecutions, TooShort
 from layoutrand.model import BuildFailure
 from layoutrand.stats.advice import NoVariation, TooFew
 from layoutrand.stats.stats_warning import BASELINE, CANDIDATE
@@ -97,6 +99,13 @@ def test_short_executions_of_a_benchmark_are_told_once_by_the_shortest():
     ]
 
 
+def test_disturbances_are_told_once_of_all_benchmarks_that_had_them_alike():
+    """Of 46, 48 and 47 executions, as where some failed, there were three lines."""
+    rows = [Disturbed(name, n, n, {"busy": n}, {"O2": n}, {}) for name, n in (("a", 46), ("b", 48), ("c", 47))]
+    about = [(row.benchmark, of(DisturbedExecutions(row, is_repeated=False))) for row in rows]
+    assert in_words(warning_lines(about, 80)) == ["  ⚠ 141 of 141 executions were disturbed"]
+
+
 def test_that_the_results_may_be_old_is_told_first():
     warnings = [NoVariation(), TooFew(4), TooFew(3), NewFiles(("data.json",))]
     lines = in_words(warning_lines([("a", of(*warnings))], 80))
@@ -153,3 +162,18 @@ def test_a_larger_threshold_is_advised_once():
         "  Next: less noise, or a larger --threshold · layoutrand doctor" + " " * 42 + "Details: --full"
     ]
     assert "a larger --threshold" in in_words(next_lines(steps[1:], 120))[0]
+
+
+def test_steps_do_not_say_what_another_says_in_other_words():
+    some, most = (
+        replace(STEPS["more layouts"], command=f"layoutrand run --seeds {n}", n_layouts=n, has_figures=True)
+        for n in (60, 112)
+    )
+    steps = [some, STEPS["sooner"], STEPS["quiet machine"], most, some, STEPS["other threshold"]]
+    said = told_once(steps)
+    assert [step.kind for step in said] == ["sooner", "quiet machine", "more layouts"]
+    assert said[2] == most
+    assert "(more work for each execution, simulated counts) or a larger --threshold" in said[0].sentence
+    assert "less noise or a larger --threshold" in told_once([*steps, STEPS["more work"]])[0].sentence
+    assert told_once([STEPS["sooner"]]) == [STEPS["sooner"]]
+    assert told_once([STEPS["other threshold"], some]) == [STEPS["other threshold"], some]

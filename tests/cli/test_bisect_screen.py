@@ -189,6 +189,23 @@ def test_cases_with_a_step_are_told_one_by_one_and_the_others_in_a_line():
     assert document["one_sided"] == {"bench/new": "bad"}
 
 
+def test_what_so_few_layouts_may_have_missed_is_told_of_cases_too():
+    def without_step(*counts):
+        found = []
+        for k, n_rounds in enumerate(counts):
+            answer = answered("no step")
+            decided = Decision(None, "same", n_rounds, between(-0.004, 0.004))
+            state = dataclasses.replace(answer.state, decisions=(decided,))
+            found.append(CaseSearch(f"b/{k}", "time_s", "less", dataclasses.replace(answer, state=state)))
+        return " ".join(text_of(bisect_cases_screen(CaseSearches("b", tuple(found), {}, 0), "a", 0.01, 80)).split())
+
+    text = without_step(16, 8)
+    assert "b/0, b/1: no step, the same within 1 %" in text
+    assert "the same, of 8 layouts: a group of up to 31 % of all could have been missed" in text
+    assert "of 16 layouts" not in text
+    assert "missed" not in without_step(30)
+
+
 def test_one_case_that_nobody_can_tell_of_is_enough():
     assert not cases("found", "cannot tell").is_told
 

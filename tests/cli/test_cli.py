@@ -258,7 +258,7 @@ def test_second_build_links_nothing(project, env):
 
 @pytest.mark.slow
 def test_fail_if_has_its_own_status(project, env):
-    """--fail-if undecided exits with status 3 when a verdict is undecided, and only then."""
+    """--fail-if undecided exits with status 4 when a verdict is undecided, and only then."""
     (project / "layoutrand.toml").write_text(
         CONFIG.replace('regex = "total ([0-9]+)", name = "total", unit = "1"', "wall = true")
     )
@@ -269,7 +269,7 @@ def test_fail_if_has_its_own_status(project, env):
     verdict = json.loads(
         layoutrand("compare", "O1", "O2", "--threshold", "0.001%", "--json", cwd=project, env=env).stdout
     )
-    assert done.returncode == (3 if verdict["benchmarks"][0]["verdict"] == "undecided" else 0)
+    assert done.returncode == (4 if verdict["benchmarks"][0]["verdict"] == "undecided" else 0)
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutrand.cli import doctor_checks, run
 from layoutrand.cli.charts import width_of
 from layoutrand.cli.doctor_checks import Ability, Diagnosis
 from layoutrand.cli.doctor_command import diagnosis_screen
@@ -104,3 +105,17 @@ def test_it_says_whether_text_can_lie_on_huge_pages():
     assert screen()[-2] == "  Text on huge pages here: yes, of programs that are linked for it"
     lines = screen(without_huge_pages=("are off", "echo madvise"), columns=100)
     assert lines[-2] == "  Text on huge pages here: no: are off (mend: echo madvise)"
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_advised"), [(None, True), (frozenset({"clang"}), True), (frozenset({"gcc"}), False)]
+)
+def test_what_a_project_does_not_ask_for_is_not_advised(monkeypatch, capsys, asked, is_advised):
+    """Nobody has to install Go for a project in C."""
+    lacking = Ability("clang", False, (), "no clang", missing=("clang",))
+    found = Diagnosis((lacking,), {}, FACTS, {}, {}, None, (), NO_GROUP, asked=asked)
+    monkeypatch.setattr(doctor_checks, "diagnose", lambda *_: found)
+    assert run(["doctor", "--full"]) == 0
+    (line,) = [each for each in capsys.readouterr().out.splitlines() if each.startswith("clang is not usable")]
+    assert line.startswith("clang is not usable: clang not found on PATH")
+    assert ("install" in line) == is_advised

@@ -94,6 +94,19 @@ def test_what_was_told_while_it_ran_is_not_told_again(failed):
     assert page.said == [f"system a, benchmark b, stock: {WRONG}; output in log-stock"]
 
 
+def test_a_process_has_failed_once_however_many_cases_it_has(failed):
+    page, told = Lines(), Failures()
+    several = [replace(failed(k, started_at=float(k)), benchmark=f"b/{case}") for k in range(1, 5) for case in "xyz"]
+    told.conclude(several, page)
+    assert page.said == [
+        f"system a, benchmark b/x, seed 1: {WRONG}; output in log-1",
+        f"system a, benchmarks b/x, b/y, b/z, seeds 2..4: 3 more: {WRONG}",
+    ]
+    page.said.clear()
+    Failures().conclude(several[:3], page)
+    assert page.said == [f"system a, benchmark b/x, seed 1: {WRONG}; output in log-1"]
+
+
 def test_a_single_further_failure(failed):
     page, told = Lines(), Failures()
     told.conclude([failed(1), failed(2)], page)

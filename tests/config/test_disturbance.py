@@ -11,12 +11,14 @@ from fakes import make_config
 from layoutrand.config.disturbance import (
     MEND,
     Disturbance,
+    Disturbed,
     disturbances,
     explanations,
     sentence,
     summary,
+    summed,
 )
-from layoutrand.config.execution_warnings import mixed_settings
+from layoutrand.config.execution_warnings import DisturbedExecutions, disturbed_together, mixed_settings
 
 QUIET = {
     "window_s": 1.0,
@@ -134,3 +136,23 @@ def test_settings_that_changed_between_executions_are_told(tmp_path):
         str, mixed_settings(_executions(tmp_path, ("a", 1, (), {"turbo": True}), ("a", 2, (), {"turbo": False})))
     )
     assert "turbo (on 1, off 1)" in line
+
+
+def test_benchmarks_that_were_disturbed_alike_are_one_row_and_cases_are_not():
+    """It is one machine that was: three lines of "6 of 6" say no more than one of 18."""
+
+    def row(name, disturbed, of, **by):
+        return Disturbed(name, of, disturbed, by, {"O2": disturbed}, {"busy": f"of {name}"}, failed=disturbed // 6)
+
+    rows = [row("a", 6, 6, busy=6), row("b", 7, 7, busy=7, steal=1), row("c", 6, 6, busy=6), row("d", 1, 6, steal=1)]
+    cases = [row("bench/x", 6, 6, busy=6), row("bench/y", 6, 6, busy=6)]
+    found = summed([*rows, *cases])
+    assert list(dict.fromkeys(each.line() for each in found.values())) == [
+        "a, b and 1 more: 19 of 19 executions were disturbed (busy 19, steal 1; O2 19)",
+        "d: 1 of 6 executions were disturbed (steal 1; O2 1)",
+        *(each.line() for each in cases),
+    ]
+    assert found["a"] is found["c"]
+    assert (found["a"].failed, found["a"].examples) == (3, {"busy": "of c"})
+    told = disturbed_together([DisturbedExecutions(each, is_repeated=False) for each in [*rows, *cases]])
+    assert [each.row.benchmark for each in told] == ["a, b and 1 more", "d", "bench/x, bench/y"]

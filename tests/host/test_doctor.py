@@ -254,6 +254,7 @@ def test_a_toolchain_that_the_project_needs_is_an_error_and_no_other_is_told(hos
     systems = '[systems.small]\ntoolchain = "clang-19"\n[systems.o3]\ntoolchain = "gcc"\n'
     found = looked(host, tmp_path, PROJECT + systems)
     needed, versioned = of_toolchains(found)
+    assert found.asked == {"clang-19", "gcc"}
     assert needed == (
         "error",
         "toolchain gcc, which base, o3 are built with, is not usable: gcc, ld.bfd, ar not found on PATH",
@@ -268,7 +269,8 @@ def test_what_is_prebuilt_needs_no_toolchain(host, tmp_path, no_programs):
 
 
 def test_without_a_project_one_toolchain_is_enough(host, tmp_path, no_programs, monkeypatch):
-    (told,) = of_toolchains(looked(host, tmp_path))
+    (told,) = of_toolchains(found := looked(host, tmp_path))
+    assert found.asked is None
     assert told == ("error", "no toolchain is usable; of gcc: gcc, ld.bfd, ar not found on PATH")
     monkeypatch.undo()
     require("gcc", "gcc")

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from experiments import measured, write
+from layoutrand import __version__
 from layoutrand.capture.own_files import own_files
 from layoutrand.capture.source import listing
 from layoutrand.cli import run as layoutrand
@@ -398,6 +399,30 @@ def test_captions_stand_alone_and_have_the_source(tmp_path):
     assert "LaTeX reads PDF and PNG, which were not asked for" in latex
     assert "fib: order of execution. A slope or a step" in found["captions.txt"]
     assert all("Built from commit 19c4d91a2b3c." in found[name] for name in found), "a file is sent without its caption"
+
+
+def test_captions_say_seeds_version_and_doubts(tmp_path):
+    busy = {"disturbances": ("busy",), "host_state": {"other_cpu_s": 1.0}}
+    names = {"names": ("fib", "sum"), "systems": ("a", "b"), "n": 4, "executions": 2}
+    page = page_of(recorded(tmp_path, **names))
+    assert all(each.endswith(f"Seeds 1..4 (4); layoutrand {__version__}.") for each in captions(page, "Means"))
+    doubted = dataclasses.replace(page, doubts={"fib": "it drifts", "": "fib: it drifts"})
+    assert all(each.endswith(" Doubtful: it drifts.") for each in captions(doubted, "fib-"))
+    assert all(each.endswith(" Doubtful: fib: it drifts.") for each in captions(doubted, "Panel", "Ratios"))
+    assert not any("Doubtful" in each for each in captions(doubted, "sum-"))
+    quiet, loud = (page_of(recorded(tmp_path / k, **names, **more)) for k, more in (("q", {}), ("l", busy)))
+    assert "disturbed" not in str(quiet.doubts)
+    assert "executions were disturbed" in loud.doubts["fib"] and "fib" in loud.doubts[""]
+
+
+def captions(page, *begins):
+    """Of figures and tables whose files begin so; there is one at least."""
+    text = next(f.data for f in figure_files(page, ["svg", "tex"], Look()) if f.name == "captions.txt").decode()
+    told = [entry.split("\n", 1) for entry in text.strip().split("\n\n")]
+    found = [words.strip() for name, words in told if name.startswith(begins) and "(table)" not in name]
+    found += [words.strip() for name, words in told if name.startswith(begins) and begins == ("Means",)]
+    assert found
+    return found
 
 
 @pytest.mark.slow

@@ -132,11 +132,15 @@ def certainty(answer: SearchAnswer) -> str:
 
 def missed_words(answer: SearchAnswer) -> str:
     """How rare layouts may be of which "no step" says nothing, of fewer than are usual; else nothing."""
-    n_rounds = answer.state.decisions[-1].n_rounds if answer.state.decisions else 0
+    n_rounds = _n_rounds(answer)
     if answer.ending != "no step" or not 0 < n_rounds < USUAL_LAYOUTS:
         return ""
     share = missed_share(n_rounds, confidence=answer.state.confidence)
     return may_have_missed("the same", n_rounds, share)
+
+
+def _n_rounds(answer: SearchAnswer) -> int:
+    return answer.state.decisions[-1].n_rounds if answer.state.decisions else 0
 
 
 def rest_words(answer: SearchAnswer) -> str:
@@ -236,13 +240,16 @@ def bisect_cases_document(found: CaseSearches, *, system: str, confidence: float
 
 
 def rest_of_cases(found: CaseSearches, threshold: float) -> list[str]:
-    """The cases without a step, and those that are not compared, in a line each."""
+    """The cases without a step, what so few layouts may have missed of these, and those that are not compared."""
     told = []
     for ending in ENDINGS:
+        answers = [each.answer for each in found.cases if each.answer.ending == ending]
         names = [each.name for each in found.cases if each.answer.ending == ending]
         if ending in QUIET and names:
             words = f"no step, the same within {100 * threshold:g} %" if ending == "no step" else "one program"
             told.append(f"{_listed(names)}: {words}")
+        if few := [each for each in answers if missed_words(each)]:  # of the fewest layouts the most is missed
+            told.append(missed_words(min(few, key=_n_rounds)))
     for side in ("good", "bad"):
         names = [name for name, has in found.one_sided.items() if has == side]
         if names:

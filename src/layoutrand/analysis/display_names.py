@@ -95,6 +95,7 @@ def displayed(selection: Selection) -> Selection:
             told_by_file=frozenset(map(names.benchmark, selection.programs.told_by_file)),
         ),
         made={names.system(name): words for name, words in selection.made.items()},
+        tools={names.system(name): words for name, words in selection.tools.items()},
     )
 
 

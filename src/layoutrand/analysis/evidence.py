@@ -27,7 +27,7 @@ class SystemEvidence:
 
     ``others`` names what has no seed: imported binaries, or rounds of a prebuilt system, which has ``one_layout``.
     ``source`` is the commit or the digest of the files that it was built from, or which JDK it is, in words.
-    ``n_of_controls`` of the executions are of stock and identity.
+    ``n_of_controls`` of the executions are of stock and identity.  ``tools`` are the compilers and the linker.
     """
 
     system: str
@@ -41,6 +41,7 @@ class SystemEvidence:
     one_layout: bool = False
     n_of_controls: int = 0
     source: str = ""
+    tools: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,7 @@ def _of_system(selection: Selection, name: str) -> SystemEvidence:
         one_layout=any(sample.one_layout for sample in selection.samples if sample.system == name),
         source=selection.made.get(name, ""),
         n_of_controls=n_of_controls,
+        tools=selection.tools.get(name, ""),
     )
 
 
@@ -192,6 +194,7 @@ def sentences(of: Evidence) -> list[str]:
         lines.append(
             f"{row.system}: {names}, {plural(row.n_executions, 'execution')}{of_controls}, {failed}{unbuilt}{source}"
         )
+    lines += _built_with(of)
     if of.policy is not None:
         drawn, launcher = launched_by(of.randomise) if isinstance(of.randomise, list) else (of.randomise, "")
         randomised = f"randomised per execution: {_words(drawn)}"
@@ -203,6 +206,16 @@ def sentences(of: Evidence) -> list[str]:
     elif of.left_out:
         lines.append(f"left out: {left_out_words(of)}")
     return lines + reconciled_words(of)
+
+
+def _built_with(of: Evidence) -> list[str]:
+    """Which systems each set of compilers and linker built; without their names where it is all of them."""
+    built: dict[str, list[str]] = {}
+    for row in of.systems:
+        built.setdefault(row.tools, []).append(row.system)
+    if len(built) == 1:
+        return [f"built with {tools}" for tools in built if tools]
+    return [f"{', '.join(systems)}: built with {tools}" for tools, systems in built.items() if tools]
 
 
 def reconciled_words(of: Evidence) -> list[str]:
@@ -246,6 +259,7 @@ def evidence_json(of: Evidence) -> dict[str, Any]:
                 "capture": row.capture,
                 "one_layout": row.one_layout,
                 "source": row.source or None,
+                "built_with": row.tools or None,
             }
             for row in of.systems
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -61,6 +61,22 @@ class Step:
         return f"{self.sentence}: `{self.command}`" if self.command else self.sentence
 
 
+_LESS_NOISE: Final[dict[StepKind, str]] = {
+    "quiet machine": "a quieter machine",
+    "more work": "more work for each execution, simulated counts",
+}
+"""What makes less noise -> its words among those of "sooner"."""
+
+
+def _sooner(told: Collection[StepKind] = ()) -> str:
+    """The sentence of "sooner", beside steps that say what makes less noise."""
+    ways = ", ".join(words for kind, words in _LESS_NOISE.items() if kind not in told)
+    return (
+        f"more layouts than are within reach would be needed: less noise {f'({ways}) ' if ways else ''}or a larger "
+        "--threshold decides sooner"
+    )
+
+
 _OFF: Final = '"off"'
 
 
@@ -88,8 +104,7 @@ STEPS: Final[dict[StepKind, Step]] = {
         Step(
             "sooner",
             "",
-            "more layouts than are within reach would be needed: less noise (a quieter machine, more work for each "
-            "execution, simulated counts) or a larger --threshold decides sooner",
+            _sooner(),
             short="less noise, or a larger --threshold",
         ),
         Step("quiet machine", "layoutrand doctor", "measure on a quieter machine; what disturbs this one is told by"),
@@ -147,6 +162,28 @@ STEPS: Final[dict[StepKind, Step]] = {
     )
 }
 """The words of each step where figures give no better ones."""
+
+
+def told_once(steps: Iterable[Step]) -> list[Step]:
+    """The steps of several conclusions, each once, without what another of them says too.
+
+    Of commands for more layouts the largest number is the one that decides all of them.
+    """
+    told = list(dict.fromkeys(steps))
+    kinds = {step.kind for step in told}
+    most = max((step.n_layouts or 0 for step in told if _is_number(step)), default=0)
+    found = []
+    for step in told:
+        is_larger_threshold = step.kind == "other threshold" and not step.has_figures
+        if (is_larger_threshold and "sooner" in kinds) or (_is_number(step) and (step.n_layouts or 0) < most):
+            continue
+        found.append(replace(step, sentence=_sooner(kinds)) if step.kind == "sooner" else step)
+    return found
+
+
+def _is_number(step: Step) -> bool:
+    """Whether it asks for so many layouts, and is no sentence that says how many would be needed."""
+    return step.kind == "more layouts" and bool(step.command or step.short)
 
 
 NO_TIMES: Final[StepKind] = "simulated caches"

@@ -93,7 +93,8 @@ class Selection:
 
     ``sources`` are the files it was imported from; empty for what layoutrand executed itself.  ``nodes`` are
     those of a cluster that it was executed on; empty where it was executed here.  ``programs`` says what tells the
-    systems' programs apart beside their files, ``made`` of which commit or files each system was built, in words.
+    systems' programs apart beside their files, ``made`` of which commit or files each system was built, in words, and
+    ``tools`` with which compilers and linker.
     ``names`` are the labels of systems and benchmarks (`analysis/display_names.py`), ``coinciding`` what of reconciled
     layouts lies at the same addresses, ``host_facts`` what was recorded of the machine last.  ``never_alone`` are
     benchmarks that are cases of a harness which cannot execute one of them, so that there is no profile of it.
@@ -118,6 +119,7 @@ class Selection:
     never_alone: frozenset[str] = frozenset()
     by_run: bool = True
     at_home: bool = True
+    tools: Mapping[str, str] = field(default_factory=dict)
     benchmarks: tuple[Benchmark, ...] = ()
 
     @cached_property
@@ -220,7 +222,17 @@ def select(question: Question, store: ResultsStore) -> Selection:
         host_facts=contexts[-1].host_facts if contexts else {},
         never_alone=frozenset(_never_alone(names, question.config)),
         benchmarks=tuple(benchmarks),
+        tools=_tools(contexts, captures),
     )
+
+
+def _tools(contexts: Sequence[Context], captures: Mapping[str, str]) -> dict[str, str]:
+    """System -> the compilers and the linker that made its binaries, in words, where that was recorded."""
+    made = {name: each for context in contexts for name, each in context.tools.items()}
+    words = {system: (made.get(capture, {})) for system, capture in captures.items()}
+    return {
+        system: "; ".join(filter(None, (each.get("compilers"), each.get("linker")))) for system, each in words.items()
+    }
 
 
 def _coinciding(contexts: Sequence[Context], captures: Iterable[str]) -> tuple[CoincidingSystems, ...]:

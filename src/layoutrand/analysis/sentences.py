@@ -13,7 +13,7 @@ from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, counted, of_layouts, of_pair
 from layoutrand.analysis.conclusion import of_suite as suite_conclusion
 from layoutrand.analysis.conclusion_words import is_speed, verdict_words
-from layoutrand.analysis.next_steps import possible_of
+from layoutrand.analysis.next_steps import possible_of, told_once
 from layoutrand.analysis.place_among import place_among
 from layoutrand.analysis.short_run import short_run_words
 from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
@@ -239,8 +239,10 @@ def next_steps(conclusions: Sequence[Conclusion | LayoutConclusion], *, of_other
     """What to do next, each step once, those that several conclusions name first; ``of_others`` as in `Evidence`."""
     steps = [step for each in conclusions for step in possible_of(each.next, of_others=of_others)]
     # What has figures and no command stands in the sentence of its benchmark.
-    count = Counter(str(step) for step in steps if step.command or not step.has_figures)
-    return sorted(count, key=lambda sentence: -count[sentence])
+    steps = [step for step in steps if step.command or not step.has_figures]
+    count = Counter(step.kind for step in steps)
+    told = sorted(told_once(steps), key=lambda step: -count[step.kind])
+    return list(dict.fromkeys(map(str, told)))
 
 
 def _why(concluded: Conclusion, pair: BenchmarkRatio | None) -> list[str]:

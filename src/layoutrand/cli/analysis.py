@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection
     from layoutrand.config.config import Config
 
-FAIL_IF_MET = 3
 
 Full = Annotated[bool, typer.Option("--full", help="Tables, sentences and warnings in full, not the answer alone.")]
 AllMetrics = Annotated[bool, typer.Option("--all", help="Every metric measured, not only each benchmark's main one.")]
@@ -141,7 +140,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     threshold: Annotated[str, typer.Option(help="Differences within this count as equivalent.")] = "1%",
     fail_if: Annotated[
         str | None,
-        typer.Option(help="Exit with 3 for this verdict: slower, faster, cannot-tell; several with commas; none."),
+        typer.Option(help="Exit with 3 for slower or faster, with 4 for cannot-tell; several with commas; none."),
     ] = None,
     holm: Annotated[
         bool, typer.Option("--holm", help="--fail-if looks at the verdicts that stand beside all others.")
@@ -231,7 +230,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     if in_full:
         show_selection_problems(selection, [warning for each in results for warning in each.warnings], terminal)
     _finish(terminal)
-    return FAIL_IF_MET if any(meets(results, verdict, holm=holm) for verdict in failing) else 0
+    return options.failing_status(failing, lambda verdict: meets(results, verdict, holm=holm))
 
 
 def _compared(names: Sequence[str], known: Sequence[str]) -> list[str]:

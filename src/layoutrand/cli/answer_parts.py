@@ -15,11 +15,13 @@ from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownTh
 from layoutrand.analysis.beside import metric_beside
 from layoutrand.analysis.evidence import evidence, reconciled_words
 from layoutrand.analysis.layout_words import may_have_missed
-from layoutrand.analysis.next_steps import possible_of
+from layoutrand.analysis.next_steps import possible_of, told_once
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cache.capture_record import source_in_brief
 from layoutrand.cli.charts import Line, width_of
 from layoutrand.cli.failing import failed_executions
+from layoutrand.config.execution_warnings import summed_of_each
+from layoutrand.execute.cases import processes
 from layoutrand.execute.output_warnings import MeasuresItself, UnlikeOutputs, alike_in_systems
 from layoutrand.interop.interop_warnings import (
     FileRemark,
@@ -92,7 +94,7 @@ def failure_lines(selection: Selection, width: int) -> list[Line]:
     if selection.failures:
         reasons = Counter(_reason(failure) for failure in selection.failures).most_common()
         others = f" and {plural(len(reasons) - 1, 'other reason')}" if len(reasons) > 1 else ""
-        count = len(selection.failures)
+        count = processes(selection.failures)
         names = list(dict.fromkeys(failure.benchmark for failure in selection.failures))
         failed = failed_executions(count)
         ways = [f"{whose}: {failed}: " for whose in (listed(names), _first(names))]
@@ -173,9 +175,10 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> 
     systems: dict[str, tuple[str, ...]] = {}
     told = [(name, _of_both_as_one([each for reason in reasons for each in _told(reason)])) for name, reasons in about]
     shortest = shortest_of_each(warning for _, warnings in told for warning in warnings)
+    disturbed = summed_of_each(warning for _, warnings in told for warning in warnings)
     unlike = alike_in_systems(each for _, warnings in told for each in warnings if isinstance(each, UnlikeOutputs))
     for name, warnings in told:
-        for warning in dict.fromkeys(shortest.get(each, each) for each in warnings):
+        for warning in dict.fromkeys(shortest.get(each, disturbed.get(each, each)) for each in warnings):
             text = unlike[warning].brief if isinstance(warning, UnlikeOutputs) else warning.brief()
             if isinstance(warning, _OF_THE_RESULTS) and text not in first:
                 first.append(text)
@@ -294,11 +297,8 @@ def _is_within_reach(step: Step) -> bool:
 
 def next_lines(steps: Sequence[Step], width: int) -> list[Line]:
     """What to do next, commands where there are some, and where the details are."""
-    within = [step for step in dict.fromkeys(steps) if _is_within_reach(step)]
-    said = list(dict.fromkeys(step.briefly for step in within))
-    # "less noise, or a larger --threshold" says what "a larger --threshold" of another benchmark does.
-    said = [each for each in said if not any(other.endswith(f", or {each}") for other in said)]
-    return steps_and_details(said, "Details: --full", width)
+    within = told_once(step for step in steps if _is_within_reach(step))
+    return steps_and_details(list(dict.fromkeys(step.briefly for step in within)), "Details: --full", width)
 
 
 def steps_and_details(said: Sequence[str], details: str, width: int) -> list[Line]:

@@ -150,6 +150,7 @@ def _places(answer: CheckAnswer) -> tuple[Mapping[str, int], str]:
 def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
     """The first screen: what was compared and what differs, verdicts, what stopped it, what to do next."""
     from layoutrand.analysis.evidence import reconciled_words
+    from layoutrand.analysis.next_steps import told_once
     from layoutrand.check.check_words import closing_sentences
     from layoutrand.cli.answer import as_built_lines, not_seen_lines
     from layoutrand.cli.answer_parts import (
@@ -179,7 +180,7 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
         lines += [*notes, []] if notes else []
     # What decides that which is open comes before what makes a verdict that is there more certain.
     rows = sorted((each.concluded for _, each in answer.benchmarks), key=lambda each: each.verdict != "cannot tell")
-    steps = list(dict.fromkeys(step for each in rows for step in each.next))[:_MOST_STEPS]
+    steps = told_once(step for each in rows for step in each.next)[:_MOST_STEPS]
     shown = next_lines(steps, width)
     return [*lines, *(shown if steps else steps_and_details([], "Details: --full", width))]
 

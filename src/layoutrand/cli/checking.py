@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from layoutrand.model import LayoutName
 
 FAILED: Final = 1
-FAIL_IF_MET: Final = 3
-UNTOLD: Final = 4
 
 
 def check(  # noqa: PLR0913 - one parameter for each option
@@ -132,13 +130,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
 
 def exit_status(answer: CheckAnswer, failing: Collection[Verdict]) -> int:
     """3 where a verdict on speed fails, 1 where something could not be executed, 4 where nobody can tell."""
-    from layoutrand.analysis.conclusion import CANNOT_TELL
-
-    if any(answer.has(verdict) for verdict in failing if verdict != CANNOT_TELL):
-        return FAIL_IF_MET
-    if answer.has_failed:
-        return FAILED
-    return UNTOLD if CANNOT_TELL in failing and answer.has(CANNOT_TELL) else 0
+    return options.failing_status(failing, answer.has, failed=FAILED if answer.has_failed else 0)
 
 
 def _known_benchmarks(config: Config, wanted: Sequence[str] | None) -> list[str]:

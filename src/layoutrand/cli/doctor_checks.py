@@ -65,7 +65,10 @@ class Ability:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What doctor found; ``without_huge_pages`` is why programs get none and what mends it, empty where they do."""
+    """What doctor found; ``without_huge_pages`` is why programs get none and what mends it, empty where they do.
+
+    ``asked`` are the toolchains that the project is built with; None where no project is known.
+    """
 
     abilities: tuple[Ability, ...]
     instruments: dict[str, str | None]
@@ -77,6 +80,7 @@ class Diagnosis:
     isolation: Place | NoPlace
     linkers: tuple[str, ...] = ()
     without_huge_pages: tuple[str, str] = ("", "")
+    asked: frozenset[str] | None = None
 
 
 def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, root: Path = Path("/")) -> Diagnosis:
@@ -105,6 +109,7 @@ def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, roo
         isolation,
         tuple(linkers),
         no_huge_pages(root),
+        None if asked.toolchains is None else frozenset(asked.toolchains),
     )
 
 

@@ -109,7 +109,9 @@ def _show_tables(found: Diagnosis, terminal: Terminal) -> None:
     terminal.line()
     for ability in found.abilities:
         if not ability.usable:
-            terminal.item(f"{ability.toolchain} is not usable: {ability.lack}; `{ability.mend}`")
+            # Nobody has to install Go for a project in C.
+            mend = f"; `{ability.mend}`" if found.asked is None or ability.toolchain in found.asked else ""
+            terminal.item(f"{ability.toolchain} is not usable: {ability.lack}{mend}")
     terminal.line()
     rows = [(a.toolchain, a.detail, ", ".join(a.factors) or "-") for a in found.abilities if a.usable]
     terminal.table("Toolchains", ("toolchain", "compiler; linker", "factors"), rows)

@@ -52,20 +52,27 @@ class Failures:
 
     def conclude(self, failures: Sequence[Execution], page: Display) -> None:
         """All that failed: the first of each cause that was not told yet, then how many more, and of what."""
+        from layoutrand.execute.cases import process_of, processes
+
         causes: dict[str, list[Execution]] = {}
         for execution in self.names.given_each(failures):
             self._tell(execution, page)
             causes.setdefault(_cause(execution), []).append(execution)
+        # A process of a harness has failed once, however many cases it has.
+        told = {
+            cause: {process_of(each) for each in members if _place(each) == self._said.get(cause)}
+            for cause, members in causes.items()
+        }
         left = {
             cause: more
             for cause, members in causes.items()
-            if (more := [each for each in members if _place(each) != self._said.get(cause)])
+            if (more := [each for each in members if process_of(each) not in told[cause]])
         }
         for cause, members in list(left.items())[:MOST_LINES]:
             page.fail(_several(members, causes[cause], more=cause in self._said))
         untold = list(left.values())[MOST_LINES:]
         if untold:
-            count = plural(sum(map(len, untold)), "more execution")
+            count = plural(sum(map(processes, untold)), "more execution")
             page.fail(f"{count}, for {plural(len(untold), 'other reason')}; `layoutrand analyse --json` lists all")
 
     def of_cases(self, failed: Iterable[CasesFailed], page: Display) -> None:
@@ -145,10 +152,12 @@ def _place(execution: Execution) -> _Place:
 
 def _several(members: Sequence[Execution], whole: Sequence[Execution], *, more: bool) -> str:
     """Failures of one cause in a line, of a ``whole``; ``more`` where one of it was told by itself."""
-    first = members[0]
+    from layoutrand.execute.cases import processes
+
+    first, count = members[0], processes(members)
     if len(members) == 1:
         return _sentence(first)
-    start = f"{_places(members, whole)}: {len(members)} {'more' if more else 'executions'}"
+    start = f"{_places(members, whole)}: {count} {'more' if more else 'execution' if count == 1 else 'executions'}"
     return f"{start}: {_cause(first) if more else first.reason}"
 
 

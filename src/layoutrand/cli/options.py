@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from layoutrand.config.config import Config
 
 CONFIG_NAME = "layoutrand.toml"
+
+_FAIL_IF_MET: Final = 3
+_UNTOLD: Final = 4
 
 
 def a_number(value: float) -> float:
@@ -151,6 +154,15 @@ def share(text: str, option: str, *, may_be_zero: bool = False) -> float:
         meant = "" if percentage or not 1 <= value < 100 else f"; did you mean {text.strip()}%?"
         raise UsageError(f"{given}: must lie between 0 and 100 %{meant}")
     return value
+
+
+def failing_status(failing: Collection[Verdict], has: Callable[[Verdict], bool], *, failed: int = 0) -> int:
+    """3 where a verdict on speed is there that ``--fail-if`` names, else ``failed``, else 4 where nobody can tell."""
+    from layoutrand.analysis.conclusion import CANNOT_TELL
+
+    if any(has(verdict) for verdict in failing if verdict != CANNOT_TELL):
+        return _FAIL_IF_MET
+    return failed or (_UNTOLD if CANNOT_TELL in failing and has(CANNOT_TELL) else 0)
 
 
 def failing_verdicts(text: str) -> list[Verdict]:

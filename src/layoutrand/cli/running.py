@@ -368,9 +368,10 @@ def run_message(summary: Summary) -> str:
 
 def warn_disturbed(disturbed: Sequence[Disturbed], page: Display) -> None:
     """What disturbed executions, and what each such thing means."""
-    from layoutrand.config.disturbance import explanations
+    from layoutrand.config.disturbance import explanations, summed
 
-    for line in (*(row.line() for row in disturbed), *explanations(disturbed)):
+    rows = dict.fromkeys(row.line() for row in summed(disturbed).values())
+    for line in (*rows, *explanations(disturbed)):
         page.warn(line)
 
 

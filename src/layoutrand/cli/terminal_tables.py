@@ -297,6 +297,7 @@ def show_selection_problems(selection: Selection, warnings: Sequence[AnyWarning]
     from layoutrand.cli.building import show_failures
     from layoutrand.cli.failing import Failures, failed_executions
     from layoutrand.config.execution_warnings import disturbed_together
+    from layoutrand.execute.cases import processes
 
     for warning in disturbed_together(warnings):
         page.warn(str(warning))
@@ -304,7 +305,7 @@ def show_selection_problems(selection: Selection, warnings: Sequence[AnyWarning]
         for failure in selection.failures:
             page.fail(f"{failure.system}, {failure.benchmark}: {failure.reason}; not in the numbers")
     elif selection.failures:
-        page.warn(failed_executions(len(selection.failures)))
+        page.warn(failed_executions(processes(selection.failures)))
         Failures().conclude(selection.failures, page)
     if selection.build_failures:
         n = len(selection.build_failures)

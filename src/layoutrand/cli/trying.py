@@ -6,7 +6,7 @@ import os
 import shlex
 import stat
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection
     from layoutrand.build.new_project import NewProject
     from layoutrand.config.config import Config
+    from layoutrand.warning import AnyWarning
 
 SYSTEM: Final = "default"
 """The one system: the flags are the build's own."""
@@ -131,6 +132,22 @@ def _last(directory: Path) -> str:
             f"nothing was tried in {directory.absolute()} so far; give the command that builds and the program to "
             "execute, each behind --, as in: layoutrand try -- make -- ./prog arguments"
         ) from error
+
+
+def times_alone(seconds: float, warnings: Iterable[AnyWarning]) -> str:
+    """Why nothing is simulated, as that takes so long; ``warnings`` say whether the program may measure itself.
+
+    One that runs for a fixed time does so on a simulated processor, too, and less work in it.
+    """
+    from layoutrand.execute.output_warnings import MeasuresItself
+
+    takes = f"times alone: to count on a simulated processor would take about {duration(round(seconds))} more"
+    if any(isinstance(each, MeasuresItself) for each in warnings):
+        return (
+            f"{takes} if the program does the same work each time (--simulate does it); if it runs for a fixed time, "
+            "counts say nothing"
+        )
+    return f"{takes} (--simulate does it)"
 
 
 def _after_first_round(failed: set[str]) -> str:
@@ -299,14 +316,11 @@ class _Try:
                 raise UsageError(f"--simulate: there is no {absent[0].program}: {absent[0].how_to_install()}")
             terminal.say(f"times alone: there is no {absent[0].program} to count with ({absent[0].how_to_install()})")
             return False
-        seconds = [execution.wall_s for execution in self._selection(self._configured(project)).executions]
-        each = min(seconds, default=0.0)
+        first = self._selection(self._configured(project))
+        each = min((execution.wall_s for execution in first.executions), default=0.0)
         count = len(self.seeds) + 2
         slowest = max((simulator.slowdown for simulator in simulators), default=1)
         if self.simulate is None and each * slowest * count > MOST_SIMULATED_S:
-            terminal.say(
-                f"times alone: to count on a simulated processor would take about "
-                f"{duration(round(each * slowest * count))} more (--simulate does it)"
-            )
+            terminal.say(times_alone(each * slowest * count, first.warnings))
             return False
         return True

@@ -31,6 +31,7 @@ from layoutrand.host.attempts import Attempts, is_to_be_repeated
 from layoutrand.model import Execution, SlotKey
 from layoutrand.results.experiments import ResultsStore
 from layoutrand.results.file import exclusive_use
+from layoutrand.text.quantities import duration
 from layoutrand.warning import plural
 
 
@@ -89,6 +90,32 @@ def execute_on_nodes(
     return submitting.summary()
 
 
+def over_limit(live: Live, tasks: Sequence[MeasuringTask], limit_s: float | None) -> str:
+    """That tasks take longer than their jobs are let, as far as earlier executions tell, and what helps; else nothing.
+
+    What such a task has finished is kept, and the rest given out again, at the cost of the execution in flight.
+    """
+    slots = [[slot for slot, _ in task.slots] for task in tasks]
+    over = [] if limit_s is None else [s for own in slots if (s := live.executing_s(own) or 0.0) > limit_s]
+    if limit_s is None or not over:
+        return ""
+    longest = max(live.executing_s([slot]) or 0.0 for own in slots for slot in own)
+    minutes = "more minutes under [cluster.measure]"
+    if longest > limit_s:
+        return (
+            f"an execution takes about {duration(longest)}, and a job has {duration(limit_s)}: it will be ended before "
+            f"it is done, however often it is given out; give {minutes}"
+        )
+    fewer = (
+        ", or fewer rounds to a task" if any(len({(e.round, e.repetition) for e in own}) > 1 for own in slots) else ""
+    )
+    return (
+        f"{len(over):,} of {plural(len(tasks), 'task')} take longer than the {duration(limit_s)} that a job has (about "
+        f"{duration(max(over))}): what is left then is given out again, and the execution in flight made anew; give "
+        f"{minutes}{fewer}"
+    )
+
+
 class _SubmittingSide:
     """The submitting side of one call."""
 
@@ -127,6 +154,8 @@ class _SubmittingSide:
 
     def distribute(self, tasks: Sequence[MeasuringTask]) -> None:
         """Give the tasks out until each of their slots was executed, or was lost too often."""
+        if too_long := over_limit(self._live, tasks, self._cluster.settings.measuring_limit_s):
+            self._say(too_long)
         wanted = [task.token for task in tasks]
         if count := self._cluster.executor.forget_others(tasks[0].token[:RUN_DIGITS], wanted):
             self._say(f"{plural(count, 'task')} of an earlier call, not wanted any more: cancelled")

@@ -11,7 +11,7 @@ disturbs a program of one thread is a neighbour on one CPU, whether the machine 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -168,6 +168,42 @@ def summary(executions: Iterable[Execution], immune: Collection[str]) -> tuple[D
                 )
             )
     return tuple(rows)
+
+
+def summed(rows: Iterable[Disturbed]) -> dict[str, Disturbed]:
+    """Benchmark -> its row, or one of all that were disturbed to the same whole percent: it is one machine that was.
+
+    Cases of harnesses stay as they are: those of one entry are of the same executions, which would be counted twice.
+    """
+    alike: dict[object, list[Disturbed]] = {}
+    for row in rows:
+        share = round(100 * row.disturbed / row.executions)
+        alike.setdefault(row.benchmark if "/" in row.benchmark else share, []).append(row)
+    sums = [(_sum(members), members) for members in alike.values()]
+    return {row.benchmark: one for one, members in sums for row in members}
+
+
+def _sum(rows: Sequence[Disturbed]) -> Disturbed:
+    if len(rows) == 1:
+        return rows[0]
+    by, systems = Counter[str](), Counter[str]()
+    for row in rows:
+        by.update(row.by)
+        systems.update(row.systems)
+    return Disturbed(
+        several([row.benchmark for row in rows]),
+        sum(row.executions for row in rows),
+        sum(row.disturbed for row in rows),
+        dict(by.most_common()),
+        dict(sorted(systems.items())),
+        {name: example for row in rows for name, example in row.examples.items()},
+        sum(row.failed for row in rows),
+    )
+
+
+def several(names: Sequence[str]) -> str:
+    """Benchmarks that one sentence is about: ``a, b and 3 more``."""
+    return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
 
 
 def whereabouts(rows: Collection[Disturbed], called: str = "samples") -> str:

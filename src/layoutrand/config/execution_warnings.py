@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
-from layoutrand.config.disturbance import Disturbed, whereabouts
+from layoutrand.config.disturbance import Disturbed, several, summed, whereabouts
 from layoutrand.model import Execution
 from layoutrand.text.quantities import quantity
 from layoutrand.warning import AnyWarning, plural
@@ -43,13 +43,25 @@ class DisturbedExecutions(MachineWarning):
 
 
 def disturbed_together(warnings: Iterable[AnyWarning]) -> list[AnyWarning]:
-    """The warnings, each once: those of cases of one harness, which are of the same executions, as one."""
+    """The warnings, each once: those of cases of one harness, which are of the same executions, as one.
+
+    So are those of benchmarks that were disturbed alike.
+    """
     told = list(dict.fromkeys(warnings))
     alike: dict[tuple[object, ...], list[str]] = {}
     for each in told:
         if isinstance(each, DisturbedExecutions):
             alike.setdefault(_counts(each), []).append(each.row.benchmark)
-    return list(dict.fromkeys(_named(each, alike) for each in told))
+    named = list(dict.fromkeys(_named(each, alike) for each in told))
+    one = summed_of_each(named)
+    return list(dict.fromkeys(one.get(each, each) for each in named))
+
+
+def summed_of_each(warnings: Iterable[AnyWarning]) -> dict[AnyWarning, AnyWarning]:
+    """Each that is of disturbed executions -> the one of all benchmarks that were disturbed alike (`summed`)."""
+    found = [each for each in dict.fromkeys(warnings) if isinstance(each, DisturbedExecutions)]
+    sums = {repeated: summed(each.row for each in found if each.is_repeated == repeated) for repeated in (False, True)}
+    return {each: replace(each, row=sums[each.is_repeated][each.row.benchmark]) for each in found}
 
 
 def _counts(warning: DisturbedExecutions) -> tuple[object, ...]:
@@ -65,8 +77,7 @@ def _named(warning: AnyWarning, alike: Mapping[tuple[object, ...], Sequence[str]
     if not isinstance(warning, DisturbedExecutions):
         return warning
     names = alike[_counts(warning)]
-    further = f" and {len(names) - 2} more" if len(names) > 2 else ""
-    return replace(warning, row=replace(warning.row, benchmark=", ".join(names[:2]) + further, examples={}))
+    return replace(warning, row=replace(warning.row, benchmark=several(names), examples={}))
 
 
 @dataclass(frozen=True)

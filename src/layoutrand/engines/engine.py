@@ -61,6 +61,11 @@ class Remote(StrictTable):
     retries: Annotated[int, Field(ge=0)] = 2
     measure: Measure = Measure()
 
+    @property
+    def measuring_limit_s(self) -> float | None:
+        """After how long a task that executes is ended, done or not; None where nobody ends it."""
+        return None
+
 
 @dataclass(frozen=True)
 class Opening:

@@ -8,7 +8,7 @@ case, called after the harness's entry and itself ("sorting/BM_Sort/16"); a proc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -158,6 +158,11 @@ def _benchmark(entry: Benchmark, case: str, units: Mapping[str, str]) -> Benchma
 
 def processes(executions: Iterable[Execution]) -> int:
     """How many there were: an execution under a harness is there once for each of its cases, with all else alike."""
-    return len(
-        {(each.argv, each.started_at, each.node, each.layout, each.order, each.repetition) for each in executions}
-    )
+    return len(set(map(process_of, executions)))
+
+
+def process_of(execution: Execution) -> Hashable:
+    """What is the same of all cases of one process, and of no two; what has no time was imported, and counts alone."""
+    of = execution
+    whose = "" if of.started_at else of.benchmark
+    return (of.system, whose, of.argv, of.started_at, of.node, of.layout, of.order, of.repetition)

@@ -131,6 +131,12 @@ class Live:
         between = fmean(self._between) if self._between else self._gap or 0.0
         return (executing + between * sum(waiting.values())) / max(1, len(self._last_end))
 
+    def executing_s(self, slots: Sequence[Slot]) -> float | None:
+        """Seconds that executions of these take one after the other, without what lies between; None as above."""
+        seconds = [self._duration((slot.system, slot.benchmark, slot.instrument)) for slot in slots]
+        known = [each for each in seconds if each is not None]
+        return sum(known) if known and len(known) == len(seconds) else None
+
     def standings(self, *, confidence: float) -> list[Standing]:
         """How each benchmark of each system stands, benchmark by benchmark."""
         found = []

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from layoutrand import __version__
 from layoutrand.analysis.analyse import AnalysisReport
 from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.evidence import (
@@ -21,12 +22,13 @@ from layoutrand.analysis.evidence import (
 )
 from layoutrand.analysis.selection import Selection
 from layoutrand.config.disturbance import explanations, summary, whereabouts
+from layoutrand.config.seeds import format_seeds
 from layoutrand.execute.cases import processes
 from layoutrand.execute.experiment import launched_by
 from layoutrand.instruments.known import simulated
 from layoutrand.model import BinaryName, Context
 from layoutrand.text.document import Chapter, Table
-from layoutrand.warning import AnyWarning
+from layoutrand.warning import AnyWarning, plural
 
 _MOST_LISTED: Final = 200
 _MOST_NAMED: Final = 4
@@ -40,6 +42,21 @@ def subtitle(selection: Selection) -> str:
         return f"Imported from {listed}."
     times = [execution.started_at for execution in selection.executions]
     return f"Measured on {selection.experiment.hostname}, {_moment(min(times))} to {_moment(max(times))}."
+
+
+def rests_on(selection: Selection, contexts: Sequence[Context]) -> str:
+    """``Seeds 1..30 (30); layoutrand 0.1.0.``: what a figure is to be made again with.
+
+    The versions are those that measured and this one, which analyses.
+    """
+    binaries = dict.fromkeys(binary for sample in selection.samples for binary, _ in sample.binaries)
+    seeds = [binary for binary in binaries if isinstance(binary, int)]
+    names = [str(binary) for binary in binaries if not isinstance(binary, int)]
+    parts = [f"seeds {format_seeds(seeds)} ({len(seeds)})"] if seeds else []
+    parts += [round_words(names) or plural(len(names))] if names else []
+    versions = ", ".join(dict.fromkeys([*(context.version for context in contexts), __version__]))
+    text = "; ".join([*parts, f"layoutrand {versions}"])
+    return f"{text[0].upper() if parts else text[0]}{text[1:]}."
 
 
 def head(

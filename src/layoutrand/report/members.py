@@ -10,7 +10,10 @@ from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.sample import Sample
 from layoutrand.warning import AnyWarning
 
-_UNITS: Final = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), "B": ((2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))}
+_UNITS: Final = {
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
+    "B": ((2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")),
+}
 _COUNTS: Final = ((1e9, "10⁹"), (1e6, "10⁶"), (1.0, ""))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -105,3 +105,7 @@ class Page:
     unfolded: frozenset[str] = field(default_factory=frozenset)
     sources: str = ""
     """Of which commit or files the systems were built, for captions of figures; empty where that is not known."""
+    rests_on: str = ""
+    """Seeds and versions of layoutrand, for captions, too."""
+    doubts: Mapping[str, str] = field(default_factory=dict)
+    """Benchmark -> what casts doubt on its numbers; "" -> the same of all, with names; none where nothing does."""

@@ -81,16 +81,24 @@ def _combined(lettered: Sequence[tuple[str, tuple[str, Figure]]]) -> str:
 
 
 def caption_of(page: Page, title: str, figure: Figure) -> str:
-    """What the figure shows, and of which sources, where and when it was measured."""
+    """What the figure shows, of which sources and seeds, where and when it was measured, and what casts doubt on it."""
     if not title and figure.heading.startswith(_PANEL):
-        return f"{figure.caption} {origin(page)}"
-    what = figure.heading if any(each.figure is figure for each in page.forests) else _lead(figure)
-    return f"{title}: {what}. {figure.caption} {origin(page)}"
+        return f"{figure.caption} {origin(page)}{_doubts(page, '')}"
+    of_all = any(each.figure is figure for each in page.forests)
+    what = figure.heading if of_all else _lead(figure)
+    of_one = any(card.name == title for card in page.cards) and not of_all
+    return f"{title}: {what}. {figure.caption} {origin(page)}{_doubts(page, title if of_one else '')}"
+
+
+def _doubts(page: Page, benchmark: str) -> str:
+    doubt = page.doubts.get(benchmark)
+    return f" Doubtful: {doubt}." if doubt else ""
 
 
 def origin(page: Page) -> str:
-    """``Built from commit 19c4d91a2b3c. Measured on vm, ...``."""
-    return f"{f'Built from {page.sources}. ' if page.sources else ''}{page.subtitle}"
+    """``Built from commit 19c4d91a2b3c. Measured on vm, ... Seeds 1..30 (30); layoutrand 0.1.0.``."""
+    parts = [f"Built from {page.sources}." if page.sources else "", page.subtitle, page.rests_on]
+    return " ".join(filter(None, parts))
 
 
 def captions_text(files: Sequence[CaptionedFile]) -> str:

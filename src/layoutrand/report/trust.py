@@ -65,6 +65,19 @@ def lights(
     return made
 
 
+def doubts(found: AnalysisReport, comparisons: Sequence[Comparison]) -> dict[str, str]:
+    """Benchmark -> what casts doubt on its numbers; "" -> the same of all, with names; none where nothing does."""
+    about = [(name, each) for name, each in _reasons(found, comparisons) if each.effect == "doubts"]
+    told = {name: _of_all([pair for pair in about if pair[0] == name], named=False) for name, _ in about}
+    return {**told, **({"": _of_all(about, named=True)} if about else {})}
+
+
+def _of_all(about: Found, *, named: bool) -> str:
+    """Each cause once."""
+    causes = dict.fromkeys(each.cause for _, each in about)
+    return "; ".join(_said([pair for pair in about if pair[1].cause == cause], named=named) for cause in causes)
+
+
 def _reasons(found: AnalysisReport, comparisons: Sequence[Comparison]) -> Iterator[tuple[str, Reason]]:
     """Benchmark and reason, of all conclusions, without what is only noted."""
     for result in comparisons:

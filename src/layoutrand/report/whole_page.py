@@ -76,6 +76,8 @@ def report(
         sections=sections,
         unfolded=frozenset({"failures"} if selection.failures or selection.build_failures else ()),
         sources=_sources(selection),
+        rests_on=evidence_section.rests_on(primary, contexts),
+        doubts=trust.doubts(found, comparisons),
     )
 
 
@@ -121,10 +123,8 @@ def _findings(comparisons: Sequence[Comparison], found: AnalysisReport) -> list[
     compared = [each for result in comparisons for each in all_of(result)]
     alone = [of_layouts(analysis, found.warnings) for analysis in found.analyses]
     of_others = evidence(found.selection).of_others
-    steps = dict.fromkeys(
-        [*sentences.next_steps(compared, of_others=of_others), *sentences.next_steps(alone, of_others=of_others)]
-    )
-    return [f"Next: {step}." for step in list(steps)[:_MOST_STEPS]]
+    steps = sentences.next_steps([*compared, *alone], of_others=of_others)
+    return [f"Next: {step}." for step in steps[:_MOST_STEPS]]
 
 
 def _summary(found: AnalysisReport) -> Chapter:

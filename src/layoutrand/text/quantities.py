@@ -202,7 +202,7 @@ def changes(ratios: Sequence[float], digits: int = 1) -> list[str]:
 
 
 def quantity(value: float, unit: str) -> str:
-    """A value with its unit; times scaled to s, ms or µs, bytes to MiB, counts left alone."""
+    """A value with its unit; times scaled to s, ms, µs or ns, bytes to MiB, counts left alone."""
     factor, name, digits = _scale(value, unit)
     return f"{number(value / factor, digits)} {name}".rstrip()
 
@@ -273,8 +273,8 @@ def _to_place(value: float, place: int, largest: float) -> str:
 def _scale(value: float, unit: str) -> tuple[float, str, int]:
     """What to divide by, the unit that makes of it, and how many significant digits such a value is told with."""
     if unit == "s":
-        for factor, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-            if abs(value) >= factor or name == "µs":
+        for factor, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
+            if abs(value) >= factor or name == "ns" or not value:
                 return factor, name, 4
     if unit == "B":
         return 2.0**20, "MiB", 4

@@ -54,6 +54,11 @@ class Slurm(Remote):
     sbatch: Options = Field(default_factory=dict)
     measure: SlurmMeasure = SlurmMeasure()
 
+    @property
+    def measuring_limit_s(self) -> float | None:
+        """See `Remote`."""
+        return 60.0 * self.measure.minutes
+
 
 class _SlurmEngine(Engine):
     name = "slurm"
