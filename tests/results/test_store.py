@@ -18,7 +18,7 @@ from fakes import EXECUTION
 from layoutrand.errors import ResultsError
 from layoutrand.model import BuildFailure, BuiltFrom, Context, Experiment, Node, SlotKey
 from layoutrand.results.file import check_usable, exclusive_use, open_for_reading, open_for_writing, results_path
-from layoutrand.results.row_values import built_of
+from layoutrand.results.row_values import CONTEXT_COLUMNS, context_of
 from layoutrand.results.rows import EXECUTION_COLUMNS, built_text, to_column
 from layoutrand.results.seals import seal_of
 
@@ -473,7 +473,11 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
     st.dictionaries(TEXT, st.none() | st.integers() | TEXT),
 )
 def test_what_captures_were_built_from_is_read_back_also_from_a_newer_layoutrand(built, more):
+    def read_back(text):
+        row = {**dict.fromkeys(CONTEXT_COLUMNS, "{}"), "schedule_seed": "1", "built": text}
+        return context_of([row[column] for column in CONTEXT_COLUMNS]).built
+
     text = built_text(built)
-    assert built_of(text) == tuple(built)
+    assert read_back(text) == tuple(built)
     newer = [{**{f"new {name}": value for name, value in more.items()}, **row} for row in json.loads(text)]
-    assert built_of(json.dumps(newer)) == tuple(built)
+    assert read_back(json.dumps(newer)) == tuple(built)

@@ -24,11 +24,6 @@ def declared(name: str) -> str:
     return name.partition(_AT)[0]
 
 
-def is_at(name: str) -> bool:
-    """Whether it is a system at a commit or at a capture."""
-    return _AT in name
-
-
 def at_commits(config: Config, wanted: Mapping[str, tuple[str, str]], url: str, inside: str) -> Config:
     """The configuration whose systems are those of ``wanted`` (name -> system as declared, commit) alone.
 

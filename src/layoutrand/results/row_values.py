@@ -268,15 +268,12 @@ def _are(kind: type, values: Sequence[Any]) -> bool:
 
 
 def context_of(row: Sequence[Any]) -> Context:
-    """The context of a row with `CONTEXT_COLUMNS`; raises `StrangeValue`."""
+    """The context of a row with `CONTEXT_COLUMNS`; what a newer layoutrand has added is left out.
+
+    Raises `StrangeValue`.
+    """
     value = _read(CONTEXT_COLUMNS, row, _CONTEXT)
     return Context(**{**value, "built": _built(value["built"])})
-
-
-def built_of(text: Any) -> tuple[BuiltFrom, ...]:
-    """What `rows.built_text` made a text of; what a newer layoutrand has added is left out.  Raises `StrangeValue`."""
-    rows: Sequence[Mapping[str, Any]] = _CONTEXT["built"]("built", text)
-    return _built(rows)
 
 
 def _built(rows: Sequence[Mapping[str, Any]]) -> tuple[BuiltFrom, ...]:
