@@ -13,7 +13,7 @@ from layoutrand.errors import BundleError, DamagedRecord
 from layoutrand.execute.experiment import slot_key
 from layoutrand.host.facts import processor
 from layoutrand.model import IDENTITY, STOCK, Execution, Measurement, SlotKey
-from layoutrand.results.rows import is_digest
+from layoutrand.results.rows import is_digest_or_empty
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _check_types(execution: Execution) -> None:
         **{name: _is_number(getattr(execution, name)) for name in _TIMES},
         "layout": execution.layout in {STOCK, IDENTITY} or _is_whole(execution.layout),
         "round": _is_whole(execution.round),
-        "output_sha256": isinstance(execution.output_sha256, str) and is_digest(execution.output_sha256),
+        "output_sha256": isinstance(execution.output_sha256, str) and is_digest_or_empty(execution.output_sha256),
         "argv": all(isinstance(word, str) for word in execution.argv),
         "disturbances": all(isinstance(name, str) for name in execution.disturbances),
         "rusage": isinstance(execution.rusage, dict) and all(map(_is_number, execution.rusage.values())),

@@ -20,7 +20,7 @@ from pydantic_core import from_json
 
 from layoutrand.errors import ResultsError
 from layoutrand.model import BuiltFrom, Context, Execution, LayoutName, Measurement, Node, SlotKey
-from layoutrand.results.rows import EXECUTION_COLUMNS, SLOT_COLUMNS, is_digest
+from layoutrand.results.rows import EXECUTION_COLUMNS, SLOT_COLUMNS, is_digest_or_empty
 
 _LARGEST_SEED: Final = 2**64 - 1
 _SEED_DIGITS: Final = 20
@@ -114,7 +114,7 @@ def _name(column: str, value: Any) -> str:
 
 def _digest(column: str, value: Any) -> str:
     """A SHA-256, or nothing where it is not known."""
-    if not is_digest(_text(column, value)):
+    if not is_digest_or_empty(_text(column, value)):
         raise StrangeValue(f"{column} is no SHA-256")
     return sys.intern(value)
 

@@ -125,7 +125,7 @@ def to_column(execution: Execution, column: str) -> Any:
     return clean(value) if isinstance(value, str) else value
 
 
-def is_digest(text: str) -> bool:
+def is_digest_or_empty(text: str) -> bool:
     """Whether ``output_sha256`` can be this: a SHA-256, or nothing where it is not known."""
     return _DIGEST.fullmatch(text) is not None
 
