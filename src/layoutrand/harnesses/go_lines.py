@@ -11,6 +11,9 @@ from layoutrand.config.metric import Better
 LINE: Final = re.compile(r"Benchmark(\S*)\s+([0-9]+)((?:\s+\S+\s+\S+)+)\s*")
 """A whole line: the name behind "Benchmark", the iterations, and values with units."""
 
+BEGUN: Final = re.compile(r"Benchmark\S*\s+[0-9]+\s+\S.*")
+"""What begins as such a line; where it is none, a value of it has no unit, as in output that ends in the middle."""
+
 _PROCESSORS: Final = re.compile(r"(.+)-([0-9]+)")
 
 UNITS: Final[dict[str, tuple[str, str, float, Better]]] = {

@@ -15,12 +15,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from layoutrand.config.metric import Better
-from layoutrand.harnesses.go_lines import LINE, UNITS, has_processors, in_base_unit
+from layoutrand.harnesses.go_lines import BEGUN, LINE, UNITS, has_processors, in_base_unit
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.text.digits import whole_number
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
 
-_BEGUN: Final = re.compile(r"Benchmark\S*\s+[0-9]+\s+\S.*")
 _KEY: Final = re.compile(r"([a-z][^\sA-Z:]*):(?:[ \t]+(.*))?")
 _UNIT: Final = re.compile(r"Unit\s+(\S+)\s+better=(higher|lower)\b.*")
 _ENDS: Final = re.compile(r"(?:PASS|FAIL|ok)(?:\s.*)?")
@@ -118,7 +117,7 @@ def _rows(line: str, reading: _Reading, source: str, number: int) -> Iterator[_R
         if reading.ended:
             reading.next_process()
         yield from _numbers(found, reading, source, number)
-    elif _BEGUN.fullmatch(line):
+    elif BEGUN.fullmatch(line):
         raise unreadable(source, "a benchmark's line with a value that has no unit; is the file complete?", line=number)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import NoMeasurement
-from layoutrand.harnesses.go_lines import LINE, UNITS, has_processors, in_base_unit
+from layoutrand.harnesses.go_lines import BEGUN, LINE, UNITS, has_processors, in_base_unit
 from layoutrand.harnesses.harness import (
     TIME,
     Case,
@@ -21,7 +21,6 @@ from layoutrand.harnesses.harness import (
 
 _OURS: Final = {"test.bench": "cases", "test.count": "repetitions", "test.run": "", "test.list": ""}
 _OPTION: Final = re.compile(r"--?(test\.[a-z]+)(?:=.*)?", re.DOTALL)
-_BEGUN: Final = re.compile(r"Benchmark\S*\s+[0-9]+\s+\S.*")
 
 
 class _GoTest(Harness):
@@ -63,7 +62,7 @@ def cases_of(output: str) -> list[Case]:
     for line in output.splitlines():
         if (match := LINE.fullmatch(line)) is not None:
             rows.append((match[1] or "Benchmark", match[3]))
-        elif _BEGUN.fullmatch(line):
+        elif BEGUN.fullmatch(line):
             raise NoMeasurement(f"{line[:80]!r} has a value without a unit; was the program ended early?")
     if not rows:
         raise NoMeasurement(
