@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from layoutrand.analysis.evidence import node_words
 from layoutrand.analysis.selection import Selection
+from layoutrand.config.conditions import size_in_words
 from layoutrand.config.config import FLAGS_OF_SYSTEMS
 from layoutrand.config.seeds import format_seeds
 from layoutrand.execute.experiment import is_pool
@@ -17,7 +18,6 @@ from layoutrand.model import Context
 from layoutrand.text.document import Chapter, Table
 
 _FLAGS: Final = (*FLAGS_OF_SYSTEMS, "args", "prebuilt", "rev")
-_SIZES: Final = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,7 @@ def _said(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if key.endswith("_bytes") and isinstance(value, int):
-        factor, name = next((each for each in _SIZES if value >= each[0]), (1, "B"))
-        return f"{value / factor:.4g} {name}"
+        return size_in_words(value)
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     return value if isinstance(value, str) else json.dumps(value)
