@@ -166,5 +166,5 @@ def _load(path: Path) -> Profile | None:
             {int(at): float(value) for at, value in table["cost"]},
             {(int(a), int(b)): int(count) for a, b, count in table["calls"]},
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None

@@ -166,5 +166,5 @@ def _load(path: Path, address: NDArray[np.int64]) -> DataUse | None:
         if len(named) and not (named.min() >= 0 and named.max() < len(address)):
             return None
         return DataUse(touched, own, pairs, address, int(table["traced"]), bool(table["whole"]))
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
