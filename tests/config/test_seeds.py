@@ -2,7 +2,7 @@
 
 import pytest
 
-from layoutrand.config.seeds import format_seeds, parse_layout, parse_seeds
+from layoutrand.config.seeds import format_seeds, layout_in_words, parse_layout, parse_seeds, seeds_in_words
 from layoutrand.errors import UsageError
 
 
@@ -57,3 +57,16 @@ def test_one_layout():
 def test_what_is_no_layout(text):
     with pytest.raises(UsageError, match="is not a layout"):
         parse_layout(text)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "words"),
+    [([4], "seed 4"), ([4, 4], "seed 4"), ([5, 4], "seeds 4..5"), ([9, 1, 2, 2], "seeds 1..2,9")],
+)
+def test_seeds_in_a_sentence(seeds, words):
+    assert seeds_in_words(seeds) == words
+
+
+@pytest.mark.parametrize(("name", "words"), [(0, "seed 0"), (7, "seed 7"), ("stock", "stock"), ("7", "7")])
+def test_a_layout_in_a_sentence(name, words):
+    assert layout_in_words(name) == words

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from layoutrand.cache.contents import sha256_of, state_of
+from layoutrand.config.seeds import layout_in_words
 from layoutrand.errors import CacheError
 from layoutrand.model import Binary, Stored
 from layoutrand.platform.own_file import FileState
@@ -57,5 +58,4 @@ def check_as_built(binaries: Iterable[Binary]) -> None:
 
 
 def _called(binary: Binary) -> str:
-    layout = f"seed {binary.layout}" if isinstance(binary.layout, int) else binary.layout
-    return f"system {binary.system}, {layout}, artefact {binary.artefact}"
+    return f"system {binary.system}, {layout_in_words(binary.layout)}, artefact {binary.artefact}"

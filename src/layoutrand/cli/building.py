@@ -254,15 +254,15 @@ def show_failures(failures: Sequence[BuildFailure], page: Display) -> None:
 
 def _concerned(members: Sequence[BuildFailure], *, artefacts: bool) -> str:
     """``old, new (stock, identity, seeds 1..4)``; where they are not the same, ``old (stock), new (seeds 1..4)``."""
-    from layoutrand.config.seeds import format_seeds
+    from layoutrand.config.seeds import seeds_in_words
 
     layouts: dict[str, list[LayoutName]] = {}
     for each in members:
         layouts.setdefault(f"{each.system} {each.artefact}" if artefacts else each.system, []).append(each.layout)
     alike: dict[str, list[str]] = {}
     for what, own in layouts.items():
-        seeds = sorted({layout for layout in own if isinstance(layout, int)})
-        numbers = [f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {format_seeds(seeds)}"] if seeds else []
+        seeds = [layout for layout in own if isinstance(layout, int)]
+        numbers = [seeds_in_words(seeds)] if seeds else []
         names = sorted({layout for layout in own if not isinstance(layout, int)}, reverse=True)  # stock, identity
         alike.setdefault(", ".join([*names, *numbers]), []).append(what)
     return ", ".join(f"{', '.join(whats)} ({listed})" for listed, whats in alike.items())

@@ -192,20 +192,17 @@ def _names(what: str, names: Iterable[str]) -> str:
 
 def _layouts(members: Sequence[Execution]) -> str:
     """``seeds 4..30, stock``."""
-    from layoutrand.config.seeds import format_seeds
+    from layoutrand.config.seeds import seeds_in_words
 
     seeds = [execution.layout for execution in members if isinstance(execution.layout, int)]
     names = dict.fromkeys(execution.layout for execution in members if not isinstance(execution.layout, int))
-    numbers = [f"seed {seeds[0]}" if len(set(seeds)) == 1 else f"seeds {format_seeds(seeds)}"] if seeds else []
-    return ", ".join([*numbers, *names])
+    return ", ".join([*([seeds_in_words(seeds)] if seeds else []), *names])
 
 
 def _sentence(execution: Execution) -> str:
+    from layoutrand.config.seeds import layout_in_words
+
     log = f"; output in {execution.log}" if execution.log else ""
     node = f", node {execution.node}" if execution.node else ""
-    place = f"system {execution.system}, benchmark {execution.benchmark}, {_layout(execution.layout)}{node}"
+    place = f"system {execution.system}, benchmark {execution.benchmark}, {layout_in_words(execution.layout)}{node}"
     return f"{place}: {execution.reason}{log}"
-
-
-def _layout(layout: LayoutName) -> str:
-    return f"seed {layout}" if isinstance(layout, int) else layout

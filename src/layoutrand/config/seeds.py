@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from layoutrand.errors import UsageError
-from layoutrand.model import IDENTITY, MAX_SEED, STOCK, LayoutName
+from layoutrand.model import IDENTITY, MAX_SEED, STOCK, BinaryName, LayoutName
 from layoutrand.text.digits import whole_number
 from layoutrand.text.foreign_fields import excerpt
 
@@ -78,6 +78,17 @@ def format_seeds(seeds: Iterable[int]) -> str:
     if len(parts) == 1:
         return f"{parts[0][0]}..{parts[0][1]}"
     return ",".join(str(first) if first == last else f"{first}..{last}" for first, last in parts)
+
+
+def seeds_in_words(seeds: Collection[int]) -> str:
+    """``seed 4`` or ``seeds 4..30``; there is one at least."""
+    different = set(seeds)
+    return f"seed {min(different)}" if len(different) == 1 else f"seeds {format_seeds(different)}"
+
+
+def layout_in_words(name: BinaryName) -> str:
+    """``seed 4``, ``stock``, or what an imported binary is called."""
+    return seeds_in_words([name]) if isinstance(name, int) else name
 
 
 def parse_layout(text: str) -> LayoutName:

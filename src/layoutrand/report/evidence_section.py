@@ -22,11 +22,11 @@ from layoutrand.analysis.evidence import (
 )
 from layoutrand.analysis.selection import Selection
 from layoutrand.config.disturbance import explanations, summary, whereabouts
-from layoutrand.config.seeds import format_seeds
+from layoutrand.config.seeds import format_seeds, layout_in_words
 from layoutrand.execute.cases import processes
 from layoutrand.execute.experiment import launched_by
 from layoutrand.instruments.known import simulated
-from layoutrand.model import BinaryName, Context
+from layoutrand.model import Context
 from layoutrand.text.document import Chapter, Table
 from layoutrand.warning import AnyWarning, plural
 
@@ -137,13 +137,17 @@ def problems(selection: Selection, lines: Sequence[str]) -> list[Chapter]:
     tables = []
     if selection.failures:
         failed = [
-            (f"{e.system}, {e.benchmark}, {_layout(e.layout)}, {e.instrument}", f"{e.status}: {e.reason}", e.log)
+            (
+                f"{e.system}, {e.benchmark}, {layout_in_words(e.layout)}, {e.instrument}",
+                f"{e.status}: {e.reason}",
+                e.log,
+            )
             for e in selection.failures
         ]
         tables.append(_listed("Failed executions, not in the numbers", ("execution", "what happened", "log"), failed))
     if selection.build_failures:
         unbuilt = [
-            (f"{f.system}, {f.artefact}, {_layout(f.layout)}", f.error, str(f.log or ""))
+            (f"{f.system}, {f.artefact}, {layout_in_words(f.layout)}", f.error, str(f.log or ""))
             for f in selection.build_failures
         ]
         tables.append(_listed("Binaries not built", ("binary", "error", "log"), unbuilt))
@@ -214,10 +218,6 @@ def _dropped(selection: Selection) -> list[str]:
         + " iterations of each execution"
         for name, found in counts.items()
     ]
-
-
-def _layout(name: BinaryName) -> str:
-    return f"seed {name}" if isinstance(name, int) else name
 
 
 def _listed(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
