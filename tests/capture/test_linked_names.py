@@ -1,7 +1,7 @@
 """What a build linked, as it is told to somebody who named something else."""
 
 from layoutrand.capture.linked_files import likeliest_first
-from layoutrand.text.several_paths import several_paths
+from layoutrand.text.name_lists import several_paths
 
 MANY = ["src/chroot", *(f"src/prog{number}" for number in range(20)), "src/sort", "lib/libsort.so"]
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from layoutrand.config.seeds import format_seeds
 from layoutrand.model import BinaryName, LayoutName
+from layoutrand.text.name_lists import first_names, fitting_names
 from layoutrand.warning import AnyWarning, plural
 
 APART: Final = (
@@ -72,9 +73,8 @@ class EarlierDefinition(LeftOutExecutions):
 
     @property
     def _parts(self) -> tuple[str, str]:
-        more = f" and {len(self.benchmarks) - 2:,} more" if len(self.benchmarks) > 3 else ""
-        listed = "each of " * (len(self.benchmarks) > 1) + ", ".join(self.benchmarks[: 2 if more else 3])
-        return f"{listed}{more}: ", "an earlier definition (command, inputs or metric)"
+        listed = "each of " * (len(self.benchmarks) > 1) + fitting_names(self.benchmarks, 3)
+        return f"{listed}: ", "an earlier definition (command, inputs or metric)"
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,9 @@ class NewFiles(AnyWarning):
     names: tuple[str, ...]
 
     def __str__(self) -> str:
-        listed = ", ".join(self.names[:4]) + (f" and {len(self.names) - 4} more" if len(self.names) > 4 else "")
         return (
-            f"{listed}: in the source, and new or changed since these results were built; if the build reads such "
-            "files they are old (`layoutrand build` tells); build.exclude leaves files out for good"
+            f"{first_names(self.names, 4)}: in the source, and new or changed since these results were built; if the "
+            "build reads such files they are old (`layoutrand build` tells); build.exclude leaves files out for good"
         )
 
     def brief(self) -> str:

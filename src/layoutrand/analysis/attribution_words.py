@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from layoutrand.analysis.attribution import Attribution, FactorPart
 from layoutrand.stats import Interval
+from layoutrand.text.name_lists import joined_names
 from layoutrand.text.quantities import at_most
 
 _ALL = 100
@@ -16,9 +16,9 @@ def answer(found: Attribution) -> str:
     """The answer first, in a sentence."""
     missing = [part.factor for part in found.parts if part.verdict == "not executed"]
     if missing:
-        return f"cannot tell: {_listed(missing)} {'was' if len(missing) == 1 else 'were'} not executed alone"
+        return f"cannot tell: {joined_names(missing)} {'was' if len(missing) == 1 else 'were'} not executed alone"
     shown = [part.factor for part in found.parts if part.verdict in {"most of it", "matters"}]
-    alone = f"; alone {_listed(shown)} {'does' if len(shown) == 1 else 'do'}" if shown else ""
+    alone = f"; alone {joined_names(shown)} {'does' if len(shown) == 1 else 'do'}" if shown else ""
     if found.whole.findings is not None and found.whole.findings.layout.answer == "practically none":
         return f"with all factors drawn layout makes practically no difference{alone}"
     if not found.is_judged:
@@ -27,7 +27,7 @@ def answer(found: Attribution) -> str:
         return f"{most.factor} makes at least {math.floor(100 * most.share[0])} % of what layout adds (its variance)"
     if not shown:
         return "no factor alone is known to matter: they do together, or there are too few layouts"
-    return f"{_listed(shown)} {'matters' if len(shown) == 1 else 'matter'}; which makes most of it cannot be told"
+    return f"{joined_names(shown)} {'matters' if len(shown) == 1 else 'matter'}; which makes most of it cannot be told"
 
 
 def cells(part: FactorPart) -> tuple[str, str, str, str]:
@@ -57,7 +57,3 @@ def share_words(part: FactorPart) -> str:
 
 def _two_digits(value: float) -> str:
     return f"{value:.{max(0, 1 - math.floor(math.log10(value)))}f}" if value > 0 else "0"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -15,6 +15,7 @@ from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.metric import Better
 from layoutrand.stats.robust import missed_share
+from layoutrand.text.name_lists import first_names
 from layoutrand.warning import plural
 
 ENDINGS: Final[Mapping[Ending, str]] = {
@@ -247,19 +248,14 @@ def rest_of_cases(found: CaseSearches, threshold: float) -> list[str]:
         names = [each.name for each in found.cases if each.answer.ending == ending]
         if ending in QUIET and names:
             words = f"no step, the same within {100 * threshold:g} %" if ending == "no step" else "one program"
-            told.append(f"{_listed(names)}: {words}")
+            told.append(f"{first_names(names, _MOST_NAMES)}: {words}")
         if few := [each for each in answers if missed_words(each)]:  # of the fewest layouts the most is missed
             told.append(missed_words(min(few, key=_n_rounds)))
     for side in ("good", "bad"):
         names = [name for name, has in found.one_sided.items() if has == side]
         if names:
-            told.append(f"{_listed(names)}: reported at the {side} end alone, so not looked for")
+            told.append(f"{first_names(names, _MOST_NAMES)}: reported at the {side} end alone, so not looked for")
     return told or ([] if found.cases else [f"no process of {found.entry} reported a case"])
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"{', '.join(names[:_MOST_NAMES])}{more}"
 
 
 def certainty_of_cases(found: CaseSearches) -> str:

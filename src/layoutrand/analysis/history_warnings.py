@@ -7,6 +7,7 @@ from typing import Final
 
 from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.next_steps import USUAL_LAYOUTS
+from layoutrand.text.name_lists import first_names
 from layoutrand.warning import AnyWarning, plural
 
 FEWEST_ROUNDS: Final = 6
@@ -93,7 +94,7 @@ class UnbuiltCommits(AnyWarning):
     system: str = ""
 
     def __str__(self) -> str:
-        few = ", ".join(self.commits[:3]) + (f" and {len(self.commits) - 3} more" if len(self.commits) > 3 else "")
+        few = first_names(self.commits, 3)
         be = "is" if len(self.commits) == 1 else "are"
         of = f"{self.system}: " if self.system else ""
         return (
@@ -110,7 +111,7 @@ class FewRounds(AnyWarning):
     benchmark: str
 
     def __str__(self) -> str:
-        few = ", ".join(self.commits[:3]) + (f" and {len(self.commits) - 3} more" if len(self.commits) > 3 else "")
+        few = first_names(self.commits, 3)
         return (
             f"{self.benchmark}, {self.system}: {few}: measured in few of the layouts of the others, so shown, but not "
             "looked at for steps"

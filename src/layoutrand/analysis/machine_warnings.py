@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.model import LayoutName
+from layoutrand.text.name_lists import joined_names
 from layoutrand.text.quantities import change, number, quantity
 from layoutrand.warning import AnyWarning
 
@@ -15,8 +16,7 @@ _FINEST_TOLD: Final = 1e-6
 
 
 def _listed(levels: Sequence[float], unit: str) -> str:
-    said = [quantity(level, unit) for level in levels]
-    return f"{', '.join(said[:-1])} and {said[-1]}"
+    return joined_names([quantity(level, unit) for level in levels])
 
 
 @dataclass(frozen=True)

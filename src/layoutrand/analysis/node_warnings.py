@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutrand.model import BinaryName, LayoutName
+from layoutrand.text.name_lists import first_names
 from layoutrand.warning import AnyWarning
 
 Groups = tuple[tuple[str, tuple[str, ...]], ...]
@@ -116,10 +117,7 @@ class UnlikePaths(AnyWarning):
 
 
 def _listed(groups: Sequence[tuple[str, Sequence[str]]]) -> str:
-    return "; ".join(
-        f"{value} ({', '.join(names[:4])}{f' and {len(names) - 4} more' if len(names) > 4 else ''})"
-        for value, names in groups
-    )
+    return "; ".join(f"{value} ({first_names(names, 4)})" for value, names in groups)
 
 
 @dataclass(frozen=True)

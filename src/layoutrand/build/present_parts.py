@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -15,6 +15,7 @@ from typing import Any, Final
 from layoutrand.cache.difference import compare, compare_files
 from layoutrand.model import BuiltFrom, Context
 from layoutrand.platform.disk import readable
+from layoutrand.text.name_lists import first_names
 
 _RECORD: Final = "made_from"
 """Under which contexts kept it before they had it by system, among what a capture was made with."""
@@ -93,7 +94,8 @@ class PresentSystem:
         if names and all(PurePosixPath(name).suffix.lower() in _PAPERS for name in names):
             return [], tuple(map(readable, names)), bool(found.added)
         kinds = (("changed", found.changed), ("new", found.added), ("removed", found.removed))
-        said = "; ".join(f"{what}: {_listed(files)}" for what, files in kinds if files)
+        told = [(what, first_names([*map(readable, files)], _MOST_NAMED)) for what, files in kinds if files]
+        said = "; ".join(f"{what}: {listed}" for what, listed in told)
         words = f"files of the source are others ({said})" if said else "the source was another"
         return [words], (), bool(found.added)
 
@@ -142,8 +144,3 @@ def _in_words(name: str, was: str, now: str) -> list[str]:
     changed = [part for part in compare(before, after) if part.change != "same"]
     said = [f"{name}.{part.name} was {part.was!r}, is {part.now!r}" for part in changed]
     return said if sum(map(len, said)) < _SHORT else [f"{name}.{part.name} was another" for part in changed]
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(readable, names[:_MOST_NAMED]))
-    return shown if len(names) <= _MOST_NAMED else f"{shown} and {len(names) - _MOST_NAMED} more"

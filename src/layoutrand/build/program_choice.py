@@ -14,7 +14,7 @@ from layoutrand.capture.cargo_messages import without_hash
 from layoutrand.capture.linked_files import LinkedFile, is_elf_file
 from layoutrand.errors import CaptureFailed
 from layoutrand.platform.disk import readable
-from layoutrand.text.several_paths import several_paths
+from layoutrand.text.name_lists import several_paths
 
 _ASIDE: Final = frozenset(
     {"test", "tests", "testing", "t", "example", "examples", "demo", "demos", "doc", "docs", "fuzz"}

@@ -13,7 +13,7 @@ from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import NothingLinked
 from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.objects.elf import machine_words
-from layoutrand.text.several_paths import several_paths
+from layoutrand.text.name_lists import several_paths
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import WrongArtefact
 from layoutrand.objects import archive, elf
 from layoutrand.platform.regular_file import PROGRAM, content_of_regular
-from layoutrand.text.several_paths import several_paths
+from layoutrand.text.name_lists import several_paths
 
 
 def artefact_of(

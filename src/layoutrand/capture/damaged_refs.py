@@ -11,7 +11,7 @@ from typing import Final
 
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.git_command import git
-from layoutrand.text.several_paths import several_paths
+from layoutrand.text.name_lists import several_paths
 
 _LOST: Final = "possible repository corruption on the remote side"
 """What git says, among other things, where the repository that is fetched from cannot read what it has to send."""

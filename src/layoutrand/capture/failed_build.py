@@ -12,7 +12,7 @@ from layoutrand.capture.workspace import Workspace
 from layoutrand.capture.worktree import empty_submodules
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.disk import tail
-from layoutrand.text.several_paths import several_paths
+from layoutrand.text.name_lists import several_paths
 from layoutrand.text.telling_line import of_build
 from layoutrand.text.toml_words import toml_string
 

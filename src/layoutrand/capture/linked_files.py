@@ -25,7 +25,7 @@ from layoutrand.objects.dynamic import Dynamic
 from layoutrand.objects.known import processors
 from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.regular_file import PROGRAM, beginning, content_of_regular
-from layoutrand.text.several_paths import MOST_NAMED
+from layoutrand.text.name_lists import MOST_NAMED, joined_names
 
 _ENOUGH_TO_TELL: Final = 64
 _SEARCHED: Final = frozenset({"L", "library-path"})
@@ -187,8 +187,7 @@ def of_another_machine(artefact: str, data: bytes, toolchain: Toolchain) -> str:
         able = ["gcc", "clang", *able]
     if not able:
         known = sorted(each.words for each in processors().values())
-        alone = f"{', '.join(known[:-1])} and {known[-1]}"
-        return f"{artefact} is for {machine}: layoutrand places and verifies code of {alone} alone"
+        return f"{artefact} is for {machine}: layoutrand places and verifies code of {joined_names(known)} alone"
     return (
         f"{artefact} is for {machine}, and toolchain {toolchain.name!r} builds for {wanted}: does the build use the "
         f"compiler that it is to use ($CC)? For {machine} there are toolchains {', '.join(able)}"

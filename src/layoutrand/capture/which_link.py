@@ -26,7 +26,7 @@ from layoutrand.errors import (
 from layoutrand.linkers import linkline
 from layoutrand.platform.disk import remove_tree
 from layoutrand.platform.regular_file import PROGRAM, content_of_regular
-from layoutrand.text.several_paths import several_paths
+from layoutrand.text.name_lists import several_paths
 
 NO_LINK_SEEN: Final = (
     "no link of this build went through layoutrand's wrappers. Either the source tree holds an earlier build, so that "

@@ -17,6 +17,7 @@ from layoutrand.config.two_commits import BASE, HEAD
 from layoutrand.execute.output_warnings import MeasuresItself
 from layoutrand.instruments.program_output import without_last_words
 from layoutrand.model import STOCK, BuildFailure
+from layoutrand.text.name_lists import first_names
 from layoutrand.text.quantities import duration, signed
 
 _NUMBERS: Final = re.compile(r"\d+(?:\.\d+)?")
@@ -230,9 +231,8 @@ def one_sided_sentences(system: SystemCheck, question: CheckQuestion) -> list[st
     for side in (BASE, HEAD):
         cases = [case for case, has in system.one_sided.items() if has == side]
         if cases:
-            more = f" and {len(cases) - _MOST_NAMES} more" if len(cases) > _MOST_NAMES else ""
             what = one_sided_words(side, question, several=len(cases) > 1)
-            found.append(f"{', '.join(cases[:_MOST_NAMES])}{more}: {what}")
+            found.append(f"{first_names(cases, _MOST_NAMES)}: {what}")
     return found
 
 

@@ -31,6 +31,7 @@ from layoutrand.cli.charts import SCREEN_LINES, Line, PercentAxis, screen_width
 from layoutrand.cli.self_comparison import floor_words
 from layoutrand.execute.output_warnings import SystemsPrintOther
 from layoutrand.text.distinct_names import distinct_names
+from layoutrand.text.name_lists import first_names
 from layoutrand.text.quantities import spans_tenfold
 
 if TYPE_CHECKING:
@@ -106,9 +107,8 @@ def self_screen(halves: Halves, selection: Selection, columns: int | None) -> li
     rows = [row for row in halves.noise if row.sides == halves.sides]
     floors = [f"{row.benchmark} {floor_words(row)}" for row in rows if row.noise_floor is not None]
     if floors:
-        more = f" and {len(floors) - _MOST_FLOORS} more" if len(floors) > _MOST_FLOORS else ""
         cases = f"{100 * result.confidence:g} of 100 that do not differ are no farther apart"
-        text = f"Noise floor ({cases}): {', '.join(floors[:_MOST_FLOORS])}{more}."
+        text = f"Noise floor ({cases}): {first_names(floors, _MOST_FLOORS)}."
         lines += wrapped("ⓘ", "cyan", text, width, most=_LINES_OF_FLOORS)
     elif any(row.has_too_few for row in rows):
         lines += wrapped("ⓘ", "cyan", "There are too few layouts for a noise floor.", width)
@@ -175,8 +175,7 @@ def _other_outputs(result: Comparison, width: int) -> list[Line]:
     names = list(dict.fromkeys(each.benchmark for each in found))
     if not names:
         return []
-    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
-    where = f"{', '.join(names[:2])}{more}: " if len(result.benchmarks) > 1 else ""
+    where = f"{first_names(names, 2)}: " if len(result.benchmarks) > 1 else ""
     return wrapped("ⓘ", "cyan", f"{where}{found[0].brief()}", width)
 
 
@@ -299,6 +298,5 @@ def as_built_lines(result: Comparison, width: int) -> list[Line]:
         found.append(f"{size_in_brief(own.ratio)} on {name} ({words})")
     if not found:
         return []
-    more = f" and {len(found) - 2} more" if len(found) > 2 else ""
-    text = f"Your own two builds alone would have said {', '.join(found[:2])}{more}."
+    text = f"Your own two builds alone would have said {first_names(found, 2)}."
     return wrapped("ⓘ", "cyan", text, width)

@@ -34,6 +34,7 @@ from layoutrand.interop.interop_warnings import (
     UnmarkedWarmup,
 )
 from layoutrand.stats.stats_warning import StatsWarning
+from layoutrand.text.name_lists import first_names, fitting_names
 from layoutrand.warning import plural
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def failure_lines(selection: Selection, width: int) -> list[Line]:
         count = processes(selection.failures)
         names = list(dict.fromkeys(failure.benchmark for failure in selection.failures))
         failed = failed_executions(count)
-        ways = [f"{whose}: {failed}: " for whose in (listed(names), _first(names))]
+        ways = [f"{whose}: {failed}: " for whose in _ways_to_name(names)]
         # The reason may be long, and is begun at least.
         where = next((way for way in ways if len(way) <= width), f"{failed}: ")
         lines += wrapped("⚠", "yellow", f"{where}{reasons[0][0]}{others}", width)
@@ -203,7 +204,7 @@ def said_of(symbol: str, style: str, text: str, names: Sequence[str], of: int, w
     """What is said of these ``names`` among ``of``; names give way to it, where it can be said whole at all."""
     if len(names) == of:
         return wrapped(symbol, style, text, width)
-    ways = [wrapped(symbol, style, f"{whose}: {text}", width) for whose in (listed(names), _first(names))]
+    ways = [wrapped(symbol, style, f"{whose}: {text}", width) for whose in _ways_to_name(names)]
     counted = wrapped(symbol, style, f"{len(names):,} of {of:,}: {text}", width)
     return next((each for each in [*ways, counted] if not _is_cut(each)), ways[-1])
 
@@ -253,18 +254,14 @@ def missed_lines(
     most, count = max(((share, n) for share, n in counts if share), default=(0.0, 0))
     if not most:
         return []
-    whose = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
-    about = f"{whose}: " if len(names) < of else ""  # else it would read as if it were said of every row
+    # Where it is said of every row, names would read as if others were left out.
+    about = f"{first_names(names, 2)}: " if len(names) < of else ""
     return wrapped(symbol, style, f"{about}{may_have_missed(verdict, count, most)}", width, most=3)
 
 
-def listed(names: Sequence[str]) -> str:
-    """``b, c, d``, and of more than three the first two and how many others."""
-    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"
-
-
-def _first(names: Sequence[str]) -> str:
-    return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
+def _ways_to_name(names: Sequence[str]) -> tuple[str, str]:
+    """Several names, at length and in brief."""
+    return fitting_names(names, 3), first_names(names, 1)
 
 
 def with_note(line: Line, note: str, style: str, width: int, *, is_needed: bool) -> Iterator[Line]:

@@ -205,7 +205,7 @@ def show_build(results: Sequence[SystemBuild], page: Display) -> None:
 
 def _of_artefacts(results: Sequence[SystemBuild]) -> str:
     """How binaries of several artefacts are counted; "" where there is one."""
-    from layoutrand.text.several_paths import several_paths
+    from layoutrand.text.name_lists import several_paths
 
     artefacts = list(dict.fromkeys(binary.artefact for result in results for binary in result.binaries))
     if len(artefacts) < 2:

@@ -32,6 +32,7 @@ from layoutrand.cli.answer_parts import (
     wrapped,
 )
 from layoutrand.cli.charts import Line, histogram, in_order, screen_width, width_of
+from layoutrand.text.name_lists import first_names
 from layoutrand.text.quantities import MINUS, at_most, quantity, signed
 
 if TYPE_CHECKING:
@@ -290,9 +291,8 @@ def _own_builds(rows: Sequence[_Row], width: int) -> list[Line]:
         found.setdefault(how, []).append(f"{signed(100 * move, 1)} % ({row.name})")
     lines: list[Line] = []
     for how, moves in found.items():
-        more = f" and {len(moves) - 2} more" if len(moves) > 2 else ""
         text = (
-            f"your own build is {how} than every layout: expect about {', '.join(moves[:2])}{more} where all code is "
+            f"your own build is {how} than every layout: expect about {first_names(moves, 2)} where all code is "
             "laid out anew."
         )
         lines += wrapped("★", "cyan", text, width, most=3)

@@ -168,7 +168,7 @@ def at(directory: Path) -> str:
 
 def beside(chosen: ChosenProgram) -> list[str]:
     """What was linked besides and stays as it is, a line for programs and one for libraries, where there are any."""
-    from layoutrand.text.several_paths import several_paths
+    from layoutrand.text.name_lists import several_paths
 
     lines = []
     if chosen.others:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from layoutrand.cli.terminal import Terminal
 from layoutrand.cli.terminal_tables import interval
+from layoutrand.text.name_lists import first_names
 from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ def show_unexplained(found: Sequence[Unexplained], page: Terminal) -> None:
     for each in found:
         alike.setdefault((each.system, each.metric, each.reason), []).append(each.benchmark)
     for (system, metric, reason), names in alike.items():
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        page.fail(f"{', '.join(names[:_NAMED])}{more}, {system}, {metric}: {reason}")
+        page.fail(f"{first_names(names, _NAMED)}, {system}, {metric}: {reason}")
 
 
 def show_explanation(found: Explanation, page: Terminal, *, hint: bool, is_tried: bool = False) -> None:
@@ -81,8 +81,8 @@ def _show_suspects(found: Explanation, page: Terminal, *, hint: bool) -> None:
     page.line()
     for suspect in found.suspects:
         if suspect.alike:
-            more = f" and {len(suspect.alike) - 3} more" if len(suspect.alike) > 3 else ""
-            page.sentence(f"with {suspect.feature.words} go also: {'; '.join(suspect.alike[:3])}{more}")
+            alike = first_names(suspect.alike, 3, between="; ")
+            page.sentence(f"with {suspect.feature.words} go also: {alike}")
     for suspect in found.suspects:
         if suspect.cause:
             page.sentence(words.cause_of(found, suspect))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from layoutrand.cli import import_options
 from layoutrand.cli.terminal import Display
+from layoutrand.text.name_lists import fitting_names
 from layoutrand.text.quantities import NO_BOUNDS, changes, estimate, p_value, percent, quantity, ratio_words
 from layoutrand.warning import AnyWarning
 
@@ -158,7 +159,7 @@ def show_grouped(several: Sequence[tuple[str, AnyWarning]], page: Display) -> No
     for name, warning in several:
         groups.setdefault(warning, []).append(name)
     for warning, names in groups.items():
-        listed = "; ".join(names) if len(names) <= 3 else f"{names[0]}; {names[1]} and {len(names) - 2} more"
+        listed = fitting_names(names, 3, between="; ")
         # What names its benchmark itself need not be told which it is of.
         page.warn(
             str(warning) if listed == getattr(warning, "benchmark", None) else f"{listed}: {warning.beside_name()}"
@@ -251,7 +252,7 @@ def _outliers(found: Findings) -> str:
         return "0"
     if found.is_machine:
         return "cannot tell: machine"
-    listed = ", ".join(far) if len(far) <= 3 else f"{', '.join(far[:2])} and {len(far) - 2} more"
+    listed = fitting_names(far, 3)
     kind = ("seed " if len(far) == 1 else "seeds ") if all(isinstance(o.binary, int) for o in shape.outliers) else ""
     return f"{len(far)} ({kind}{listed})"
 

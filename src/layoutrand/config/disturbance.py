@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from layoutrand.model import Execution
+from layoutrand.text.name_lists import first_names
 from layoutrand.text.strict_table import StrictTable
 from layoutrand.warning import plural
 
@@ -29,6 +30,9 @@ TICK_S: Final = 0.01
 _STEAL_SLACK_S: Final = TICK_S
 _BUSY_SLACK_S: Final = 2 * TICK_S
 _BUSY_SLACK_SHARE: Final = 0.01  # of our own CPU time, which is known exactly and is subtracted from a sampled sum
+
+MOST_TOGETHER: Final = 2
+"""Benchmarks that are named where one sentence is about several."""
 
 Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -191,7 +195,7 @@ def _sum(rows: Sequence[Disturbed]) -> Disturbed:
         by.update(row.by)
         systems.update(row.systems)
     return Disturbed(
-        several([row.benchmark for row in rows]),
+        first_names([row.benchmark for row in rows], MOST_TOGETHER),
         sum(row.executions for row in rows),
         sum(row.disturbed for row in rows),
         dict(by.most_common()),
@@ -199,11 +203,6 @@ def _sum(rows: Sequence[Disturbed]) -> Disturbed:
         {name: example for row in rows for name, example in row.examples.items()},
         sum(row.failed for row in rows),
     )
-
-
-def several(names: Sequence[str]) -> str:
-    """Benchmarks that one sentence is about: ``a, b and 3 more``."""
-    return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
 
 
 def whereabouts(rows: Collection[Disturbed], called: str = "samples") -> str:

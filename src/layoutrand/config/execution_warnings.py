@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
-from layoutrand.config.disturbance import Disturbed, several, summed, whereabouts
+from layoutrand.config.disturbance import MOST_TOGETHER, Disturbed, summed, whereabouts
 from layoutrand.model import Execution
+from layoutrand.text.name_lists import first_names
 from layoutrand.text.quantities import quantity
 from layoutrand.warning import AnyWarning, plural
 
@@ -77,7 +78,7 @@ def _named(warning: AnyWarning, alike: Mapping[tuple[object, ...], Sequence[str]
     if not isinstance(warning, DisturbedExecutions):
         return warning
     names = alike[_counts(warning)]
-    return replace(warning, row=replace(warning.row, benchmark=several(names), examples={}))
+    return replace(warning, row=replace(warning.row, benchmark=first_names(names, MOST_TOGETHER), examples={}))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from layoutrand.model import LayoutName
+from layoutrand.text.name_lists import joined_names
 from layoutrand.text.toml_words import toml_string
 from layoutrand.warning import AnyWarning
 
@@ -24,11 +25,7 @@ def _listed(layouts: Sequence[LayoutName]) -> str:
     parts = [f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}"] if seeds else []
     parts += [str(each) for each in named if not isinstance(each, int)]
     parts += [f"{len(layouts) - len(named)} more"] if len(named) < len(layouts) else []
-    return _joined(parts)
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return joined_names(parts)
 
 
 @dataclass(frozen=True)
@@ -139,7 +136,7 @@ class UnlikeOutputs(AnyWarning):
         if len(systems) == 1:
             whose = f"{_listed(names)} of {systems[0]} print{'s' * (len(names) == 1)}"
             return f"{whose} something else than its other {self.n_alike:,} binaries, which agree"
-        whose = f"{_listed(names)} of {_joined(systems)} print"
+        whose = f"{_listed(names)} of {joined_names(systems)} print"
         return f"{whose} something else than the other {self.n_alike:,} binaries of each, which agree"
 
 

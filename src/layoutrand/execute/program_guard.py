@@ -17,6 +17,7 @@ from layoutrand.build.as_built import BuiltContents
 from layoutrand.model import Binary
 from layoutrand.platform.disk import sha256_file
 from layoutrand.platform.own_file import FileState
+from layoutrand.text.name_lists import first_names
 
 _CONTENT: Final = "its content"
 _IN_WORDS: Final = {
@@ -41,13 +42,11 @@ class Alteration:
     of_the_cache: bool = False
 
     def __str__(self) -> str:
-        named = [f"{name} ({what})" for name, what in self.files[:_MOST_NAMED]]
-        more = len(self.files) - len(named)
+        named = first_names([f"{name} ({what})" for name, what in self.files], _MOST_NAMED)
         whose = "the cache" if self.of_the_cache else "the program"
         return (
-            f"files of {whose} were changed while it was executed: {', '.join(named)}"
-            + (f" and {more} more" if more else "")
-            + "; so nothing says what was measured. Have the command leave them as they are"
+            f"files of {whose} were changed while it was executed: {named}; so nothing says what was measured. Have "
+            "the command leave them as they are"
         )
 
 

@@ -15,6 +15,7 @@ from layoutrand.model import Section
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_code
 from layoutrand.text.foreign_fields import excerpt
+from layoutrand.text.name_lists import first_names
 
 _MOST_READ: Final = 2000
 """So many symbols at most are put into words to find a name among them."""
@@ -47,11 +48,10 @@ def find_place(
     if len(found) == 1:
         return placed[found[0]].index, shown[found[0]]
     if found:
-        names = ", ".join(repr(plain[number] if plain[number] != asked else bare[number]) for number in found[:_SHOWN])
-        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        names = first_names([repr(plain[n] if plain[n] != asked else bare[n]) for n in found], _SHOWN)
         kinds = {is_code(placed[number].kind) for number in found}
         what = "functions and variables" if len(kinds) > 1 else "functions" if True in kinds else "variables"
-        raise UsageError(f"{len(found)} {what} are called {excerpt(wanted)}: {names}{more}; name one of these")
+        raise UsageError(f"{len(found)} {what} are called {excerpt(wanted)}: {names}; name one of these")
     if any(not is_code(section.kind) for section in sections):
         what, more = "no function or variable", "`layoutrand explain` lists hot functions"
     else:

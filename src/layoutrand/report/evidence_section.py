@@ -28,10 +28,11 @@ from layoutrand.execute.experiment import launched_by
 from layoutrand.instruments.known import simulated
 from layoutrand.model import Context
 from layoutrand.text.document import Chapter, Table
+from layoutrand.text.name_lists import fitting_names
 from layoutrand.warning import AnyWarning, plural
 
 _MOST_LISTED: Final = 200
-_MOST_NAMED: Final = 4
+_MOST_NAMED: Final = 5
 
 
 def subtitle(selection: Selection) -> str:
@@ -121,15 +122,10 @@ def warnings(found: AnalysisReport, comparisons: Iterable[Comparison]) -> list[s
                     about.setdefault(each, {})[f"{pair.benchmark} {name}"] = None
         for each in result.suite.ratio.warnings if result.suite else ():
             about.setdefault(each, {})[f"geometric mean {name}"] = None
-    return [f"{_listing(list(names))}{each.beside_name()}" if names else str(each) for each, names in about.items()]
-
-
-def _listing(names: Sequence[str]) -> str:
-    """What a warning is about; of more than a few, how many there are."""
-    if not names:
-        return ""
-    more = len(names) - _MOST_NAMED
-    return f"{', '.join(names)}: " if more <= 1 else f"{', '.join(names[:_MOST_NAMED])} and {more} more: "
+    return [
+        f"{fitting_names(list(names), _MOST_NAMED)}: {each.beside_name()}" if names else str(each)
+        for each, names in about.items()
+    ]
 
 
 def problems(selection: Selection, lines: Sequence[str]) -> list[Chapter]:

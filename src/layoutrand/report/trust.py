@@ -18,6 +18,7 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.execute.cases import processes
 from layoutrand.instruments.known import simulated
 from layoutrand.report.page_parts import LightState, TrustLight
+from layoutrand.text.name_lists import fitting_names
 
 _MACHINE: Final[frozenset[Cause]] = frozenset({"machine", "disturbed", "unlike conditions", "false alarm", "nodes"})
 _DRIFT: Final[frozenset[Cause]] = frozenset({"drift"})
@@ -148,7 +149,7 @@ def _of_layouts(reasons: Found, unknown: Sequence[str], cards: Mapping[str, str]
         return TrustLight(name, "doubtful", _said(about), _link(about, _ENOUGH, cards, "binaries", first))
     state: LightState = "bad" if len(open_names) == len(cards) else "doubtful"
     told = [pair for pair in about if pair[0] in open_names and pair[1].effect == "undecides"]
-    said = _said(told) if len(open_names) == 1 and told else f"cannot tell on {_listed(open_names)}"
+    said = _said(told) if len(open_names) == 1 and told else f"cannot tell on {fitting_names(open_names, _MOST_NAMED)}"
     return TrustLight(name, state, said, f"{cards.get(open_names[0], first)}-binaries")
 
 
@@ -175,15 +176,10 @@ def _said(about: Found, *, named: bool = True) -> str:
     text = about[0][1].warnings[0].brief()
     alike = list(dict.fromkeys(name for name, each in about if each.warnings[0].brief() == text))
     others = [name for name in dict.fromkeys(name for name, _ in about) if name not in alike]
-    whose = _listed(alike)
+    whose = fitting_names(alike, _MOST_NAMED)
     words = f"{whose}: {text}" if named and text.partition(":")[0] != whose else text
     words = textwrap.shorten(words, _LONGEST, placeholder=" …")
-    return f"{words}; also {_listed(others)}" if others else words
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED + 1} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names if not more else names[: _MOST_NAMED - 1]) + more
+    return f"{words}; also {fitting_names(others, _MOST_NAMED)}" if others else words
 
 
 def _link(reasons: Found, causes: Collection[Cause], cards: Mapping[str, str], part: str, first: str) -> str:
