@@ -91,9 +91,7 @@ def _each_by_binary(pairs: Pairs, lost: tuple[int, int] = (0, 0)) -> tuple[Neste
     centre = float(np.nanmean(tables[0]))
     try:
         old, new = (suite_values(table - centre) for table in tables)
-        return tuple(  # type: ignore[return-value]
-            with_lost(np.exp(each.values), each.lost + more) for each, more in zip((old, new), lost, strict=True)
-        )
+        return with_lost(np.exp(old.values), old.lost + lost[0]), with_lost(np.exp(new.values), new.lost + lost[1])
     except AnalysisError:
         return None
 
@@ -132,9 +130,10 @@ def _by_round(pairs: Pairs) -> tuple[Sides, Sides] | None:
     gaps = np.isnan(old) | np.isnan(new)
     centre = float(np.nanmean(old))
     try:
-        sides = [suite_values(np.where(gaps, np.nan, table - centre)) for table in (old, new)]
-        return tuple(  # type: ignore[return-value]
-            {ALL_BENCHMARKS: with_lost(np.exp(each.values), each.lost)} for each in sides
+        first, second = (suite_values(np.where(gaps, np.nan, table - centre)) for table in (old, new))
+        return (
+            {ALL_BENCHMARKS: with_lost(np.exp(first.values), first.lost)},
+            {ALL_BENCHMARKS: with_lost(np.exp(second.values), second.lost)},
         )
     except AnalysisError:
         return None
