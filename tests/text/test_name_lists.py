@@ -2,7 +2,14 @@
 
 import pytest
 
-from layoutrand.text.name_lists import MOST_NAMED, first_names, fitting_names, joined_names, several_paths
+from layoutrand.text.name_lists import (
+    MOST_NAMED,
+    first_names,
+    fitting_names,
+    joined_names,
+    several_files,
+    several_paths,
+)
 
 NAMES = ("a", "b", "c", "d", "e")
 
@@ -38,3 +45,10 @@ def test_paths_are_named_up_to_a_dozen():
     paths = [f"p{number}" for number in range(MOST_NAMED + 2)]
     assert several_paths(paths[:MOST_NAMED]) == ", ".join(paths[:MOST_NAMED])
     assert several_paths(paths) == ", ".join(paths[:MOST_NAMED]) + " and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(1, "a"), (3, "a, b, c"), (4, "a ... d (4 files)"), (5, "a ... e (5 files)")]
+)
+def test_of_many_files_the_first_and_the_last_are_named(count, text):
+    assert several_files(NAMES[:count]) == text

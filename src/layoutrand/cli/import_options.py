@@ -13,6 +13,7 @@ import typer
 from layoutrand.cli.options import CONFIG_NAME
 from layoutrand.cli.terminal import Display
 from layoutrand.errors import UsageError
+from layoutrand.text.name_lists import several_files
 
 if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection, Source
@@ -95,7 +96,6 @@ def show_sources(sources: Sequence[Source], page: Display) -> None:
     for source in sources:
         groups.setdefault((source.format, source.systems), []).append(source.file)
     for (name, systems), files in groups.items():
-        listed = ", ".join(files) if len(files) <= 3 else f"{files[0]} ... {files[-1]} ({len(files)} files)"
-        page.item(f"imported: {', '.join(systems)} from {listed}, {name}")
+        page.item(f"imported: {', '.join(systems)} from {several_files(files)}, {name}")
     if sources:
         page.line()

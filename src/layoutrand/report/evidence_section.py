@@ -28,7 +28,7 @@ from layoutrand.execute.experiment import launched_by
 from layoutrand.instruments.known import simulated
 from layoutrand.model import Context
 from layoutrand.text.document import Chapter, Table
-from layoutrand.text.name_lists import fitting_names
+from layoutrand.text.name_lists import fitting_names, several_files
 from layoutrand.warning import AnyWarning, plural
 
 _MOST_LISTED: Final = 200
@@ -38,9 +38,7 @@ _MOST_NAMED: Final = 5
 def subtitle(selection: Selection) -> str:
     """Where and when."""
     if selection.sources:
-        files = [source.file for source in selection.sources]
-        listed = ", ".join(files) if len(files) <= 3 else f"{files[0]} ... {files[-1]} ({len(files)} files)"
-        return f"Imported from {listed}."
+        return f"Imported from {several_files([source.file for source in selection.sources])}."
     times = [execution.started_at for execution in selection.executions]
     return f"Measured on {selection.experiment.hostname}, {_moment(min(times))} to {_moment(max(times))}."
 

@@ -39,6 +39,15 @@ def joined_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def several_files(files: Sequence[str]) -> str:
+    """Up to three files, which may be numbered; of more the first, the last and how many they are.
+
+    >>> several_files(["1.csv", "2.csv", "3.csv", "4.csv"])
+    '1.csv ... 4.csv (4 files)'
+    """
+    return ", ".join(files) if len(files) <= 3 else f"{files[0]} ... {files[-1]} ({len(files)} files)"
+
+
 def several_paths(paths: Sequence[str]) -> str:
     """The paths, the first of them where they are many.
 
