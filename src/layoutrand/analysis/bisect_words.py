@@ -196,7 +196,7 @@ def bisect_document(
         "benchmark": benchmark,
         "metric": metric,
         "ending": answer.ending,
-        "commits": [_commit_json(each) for each in answer.suspects],
+        "commits": [each.to_json() for each in answer.suspects],
         "ratio": None if answer.ratio is None else {"ratio": answer.ratio.centre, **interval_json(answer.ratio)},
         "ends": None if answer.whole is None else {"ratio": answer.whole.centre, **interval_json(answer.whole)},
         "good": state.line[state.good].commit,
@@ -267,10 +267,6 @@ def certainty_of_cases(found: CaseSearches) -> str:
         return text
     wrong = len(ended) * (1 - ended[0].state.confidence)
     return f"{text}; each case is a search of its own: of {len(ended)} answers {wrong:.2g} may be wrong on average"
-
-
-def _commit_json(commit: LoggedCommit) -> dict[str, Any]:
-    return {"commit": commit.commit, "committed_at": commit.committed_at, "subject": commit.subject}
 
 
 def _decision_json(decision: Decision) -> dict[str, Any]:

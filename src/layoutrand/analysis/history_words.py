@@ -194,14 +194,10 @@ def history_document(history: History) -> dict[str, Any]:
         "host": history.host,
         "confidence": history.confidence,
         "threshold": history.threshold,
-        "commits": [_commit_json(commit) for commit in history.commits],
+        "commits": [commit.to_json() for commit in history.commits],
         "series": [_series_json(history, series) for series in history.series],
         "warnings": sentences_of(all_warnings(history)),
     }
-
-
-def _commit_json(commit: LoggedCommit) -> dict[str, Any]:
-    return {"commit": commit.commit, "committed_at": commit.committed_at, "subject": commit.subject}
 
 
 def _series_json(history: History, series: CommitSeries) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from layoutrand.capture.checked_commits import SourceRepository
 from layoutrand.capture.repository import Mirrors, nearest_revision
@@ -34,6 +35,10 @@ class LoggedCommit:
     def short(self) -> str:
         """The hash as people write it."""
         return self.commit[:_SHORT]
+
+    def to_json(self) -> dict[str, Any]:
+        """The commit as JSON values."""
+        return {"commit": self.commit, "committed_at": self.committed_at, "subject": self.subject}
 
 
 _SHORT = 9
