@@ -34,6 +34,7 @@ from layoutrand.stats import (
     variance_test,
 )
 from layoutrand.stats.levels import nested
+from layoutrand.stats.spread import JUST_FOUND
 from layoutrand.text.quantities import finite
 from layoutrand.warning import AnyWarning
 
@@ -49,8 +50,6 @@ _MOST_OF_THEM: Final = 0.8
 
 _NOISIER: Final = 0.01
 """p from which on controls are said to vary more than binaries: stricter, as it is asked of every benchmark."""
-
-_JUST_FOUND: Final = 1e-3
 
 Answer = Literal["matters", "practically none", "cannot tell"]
 
@@ -138,7 +137,7 @@ def with_room(part: LayoutPart, half: float) -> LayoutPart:
     upper = None if part.upper is None else part.upper + half
     sd = part.sd
     if sd is not None:
-        sd = replace(sd, low=max(sd.low - half, _JUST_FOUND * sd.low), high=sd.high + half)
+        sd = replace(sd, low=max(sd.low - half, JUST_FOUND * sd.low), high=sd.high + half)
     noise = None if part.noise_sd is None or part.noise_sd < half else part.noise_sd
     found = replace(part, upper=upper, sd=sd, noise_sd=noise)
     if part.answer in {None, "matters"}:
@@ -209,7 +208,7 @@ def _exact(part: LayoutPart, found: SpreadTest, mean: float) -> LayoutPart:
     """A simulated processor repeats itself: binaries that differ do so by their layouts, however few there are."""
     sd = part.sd
     if sd is not None and sd.low == 0:
-        sd = replace(sd, low=_JUST_FOUND * math.sqrt(max(found.variance, 0.0)) / abs(mean))
+        sd = replace(sd, low=JUST_FOUND * math.sqrt(max(found.variance, 0.0)) / abs(mean))
     return replace(part, test=LayoutTest(0.0, None, "exact"), sd=sd)
 
 
@@ -335,9 +334,7 @@ def _consistent(interval: Callable[[float], Interval | None], confidence: float,
     low = both.low
     if low <= 0:
         one = interval(2 * confidence - 1) if confidence > 0.5 else None
-        low = max(
-            0.0 if one is None else one.low, _JUST_FOUND * max(both.centre, both.high if both.high < 1e300 else 0)
-        )
+        low = max(0.0 if one is None else one.low, JUST_FOUND * max(both.centre, both.high if both.high < 1e300 else 0))
     return replace(both, low=low, centre=max(both.centre, low), high=max(both.high, low))
 
 

@@ -21,6 +21,7 @@ from layoutrand.errors import FeatureUnsupported
 from layoutrand.objects.declared_sizes import refuse_giants
 
 SHT_NULL: Final = 0
+SHT_PROGBITS: Final = 1
 SHT_SYMTAB: Final = 2
 SHT_STRTAB: Final = 3
 SHT_RELA: Final = 4

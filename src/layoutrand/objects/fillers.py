@@ -29,8 +29,6 @@ _ROOT: Final = ".lr.fillers"
 """The global symbol of a root. It is hidden, so that no program or library shows it."""
 
 _FILE: Final = "layoutrand"  # what the object's source is called: else some linkers name the object's own path
-_SHN_ABS: Final = 0xFFF1
-_SHT_PROGBITS: Final = 1
 _SHT_NOTE: Final = 7
 _HIDDEN: Final = 2
 _GLOBAL: Final = 1 << 4
@@ -64,12 +62,12 @@ def filler_object(fillers: Sequence[Section], processor: Processor, flags: int =
         image.add(
             section_name(section.index, section.kind),
             _content(section, sizes[family(section.kind), section.size], processor.filling),
-            type_=elf.SHT_NOBITS if section.kind == "bss" else _SHT_PROGBITS,
+            type_=elf.SHT_NOBITS if section.kind == "bss" else elf.SHT_PROGBITS,
             flags=_flags(section.kind),
             align=max(1, section.align),
             size=section.size,
         )
-    image.add(".note.GNU-stack", b"", type_=_SHT_PROGBITS, flags=0, align=1)
+    image.add(".note.GNU-stack", b"", type_=elf.SHT_PROGBITS, flags=0, align=1)
     if processor.features:
         image.add(".note.gnu.property", processor.features, type_=_SHT_NOTE, flags=elf.SHF_ALLOC, align=8)
     names = [symbol_name(section.index) for section in fillers]
@@ -122,7 +120,7 @@ def _symbols(names: Sequence[str], wanted: Sequence[int]) -> tuple[bytes, bytes]
     encoded = [name.encode() + b"\0" for name in (_FILE, *names, *_names_of_roots(len(wanted)))]
     table = np.zeros(len(encoded) + 1, elf.SYMBOL)
     table["name"][1:] = 1 + np.cumsum([0, *(len(each) for each in encoded[:-1])])
-    table["shndx"][1:] = [_SHN_ABS, *range(1, len(names) + 1), *wanted]
+    table["shndx"][1:] = [elf.SHN_ABS, *range(1, len(names) + 1), *wanted]
     table["info"][1] = elf.STT_FILE
     table["info"][-len(wanted) :], table["other"][-len(wanted) :] = _GLOBAL, _HIDDEN
     return b"\0" + b"".join(encoded), table.tobytes()

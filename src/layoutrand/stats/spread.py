@@ -53,7 +53,7 @@ from layoutrand.warning import plural
 
 _ROUNDING: Final = 1e-12
 _AT_ONCE: Final = 1 << 20
-_JUST_FOUND: Final = 1e-3
+JUST_FOUND: Final = 1e-3
 """Of an error, by which the lower bound is above 0 at least where binaries are found to differ."""
 
 _LARGEST: Final = 1e6
@@ -288,7 +288,7 @@ def _result(p_value: float, found: Contrasts, size: float, window: int | None, c
     variance, p_less = found.of_binaries - found.of_noise, 1.0
     if noise * _LARGEST <= own:
         low, high = quiet_bounds(found, alpha)
-        bounds = (max(low, _JUST_FOUND * high) if p_value <= alpha else 0.0, high)
+        bounds = (max(low, JUST_FOUND * high) if p_value <= alpha else 0.0, high)
     else:
         log_ratio, error = math.log(own / noise) if own > 0 else -math.inf, _error(found)
         p_less = 1 - t_tail(log_ratio / error, min(found.degrees))
@@ -326,7 +326,7 @@ def _bounds(p_value: float, found: Contrasts, ratio: tuple[float, float], alpha:
         if low <= 0:
             score = normal_quantile(max(1 - 2 * p_value, 0.0))
             low = _tail_limits(lambda shift: normal_tail(score - shift / error), alpha, error)[0]
-        low = max(low + math.log(flatness(found)), _JUST_FOUND * error)
+        low = max(low + math.log(flatness(found)), JUST_FOUND * error)
     high = _layout_sd(limit[1], noise)
     return min(_layout_sd(low, noise), high), max(high, noisy_upper(found, alpha))
 
