@@ -694,7 +694,8 @@ def test_failures_of_imported_numbers_are_told_of_all_that_were_made(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("size", "said"), [(4096, "4 KiB"), (64, "64 B"), (3 * 2**19, "1.5 MiB"), (25_275_793_408, "23.54 GiB")]
+    ("size", "said"),
+    [(4096, "4 KiB"), (64, "64 B"), (3 * 2**19, "1.5 MiB"), (25_275_793_408, "23.54 GiB"), (3 << 40, "3 TiB")],
 )
 def test_a_size_of_the_machine_has_its_unit(size, said):
     """A page of 4096 bytes was 0.003906 MiB."""
