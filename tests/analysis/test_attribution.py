@@ -59,8 +59,8 @@ def added(rng: np.random.Generator, kind: str, n: int) -> np.ndarray:
     """What layouts add, with a standard deviation of 1."""
     if kind == "normal":
         return rng.normal(0, 1, n)
-    slow = rng.random(n) < 0.2
-    return np.where(slow, 2.5, 0.0)
+    share = 0.2 if kind == "bimodal" else float(kind)
+    return np.where(rng.random(n) < share, 1 / math.sqrt(share * (1 - share)), 0.0)
 
 
 def found_in(project: Path, *, left_out: str = "", confidence: float = 0.95) -> Attribution:
@@ -255,4 +255,22 @@ def test_what_is_said_is_true_at_its_rate(tmp_path, case, kind, noise):
     print(f"{case}, {kind}, noise {noise:.1%}: untrue {wrong} of {CASES}, function-order makes most of it {told}")
     assert wrong <= 10, f"{wrong} of {CASES}"
     if case == "one" and noise < 0.01:
-        assert told >= 0.9 * CASES, f"{told} of {CASES}"
+        # Of 30 layouts of which a fifth is slow there are at times four slow ones, which are too few.
+        assert told >= (0.9 if kind == "normal" else 0.7) * CASES, f"{told} of {CASES}"
+
+
+@pytest.mark.slow
+@pytest.mark.hour
+@pytest.mark.parametrize("layouts", [30, 60])
+@pytest.mark.parametrize("slow", [0.03, 0.05, 0.1])
+def test_where_each_of_two_equal_factors_slows_few_layouts_none_is_named(tmp_path, slow, layouts):
+    """By all layouts alone one was named in 8 to 20 % of projects: those of the other are missing from the sample."""
+    named = 0
+    for number in range(CASES):
+        project = tmp_path / str(number)
+        project.mkdir()
+        rng = np.random.default_rng([number, layouts])
+        record(project, rng, dict.fromkeys(FACTORS, 0.04), noise=0.002, n=layouts, kind=str(slow))
+        named += found_in(project).most is not None
+    print(f"{slow:.0%} slow, {layouts} layouts: one of two equal factors makes most of it {named} of {CASES}")
+    assert named <= 10, f"{named} of {CASES}"
