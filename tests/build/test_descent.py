@@ -77,6 +77,16 @@ def test_only_the_code(program, traces, other, tmp_path, command):
     assert claim(after(program, tmp_path, *command), traces, other) == [CODE, NOT_COMPARABLE]
 
 
+@pytest.mark.parametrize(("flags", "claimed"), [("readonly,code", NOT_COMPARABLE), ("readonly,data", CODE)])
+def test_code_beside_it(program, traces, tmp_path, flags, claimed):
+    """What BOLT leaves: the code that was linked under another name, and what is executed in its place."""
+    (tmp_path / "new").write_bytes(b"\xc3" * 64)
+    written = ["--add-section", f".new={tmp_path}/new", "--set-section-flags", f".new=alloc,{flags}"]
+    renamed = tmp_path / "renamed"
+    renamed.write_bytes(after(program, tmp_path, "objcopy", "--rename-section", ".text=.bolt.org.text"))
+    assert claim(after(renamed, tmp_path, "objcopy", *written), traces) == [claimed]
+
+
 def test_changed_data(program, traces):
     data = program.read_bytes()
     assert claim(data.replace(b"a text of", b"A TEXT OF"), traces) == [CODE]

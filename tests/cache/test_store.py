@@ -106,3 +106,9 @@ def test_a_cache_that_takes_no_entries_says_so_before_a_build_takes_its_time(cac
     (cache.root / "captures").symlink_to("/proc/self")  # which takes no new file, whoever asks
     with pytest.raises(CacheError, match=rf"cannot write in {cache.root}/captures: .*or set LAYOUTRAND_CACHE"):
         Cache(cache.root).check_writable()
+
+
+def test_git_leaves_out_a_project_whose_cache_is_in_its_own_directory(tmp_path):
+    """As in a container, which has the project and nothing else for good; the cache is made before results are."""
+    Cache(tmp_path / ".layoutrand" / "cache")
+    assert (tmp_path / ".layoutrand" / ".gitignore").read_text() == "*\n"

@@ -9,6 +9,7 @@ import pytest
 from experiments import execution
 from fakes import make_config
 from layoutrand.config.schedule import Slot
+from layoutrand.config.twice import second_of
 from layoutrand.execute.live import Live
 from layoutrand.execute.run_progress import cost, executed_alone, limit_words
 from layoutrand.model import Measurement
@@ -148,6 +149,8 @@ def test_a_system_that_is_added_later_is_said_to_be_executed_alone():
     both = [Slot(s, "x", k, "native", k, 0, 2 * k) for k in range(1, 31) for s in "ab"]
     said = executed_alone(both, [slot for slot in both if slot.system == "b"])
     assert said.startswith("b is executed alone: the others have 30 ") and said.endswith("run --seeds 31..60")
+    twice = [Slot(s, "x", k, "native", k, 0, 2 * k) for k in range(1, 31) for s in ("a", second_of("a"))]
+    assert executed_alone(twice, twice[1::2]).endswith("run --seeds 31..60 --twice")
     assert executed_alone(both, both) == executed_alone(both, []) == ""
     assert (
         executed_alone(both, [slot for slot in both if slot.round > 10 or (slot.round, slot.system) == (10, "b")]) == ""

@@ -158,6 +158,16 @@ def test_the_artefact_was_never_linked(simple: Workshop) -> None:
     assert failure.cause.startswith("ready was never linked")
     assert "ready was never linked through layoutrand's wrappers; these were: prog." in message
     assert "make clean" in message
+    assert "--mode rebuild" not in message
+
+
+@pytest.mark.parametrize("made", ["prog.bolt", "other"])
+def test_the_artefact_is_made_from_what_was_linked(simple: Workshop, made: str) -> None:
+    """By a tool of the build, as BOLT: a link whose name begins alike is what it may be made from."""
+    build = f"{BUILD} && {{ head -c -1 prog; printf x; }} > {made} && chmod +x {made}"
+    message = failure_of(simple.build(build, artefacts=[made], seeds=[1])).error
+    advice = "If a step of the build makes it from prog, use --mode rebuild, which does that for every seed."
+    assert (advice in message) == (made == "prog.bolt"), message
 
 
 def test_all_links_go_round_the_wrappers(simple: Workshop) -> None:

@@ -14,7 +14,8 @@ from layoutrand.warning import AnyWarning
 _PROVED: Final = {
     LOADED: "all that is loaded is as it was linked and verified",
     CODE: "its code is as it was linked and verified; of other contents nothing is proved",
-    NOT_COMPARABLE: "it cannot be compared with what was linked and verified (packed or encrypted?)",
+    NOT_COMPARABLE: "it cannot be compared with what was linked and verified "
+    "(packed, encrypted, or code written anew, as BOLT does?)",
 }
 _RECORDS: Final[Mapping[RecordState, str]] = {
     "damaged": "the record of what was built with this key was damaged",

@@ -10,4 +10,4 @@ CODE: Final = "code as linked"
 NOT_COMPARABLE: Final = "not comparable"
 
 STRONGEST_FIRST: Final = (AS_LINKED, LOADED, CODE, NOT_COMPARABLE)
-"""How much of the link is proved to be in the artefact: all; what is loaded; the code section's bytes; nothing."""
+"""How much of the link is proved to be in the artefact: all; what is loaded; the code; nothing."""

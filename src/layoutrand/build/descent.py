@@ -71,11 +71,20 @@ def common(artefact: bytes, linked: Sequence[Traces]) -> list[str]:
             claims.append(AS_LINKED)
         elif loaded and loaded == each.loaded:
             claims.append(LOADED)
-        elif each.code and (each.code in parts or (not parts and each.code in artefact)):
+        elif each.code and (_no_other_code(parts, each) if parts else each.code in artefact):
             claims.append(CODE)
         else:
             claims.append(NOT_COMPARABLE)
     return claims
+
+
+def _no_other_code(parts: Sequence[bytes], linked: Traces) -> bool:
+    """Whether executable sections hold the link's code and nothing beside it.
+
+    BOLT keeps what it read as `.bolt.org.text`, and has the program execute what it wrote anew.
+    """
+    known = {digest for *_, digest in linked.loaded}
+    return linked.code in parts and all(not part or sha256_bytes(part) in known for part in parts)
 
 
 def _loaded(binary: elf.Elf) -> tuple[tuple[str, int, int, str], ...]:

@@ -50,7 +50,15 @@ from layoutrand.cache.storage_record import (
 )
 from layoutrand.errors import CacheError
 from layoutrand.model import Stored
-from layoutrand.platform.disk import CACHE_TAG, cache_errors, check_writable, remove_tree, sha256_file, write_atomically
+from layoutrand.platform.disk import (
+    CACHE_TAG,
+    cache_errors,
+    check_writable,
+    make_folder,
+    remove_tree,
+    sha256_file,
+    write_atomically,
+)
 from layoutrand.platform.own_file import take_write_permission
 from layoutrand.platform.regular_file import PROGRAM, RECORD, content_of_regular
 
@@ -97,7 +105,7 @@ class Cache:
         self.root = root = root.absolute()
         with cache_errors("make the cache in", root):
             for name in _FOLDERS:
-                (root / name).mkdir(parents=True, exist_ok=True)
+                make_folder(root / name)
             if not (root / "CACHEDIR.TAG").exists():
                 write_atomically(root / "CACHEDIR.TAG", CACHE_TAG)
 

@@ -113,6 +113,10 @@ def captured_link(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str
         raise first
     made = sorted({linkline.inside(record.output(), setup.place.tree) or record.output() for record in records})
     seen = likeliest_first(made, setup.artefact)
+    stem = os.path.basename(setup.artefact).split(".")[0]
+    if alike := [path for path in seen if os.path.basename(path).split(".")[0] == stem]:  # as prog.elf and prog.bin
+        again = "use --mode rebuild, which does that for every seed"
+        perhaps += f" If a step of the build makes it from {alike[0]}, {again}."
     cause = (
         f"{setup.artefact} was never linked through layoutrand's wrappers; these were: "
         f"{several_paths(seen)}. Is it in build.artefacts under the name it was "

@@ -10,6 +10,7 @@ from layoutrand.config.config import Benchmark
 from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.config.execution_warnings import TooShort, too_short
 from layoutrand.config.schedule import Slot
+from layoutrand.config.twice import is_second
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import failed_cases
 from layoutrand.execute.iterations import read_now
@@ -79,10 +80,11 @@ def executed_alone(slots: Sequence[Slot], pending: Sequence[Slot]) -> str:
         late = [r for r in rounds if (system, r) in due and any((each, r) in known for each in others)]
         if len(late) > 1 and 2 * len(late) >= len(rounds):
             first = max(rounds) + 1
+            twice = " --twice" if is_second(system) else ""  # without it the second would not be executed there
             return (
                 f"{system} is executed alone: the others have {len(late)} of these rounds already, and what the "
                 "machine does meanwhile looks like a difference, so that `compare` will not tell; new rounds execute "
-                f"all systems beside each other: layoutrand run --seeds {first}..{first + len(rounds) - 1}"
+                f"all systems beside each other: layoutrand run --seeds {first}..{first + len(rounds) - 1}{twice}"
             )
     return ""
 
