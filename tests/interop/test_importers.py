@@ -73,6 +73,13 @@ def test_a_unit_of_gos_own_metrics_says_which_way_is_better():
     assert (row.metric, row.unit, row.value, row.better) == ("hits/op", "hits/op", 7.5, "more")
 
 
+def test_more_of_a_rate_is_better_in_go_unless_the_text_says_otherwise():
+    (row,) = rows_of("BenchmarkX 1 7.5 req/s\n")
+    assert row.better == "more"
+    (row,) = rows_of("Unit faults/s better=lower\nBenchmarkX 1 7.5 faults/s\n")
+    assert row.better == "less"
+
+
 def test_processors_belong_to_a_name_of_go_where_they_differ():
     assert [r.benchmark for r in rows_of("BenchmarkX-2 1 5 ns/op\nBenchmarkX-4 1 3 ns/op\n")] == ["X-2", "X-4"]
     assert [r.benchmark for r in rows_of("BenchmarkX 1 5 ns/op\nBenchmarkX-4 1 3 ns/op\n")] == ["X", "X-4"]
@@ -352,6 +359,20 @@ def test_columns_of_a_plain_table_stand_in_any_order():
     assert row == ImportedNumber(
         "b", 0.25, "lat", "s", execution=2, iteration=1, system="A", binary="7", warmup=True, better="more"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "better"),
+    [
+        ("value,unit\n1,MB/s\n", "more"),
+        ("value,unit,better\n1,MB/s,\n", "more"),
+        ("value,unit,better\n1,faults/s,less\n", "less"),
+        ("value,unit\n1,MB\n", "less"),
+    ],
+)
+def test_more_of_a_rate_is_better_in_a_table_unless_it_says_otherwise(text, better):
+    (row,) = rows_of(text)
+    assert row.better == better
 
 
 @pytest.mark.parametrize(
