@@ -141,8 +141,7 @@ def _benchmark(entry: Benchmark, case: str, units: Mapping[str, str]) -> Benchma
             f"there are {', '.join(units)}"
         )
     numbers = [
-        Printed.model_construct(name=name, unit=unit, better=usual_direction(unit))
-        for name, unit in units.items()
+        Printed.model_construct(name=name, unit=unit, better=usual_direction(unit)) for name, unit in units.items()
     ]
     reading = entry.metric.suite
     assert isinstance(reading, HarnessReading)
