@@ -44,8 +44,8 @@ from layoutrand.warning import sentences_of
 
 _UNHEARD: Mapping[str, str] = {
     "compiler": "no compiler of C, C++ or Fortran through the wrappers: does the build use $CC or gcc from PATH, and "
-    "not its compiler by an absolute path, and is the source tree clean (make clean; with build.in_place as the first "
-    "of build.commands)? rustc has rustflags, profile and features",
+    "not its compiler by an absolute path or by distcc, and is the source tree clean (make clean; with build.in_place "
+    "as the first of build.commands)? rustc has rustflags, profile and features",
     "rustc": "no rustc: the build does not call it through cargo",
     "cargo": "no cargo: the build does not call it by that name with build, rustc, run, test or bench",
 }
