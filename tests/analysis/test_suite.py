@@ -221,6 +221,18 @@ def test_benchmarks_with_different_binaries_and_no_common_seed_are_taken_for_ind
     assert any("takes the benchmarks for independent" in warning for warning in said(result.warnings))
 
 
+def test_nothing_is_said_of_independence_where_one_binary_of_each_gives_no_interval(tmp_path):
+    config = make_config(TABLES)
+    rows = [
+        row for system in "ab" for name in "bc" for row in measured(config, tmp_path, system, name, {1: [[1.0], [1.1]]})
+    ]
+    write(config, tmp_path, rows)
+    result = compare(selected(config, tmp_path), "a", "b", **OPTIONS)
+
+    assert result.suite is not None
+    assert not any("independent" in warning for warning in said(result.warnings))
+
+
 def test_the_distribution_of_the_suite_mean_is_summed_up_in_five_numbers(tmp_path):
     selection = recorded(tmp_path, {"a": 1.0, "b": 2.0})
     baseline, candidate = compare(selection, "a", "b", **OPTIONS).suite.distributions

@@ -309,6 +309,22 @@ def test_where_more_is_better_the_verdict_turns_and_the_ratio_stays(tmp_path, ne
     assert document["suite"]["verdict"] == verdict
 
 
+@pytest.mark.parametrize(
+    ("keys", "better"),
+    [
+        ("unit = 'MB/s'", "more"),
+        ("unit = 'MB/s', better = 'less'", "less"),
+        ("unit = 'MB'", "less"),
+        ("unit = 'ms', better = 'more'", "more"),
+    ],
+)
+@pytest.mark.parametrize("metric", ["regex = '(x)', name = 'n', {}", "printed = [{{ json = '', name = 'n', {} }}]"])
+def test_more_of_a_rate_is_better_unless_it_is_said_otherwise(metric, keys, better):
+    (benchmark,) = config_of(f"metric = {{ wall = true, {metric.format(keys)} }}").benchmarks
+    assert benchmark.metric.better_of("n") == better
+    assert benchmark.metric.better_of("wall_s") == "less"
+
+
 def test_another_metric_of_the_same_benchmark_keeps_its_own_direction(tmp_path):
     (benchmark,) = compared(tmp_path, [RATE], 1.0, 2.0, name="wall_s")["benchmarks"]
     assert (benchmark["better"], benchmark["verdict"]) == ("less", "slower")

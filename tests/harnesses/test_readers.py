@@ -59,10 +59,23 @@ def test_repetitions_of_google_benchmark_that_took_turns_are_in_their_order():
     assert case.numbers["time_s"].values == (1e-6, 2e-6, 3e-6)
 
 
+def test_cases_of_google_benchmark_with_aggregates_alone_fail_and_fits_of_a_family_are_no_cases():
+    mean = {**RUN, "name": "C/1_mean", "run_name": "C/1", "run_type": "aggregate", "aggregate_name": "mean"}
+    fit = {**mean, "name": "B_BigO", "run_name": "B", "aggregate_name": "BigO"}
+    measured, summed = google(RUN, mean, fit)
+    assert (measured.name, measured.failure) == ("B/1", "")
+    assert summed.name == "C/1"
+    assert "only aggregates of it" in summed.failure
+
+
 @pytest.mark.parametrize(
     ("runs", "message"),
     [
         ([{**RUN, "run_type": "aggregate"}], "leave out --benchmark_report_aggregates_only"),
+        (
+            [{**RUN, "error_occurred": True}, {**RUN, "run_name": "C", "run_type": "aggregate"}],
+            "holds only aggregates",  # once, and not of each case
+        ),
         ([], "no case"),
         ([{**RUN, "time_unit": "days"}], "'days', which is no unit of time"),
         ([{**RUN, "real_time": "2"}], "real_time of B/1 is no number"),
@@ -243,6 +256,21 @@ def test_version_3_of_catch2_has_no_groups():
     text = f'<Catch2TestRun><TestCase name="T">{result}</TestCase></Catch2TestRun>'
     (case,) = catch2.cases_of(text)
     assert (case.name, case.numbers["time_s"].values) == ("T/b", (2e-9,))
+
+
+def test_benchmarks_of_a_test_case_of_catch2_that_failed_are_failures():
+    result = '<BenchmarkResults name="{}"><mean value="2"/></BenchmarkResults>'
+    broken = '<Expression success="false"><Original>\n  1 ==\n 2\n</Original></Expression>'
+    text = (
+        f'<Catch2TestRun><TestCase name="T">{result.format("a")}<Section name="S">{result.format("b")}{broken}</Section>'
+        f'<OverallResult success="false"/></TestCase><TestCase name="U">{result.format("c")}'
+        '<OverallResult success="true"/></TestCase></Catch2TestRun>'
+    )
+    assert {case.name: case.failure for case in catch2.cases_of(text)} == {
+        "U/c": "",
+        "T/a": "the test case failed: 1 == 2 does not hold",
+        "T/S/b": "the test case failed: 1 == 2 does not hold",
+    }
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,23 @@ def test_in_place_builds_do_not_disturb_each_other(source, tmp_path):
     assert build(["toy", "busy"])[0] == [True, True]
 
 
+def test_objects_that_were_there_before_a_build_in_place_are_told(source, tmp_path):
+    """Nothing else shows that stock was linked from what the instrumented build compiled, or the other way round."""
+    compiled = "for f in *.c; do [ -e ${f%.c}.o ] || $CC -c $f; done; rm -f toy; $CC -o toy *.o"
+    text = f'[project]\nname = "toy"\n[build]\nsource = "{source}"\nin_place = true\nartefacts = ["toy"]\n'
+    project = tmp_path / "project"
+    project.mkdir()
+
+    def told(*commands):
+        (project / "layoutrand.toml").write_text(f"{text}commands = {json.dumps(commands)}\n[systems.A]\n")
+        done = layoutrand("build", "--seeds", "1", cwd=project, cache=tmp_path / "cache")
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    assert "there before this build began (a.o, " in told(compiled)
+    assert "there before this build began" not in told("rm -f *.o", compiled)
+
+
 def test_a_copy_is_not_taken_for_part_of_the_repository_around_the_cache(source, tmp_path):
     """The copy has no .git; a build that asks git for a version is not told another repository's."""
     make(tmp_path / "around", {"x": "x"})

@@ -73,6 +73,13 @@ def test_a_unit_of_gos_own_metrics_says_which_way_is_better():
     assert (row.metric, row.unit, row.value, row.better) == ("hits/op", "hits/op", 7.5, "more")
 
 
+def test_more_of_a_rate_is_better_in_go_unless_the_text_says_otherwise():
+    (row,) = rows_of("BenchmarkX 1 7.5 req/s\n")
+    assert row.better == "more"
+    (row,) = rows_of("Unit faults/s better=lower\nBenchmarkX 1 7.5 faults/s\n")
+    assert row.better == "less"
+
+
 def test_processors_belong_to_a_name_of_go_where_they_differ():
     assert [r.benchmark for r in rows_of("BenchmarkX-2 1 5 ns/op\nBenchmarkX-4 1 3 ns/op\n")] == ["X-2", "X-4"]
     assert [r.benchmark for r in rows_of("BenchmarkX 1 5 ns/op\nBenchmarkX-4 1 3 ns/op\n")] == ["X", "X-4"]
@@ -355,6 +362,20 @@ def test_columns_of_a_plain_table_stand_in_any_order():
 
 
 @pytest.mark.parametrize(
+    ("text", "better"),
+    [
+        ("value,unit\n1,MB/s\n", "more"),
+        ("value,unit,better\n1,MB/s,\n", "more"),
+        ("value,unit,better\n1,faults/s,less\n", "less"),
+        ("value,unit\n1,MB\n", "less"),
+    ],
+)
+def test_more_of_a_rate_is_better_in_a_table_unless_it_says_otherwise(text, better):
+    (row,) = rows_of(text)
+    assert row.better == better
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("value\n1\n2\n", [(0, 0), (1, 0)]),
@@ -502,6 +523,14 @@ def test_a_malformed_document_is_an_error_that_says_what_is_expected(document, m
         ("", "is empty"),
         ("value,colour\n1,red\n", "unknown column 'colour'"),
         ("x" * 200_000, "no format"),
+        (
+            "system,benchmark,time\nO2,x,1.0\n",
+            "line 1: unknown column 'time'; no column 'value', which numbers stand in; the",
+        ),
+        ("benchmark;commit;ms\n", "line 1: unknown column 'benchmark;commit;ms'; cells must be separated by commas"),
+        ("command,mean,stddev,median,user,system,min,max\nx,1,1,1,1,1,1,1\n", "--export-json"),
+        ("name,iterations,real_time,cpu_time,time_unit\n", "--benchmark_out_format=json"),
+        ('"Benchmark","Mode","Threads","Samples","Score"\n"p.B.f","thrpt",1,5,2.5\n', "-rf json"),
         ("benchmark,value,duration_ns\n", "could be csv or renaissance-csv"),
         (" \n", "is empty"),
         ('[{"benchmark": "x",\n "primaryMetric": ', "line 2: no JSON .* is the file complete"),

@@ -285,6 +285,13 @@ def test_files_of_a_pattern_are_counted_one_by_one(tmp_path):
     assert results.analyse().text().splitlines()[0].endswith("imported from 6 files")
 
 
+def test_one_layout_and_one_failure_are_told_as_one(tmp_path):
+    (tmp_path / "t.csv").write_text("seed,execution,value,status\n1,0,5,\n1,1,,exit\n")
+    text = repr(layoutrand.load_files(tmp_path / "t.csv"))
+    assert "1 layout)" in text
+    assert "1 execution, which is in no number" in text
+
+
 def test_rows_of_a_table_have_its_rounds_and_starts(tmp_path):
     (tmp_path / "t.csv").write_text("seed,value,round,started_at\n1,5,3,7.5\n1,6,4,8.5\n2,5,,\n")
     rows = layoutrand.load_files(tmp_path / "t.csv").samples

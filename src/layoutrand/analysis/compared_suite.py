@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -99,7 +100,8 @@ def compared_suite(
     warnings: list[AnyWarning] = []
     if paired is None and (few := few_are_common([each.measured for each in several])) is not None:
         warnings.append(SuiteNotPaired(*few))
-    if paired is None and shared is None and len(pairs) > 1:
+    has_bounds = math.isfinite(leading.low) or math.isfinite(leading.high)  # where it has none, nothing is too narrow
+    if paired is None and shared is None and len(pairs) > 1 and has_bounds:
         warnings.append(BenchmarksTakenForIndependent())
     return suite, warnings
 

@@ -90,6 +90,22 @@ class WholeObjects(AnyWarning):
 
 
 @dataclass(frozen=True)
+class EarlierObjects(AnyWarning):
+    """Objects of a build where the source is (``build.in_place``) that were there before it."""
+
+    objects: tuple[str, ...]
+
+    def __str__(self) -> str:
+        count = len(self.objects)
+        named = ", ".join(self.objects[:_FEW]) + (" ..." if count > _FEW else "")
+        were = "1 object that was" if count == 1 else f"{count} objects that were"
+        return (
+            f"it is linked from {were} there before this build began ({named}), perhaps compiled with the flags of "
+            "another system: with build.in_place let build.commands begin with what removes them (make clean)"
+        )
+
+
+@dataclass(frozen=True)
 class CodeThatStays(AnyWarning):
     """Code of archives that keeps its place in every layout: ``stays`` of ``total`` bytes, most of it in ``files``."""
 

@@ -14,9 +14,10 @@ from layoutrand.cache.keys import captured_id
 from layoutrand.cache.store import Cache
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
 from layoutrand.capture.built_artefact import artefact_of
-from layoutrand.capture.capture_warnings import Unoptimised
+from layoutrand.capture.capture_warnings import EarlierObjects, Unoptimised
 from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
+from layoutrand.capture.earlier_objects import earlier_objects
 from layoutrand.capture.failed_build import LINES, failed_build
 from layoutrand.capture.go_records import build_records
 from layoutrand.capture.libraries import unlisted_libraries
@@ -43,8 +44,8 @@ from layoutrand.warning import sentences_of
 
 _UNHEARD: Mapping[str, str] = {
     "compiler": "no compiler of C, C++ or Fortran through the wrappers: does the build use $CC or gcc from PATH, and "
-    "not its compiler by an absolute path, and is the source tree clean (make clean)? rustc has rustflags, profile and "
-    "features",
+    "not its compiler by an absolute path or by distcc, and is the source tree clean (make clean; with build.in_place "
+    "as the first of build.commands)? rustc has rustflags, profile and features",
     "rustc": "no rustc: the build does not call it through cargo",
     "cargo": "no cargo: the build does not call it by that name with build, rustc, run, test or bench",
 }
@@ -99,8 +100,8 @@ def keep(
             link = captured_link(records, setup, f"system {order.recipe.system!r}: ", log)
             absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)
             links.append(replace(link, warnings=(*link.warnings, *sentences_of(absent))))
-        if space.is_unoptimised():
-            links[0] = replace(links[0], warnings=(*links[0].warnings, *sentences_of([Unoptimised()])))
+        of_build = [*([Unoptimised()] if space.is_unoptimised() else []), *linked_of_earlier(order, made)]
+        links[0] = replace(links[0], warnings=(*links[0].warnings, *sentences_of(of_build)))
         _refuse_nothing_kept(order, links, log)
         learned = suite_facts(order, tree, say)
         result = _finish(order, links, made.build_s, len(records), learned)
@@ -115,6 +116,14 @@ def keep(
         facts=order.facts,
     )
     return result
+
+
+def linked_of_earlier(order: BuildOrder, made: InstrumentedBuild) -> list[EarlierObjects]:
+    """The warning of a build in the source's own tree that links what an earlier one left there; none of others."""
+    if order.origin.in_place is None:
+        return []
+    found = earlier_objects(read_records(made.space.records), made.space, made.tree)
+    return [EarlierObjects(found)] if found else []
 
 
 def _refuse_nothing_kept(order: BuildOrder, links: Sequence[CapturedLink], log: Path) -> None:

@@ -342,10 +342,11 @@ def _edit(
     if not any(section.group == "" and is_function_section(section.name) for section in movable):
         raise NotCompiledHere(
             f"{link.artefact}: no object of it was compiled through the wrappers, so it has no function sections. "
-            "A compiler that the build calls by its absolute path: call it by its name, as in CC=gcc. One that keeps "
-            "its path, or has no wrapper, such as gdc or gccgo, needs -ffunction-sections added to its flags "
-            "(ocamlopt: -function-sections, ghc: -split-sections). Or is the source tree not clean of old objects "
-            "(make clean)?",
+            "A compiler that the build calls by its absolute path, or by distcc, which has it called elsewhere: call "
+            "it by its name, as in CC=gcc (with distcc's own directory, such as /usr/lib/distcc, first on PATH). One "
+            "that keeps its path, or has no wrapper, such as gdc or gccgo, needs -ffunction-sections added to its "
+            "flags (ocamlopt: -function-sections, ghc: -split-sections). Or is the source tree not clean of old "
+            "objects (make clean)?",
             compilers=compilers_of(item.elf for item in found if item.elf.source_name()),  # assemblers give none
         )
     kept = _kept(setup, link, draft, found, chosen)

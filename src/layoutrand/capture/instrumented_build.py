@@ -99,8 +99,10 @@ def build_stock(
 ) -> dict[str, bytes]:
     """The user's own build, without section flags; the artefacts by name."""
     with obtained(order, cache, runner, jobs=jobs, say=say, building=building) as made:
-        from layoutrand.capture.ended_build import artefacts_of
+        from layoutrand.capture.ended_build import artefacts_of, linked_of_earlier
 
+        for warning in linked_of_earlier(order, made):  # a capture keeps it
+            say(f"{order.recipe.system}: stock: {warning}")
         return artefacts_of(order, made)
 
 
@@ -158,7 +160,8 @@ def built(
         if order.origin.in_place is not None and _changed(order):
             say(
                 f"{recipe.system}: the build changed the tree it is in; to have the next call find its capture in the "
-                "cache, name in build.exclude what the build makes"
+                "cache, name in build.exclude what the build makes, and let build.commands begin with what removes it "
+                "(make clean), or the next build there is made of it"
             )
         yield made
 

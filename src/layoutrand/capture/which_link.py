@@ -30,9 +30,9 @@ from layoutrand.text.name_lists import several_paths
 
 NO_LINK_SEEN: Final = (
     "no link of this build went through layoutrand's wrappers. Either the source tree holds an earlier build, so that "
-    "nothing was linked (make clean, or name it in build.exclude); or the build calls its compiler or linker by an "
-    "absolute path or changes PATH (let it use $CC, $CXX and $LD, or plain gcc, g++ and ld; in place of gnatmake: "
-    "gcc -c, gnatbind, gnatlink --GCC=gcc)"
+    "nothing was linked (make clean, or name it in build.exclude; with build.in_place let build.commands begin with "
+    "make clean); or the build calls its compiler or linker by an absolute path or changes PATH (let it use $CC, $CXX "
+    "and $LD, or plain gcc, g++ and ld; in place of gnatmake: gcc -c, gnatbind, gnatlink --GCC=gcc)"
 )
 """The error where a build that is no Go's shows no link."""
 

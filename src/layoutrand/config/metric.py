@@ -24,6 +24,11 @@ Warmup = Annotated[int, Field(ge=0)]
 _BROKEN_ESCAPE = re.compile(r"~(?![01])")
 
 
+def usual_direction(unit: str) -> Better:
+    """Which direction is an improvement where nobody says it: more of a rate, as of MB/s, less of all else."""
+    return "more" if unit.endswith("/s") else "less"
+
+
 class _Source(BaseModel):
     """Where in the output a number stands; ``json`` in the file is ``pointer`` here, since pydantic has a ``json``."""
 
@@ -34,6 +39,14 @@ class _Source(BaseModel):
     json_lines: JsonLines = "all"
     unit: str = ""
     better: Better = "less"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _direction_of_unit(cls, given: Any) -> Any:
+        """A rate whose direction is not given is one of which more is better; without a source there is no number."""
+        if not isinstance(given, dict) or "better" in given or given.keys().isdisjoint({"regex", "json"}):
+            return given
+        return {**given, "better": usual_direction(str(given.get("unit", "")))}
 
     @field_validator("regex")
     @classmethod

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from layoutrand.config.config import Benchmark, Config
-from layoutrand.config.metric import Metric, Printed
+from layoutrand.config.metric import Metric, Printed, usual_direction
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import AnalysisError
 from layoutrand.execute.run_warnings import CasesFailed
@@ -141,8 +141,7 @@ def _benchmark(entry: Benchmark, case: str, units: Mapping[str, str]) -> Benchma
             f"there are {', '.join(units)}"
         )
     numbers = [
-        Printed.model_construct(name=name, unit=unit, better="more" if unit.endswith("/s") else "less")
-        for name, unit in units.items()
+        Printed.model_construct(name=name, unit=unit, better=usual_direction(unit)) for name, unit in units.items()
     ]
     reading = entry.metric.suite
     assert isinstance(reading, HarnessReading)

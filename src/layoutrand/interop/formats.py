@@ -77,6 +77,13 @@ _PRINTED: Final = (
 WITH_NODES: Final = ("csv", "layoutrand")
 """Formats that can say of each execution which machine it was on."""
 
+_OTHER_EXPORTS: Final = {
+    "command,mean,stddev,": "hyperfine's CSV, which has no single times: import what --export-json writes",
+    "name,iterations,real_time,cpu_time,": "Google Benchmark's CSV: import what --benchmark_out_format=json writes",
+    '"Benchmark","Mode","Threads","Samples",': "JMH's CSV, which has no single iterations: import what -rf json writes",
+}
+"""How what harnesses export beside what can be read begins, and what it is."""
+
 FORMATS: Final = tuple(sorted([*JSON_FORMATS, *TEXT_FORMATS]))
 
 
@@ -111,6 +118,9 @@ def detect(text: str, source: str) -> str:
         fitting = [name for name, (recognise, _) in TEXT_FORMATS.items() if recognise(text)]
         if not fitting and text.lstrip()[0] in "{[":
             read_json(text, source)  # says where it ceases to be JSON
+        other = next((what for begin, what in _OTHER_EXPORTS.items() if text.startswith(begin)), "")
+        if other and not fitting:
+            raise unreadable(source, f"is {other}") from None
         if not fitting and table.recognise_other_cut(text):
             return "csv"  # which says what is wrong with its header
     else:

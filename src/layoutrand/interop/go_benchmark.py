@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from layoutrand.config.metric import Better
+from layoutrand.config.metric import Better, usual_direction
 from layoutrand.harnesses.go_lines import BEGUN, LINE, UNITS, has_processors, in_base_unit
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.text.digits import whole_number
@@ -46,7 +46,7 @@ class _Reading:
     package: str = ""
     ended: bool = False
     counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    higher: set[str] = field(default_factory=set)
+    directions: dict[str, Better] = field(default_factory=dict)
     failed: list[_Failed] = field(default_factory=list)
 
     def next_process(self) -> None:
@@ -98,8 +98,7 @@ def parse(text: str, source: str) -> Imported:
 def _rows(line: str, reading: _Reading, source: str, number: int) -> Iterator[_Row]:
     """The numbers of one line, which may also say something of those that follow."""
     if found := _UNIT.fullmatch(line):
-        if found[2] == "higher":
-            reading.higher.add(found[1])
+        reading.directions[found[1]] = "more" if found[2] == "higher" else "less"
     elif found := _KEY.fullmatch(line):
         if reading.ended or found[1] == "goos":
             reading.next_process()
@@ -131,7 +130,7 @@ def _numbers(found: re.Match[str], reading: _Reading, source: str, number: int) 
     words = found[3].split()
     seen = set()
     for text, unit in zip(words[::2], words[1::2], strict=True):
-        usual: Better = "more" if unit in reading.higher else "less"
+        usual = reading.directions.get(unit) or usual_direction(unit)
         metric, base, factor, better = UNITS.get(unit, (plain(unit), plain(unit), 1.0, usual))
         if metric in seen:
             raise unreadable(source, f"{metric} of one benchmark stands twice on a line", line=number)

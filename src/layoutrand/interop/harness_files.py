@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from layoutrand.config.metric import Better
+from layoutrand.config.metric import usual_direction
 from layoutrand.errors import NoMeasurement
 from layoutrand.harnesses.harness import Case
 from layoutrand.harnesses.known import catch2, divan, doctest_times, google_benchmark, libtest, nanobench
@@ -113,7 +113,7 @@ def _imported(read: Callable[[Any], Sequence[Case]], given: Any, source: str) ->
         if case.failure:
             failures.append(FailedRun(name, "no-measurement", plain(case.failure)))
         for metric, quantity in case.numbers.items():
-            better: Better = "more" if quantity.unit.endswith("/s") else "less"
+            better = usual_direction(quantity.unit)
             for place, value in enumerate(quantity.values):
                 refuse_impossible(value, quantity.unit, metric, source, f"{metric} of {name}")
                 rows.append(ImportedNumber(name, value, plain(metric), quantity.unit, 0, place, better=better))

@@ -42,6 +42,9 @@ COLUMNS: Final = (
     "round",
     "started_at",
 )
+_TELLING: Final = frozenset({"system", "benchmark", "seed", "execution", "iteration"})
+"""Columns that a header of measurements has."""
+
 SCHEMA: Final = "layoutrand/export/1"
 _LONGEST_HEADER: Final = 10_000
 
@@ -60,9 +63,10 @@ def recognise_csv(text: str) -> bool:
 
 
 def recognise_other_cut(text: str) -> bool:
-    """Whether it would be one, were its cells separated by commas, or its column called as it has to be."""
+    """Whether it would be one, were its cells separated by commas, or its columns called as they have to be."""
     first = text[:_LONGEST_HEADER].partition("\n")[0]
-    return "value" in [cell.strip().strip('"').lower() for cell in re.split(r"[,;\t]", first)]
+    cells = [cell.strip().strip('"').lower() for cell in re.split(r"[,;\t]", first)]
+    return "value" in cells or (len(cells) > 1 and not _TELLING.isdisjoint(cells))
 
 
 def _header(text: str) -> list[str]:
@@ -108,6 +112,8 @@ def _check_header(header: list[str], text: str, source: str) -> None:
         hint = ""
         if len(header) == 1 and any(mark in first for mark in ";\t"):
             hint = "; cells must be separated by commas"
+        elif unknown and "value" not in map(str.lower, header):
+            hint = "; no column 'value', which numbers stand in"
         what = f"unknown column {', '.join(map(excerpt, unknown))}" if unknown else "no column 'value'"
         expected = "the first line must name the columns, some of " + ", ".join(COLUMNS)
         raise unreadable(source, f"{what}{hint}; {expected}", line=1)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, get_args
 
-from layoutrand.config.metric import Better
+from layoutrand.config.metric import Better, usual_direction
 from layoutrand.interop.import_spec import ONE_SEED, Spellings
 from layoutrand.interop.imported import (
     PROGRAM_ITSELF,
@@ -33,7 +33,7 @@ Of a program that prints something else each time every execution would be a kin
 """
 
 _NAMES: Final = ("system", "benchmark", "seed", "metric", "unit", "instrument", "node")
-_DIRECTIONS: Final[Mapping[str, Better]] = {"": "less", **{each: each for each in get_args(Better)}}
+_DIRECTIONS: Final[Mapping[str, Better]] = {each: each for each in get_args(Better)}
 _FLAGS: Final = {"": False, "0": False, "false": False, "no": False, "1": True, "true": True, "yes": True}
 _ROUND: Final = "round"
 _WHOLE: Final = ("seed", _ROUND, "warmup")
@@ -132,7 +132,7 @@ class RowKinds:
             instrument=named["instrument"] or PROGRAM_ITSELF,
             node=named["node"],
             warmup=_FLAGS.get(flag.lower(), False),
-            better=_DIRECTIONS.get(better, "less"),
+            better=_DIRECTIONS.get(better) or usual_direction(unit),
             round=_round(cells.get(_ROUND, "")),
         )
         problem = "" if status not in {"", OK} else _problem(flag, better, cells.get(_ROUND, ""))
@@ -159,6 +159,6 @@ def _problem(flag: str, better: str, number: str) -> str:
         return f"round is {excerpt(number)}; expected the seed of a round"
     if flag.lower() not in _FLAGS:
         return f"warmup is {excerpt(flag)}; expected 0 or 1"
-    if better not in _DIRECTIONS:
+    if better and better not in _DIRECTIONS:
         return f"better is {excerpt(better)}; expected less or more"
     return ""

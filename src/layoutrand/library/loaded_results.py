@@ -275,13 +275,15 @@ class Results:
         }
         primary = {each.benchmark: each.metric for each in of.samples if each.is_primary}
         shown = [
-            f"{name} ({primary[name]}, {n:,} layouts)" if name in primary else f"{name} ({n:,} layouts)"
+            f"{name} ({primary[name]}, {plural(n, 'layout')})" if name in primary else f"{name} ({plural(n, 'layout')})"
             for name, n in counts.items()
         ]
         rows: list[tuple[str, Sequence[str]]] = [("systems", self.systems), ("benchmarks", shown)]
         rows.append(("samples", [f"{plural(len(self.samples), 'number')} of {plural(len(self.metrics), 'metric')}"]))
         if failed:
-            rows.append(("failed", [f"{failed:,} executions, which are in no number"]))
+            rows.append(
+                ("failed", [f"{plural(failed, 'execution')}, which {'is' if failed == 1 else 'are'} in no number"])
+            )
         if of.left_out:
             rows.append(("left out", [left_out_words(evidence(of))]))
         rows += [("remark", [remark]) for remark in self.remarks]

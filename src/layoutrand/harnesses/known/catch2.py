@@ -12,6 +12,7 @@ from layoutrand.harnesses.harness import TIME, Case, CaseQuantity, Harness, Left
 from layoutrand.harnesses.written_forms import xml_root
 
 _FILE: Final = "layoutrand-cases.xml"
+_RESULT: Final = "BenchmarkResults"
 _CONTAINERS: Final = frozenset({"TestCase", "Section"})
 _DEEPEST: Final = 100
 _TAKEN: Final = ("-r", "--reporter", "-o", "--out", "-l", "--list", "-h", "--help", "-?", "--skip-benchmarks")
@@ -56,8 +57,13 @@ def cases_of(text: str) -> list[Case]:
     """
     values: dict[str, list[float]] = {}
     failures: dict[str, str] = {}
-    for name, result in _results(xml_root(text, "the report of Catch2"), ()):
+    root = xml_root(text, "the report of Catch2")
+    unmet = {id(each): what for test in root.iter("TestCase") if (what := _unmet(test)) for each in test.iter(_RESULT)}
+    for name, result in _results(root, ()):
         failed, mean = result.find("failed"), result.find("mean")
+        if id(result) in unmet:
+            failures.setdefault(name, f"the test case failed: {unmet[id(result)]}")
+            continue
         if failed is not None:
             failures.setdefault(name, f"the case failed: {failed.get('message') or 'it gives no reason'}")
         elif mean is None:
@@ -75,6 +81,16 @@ def cases_of(text: str) -> list[Case]:
     return [*measured, *(Case(name, {}, failure) for name, failure in failures.items())]
 
 
+def _unmet(test: Element) -> str:
+    """Which assertion of a test case did not hold, if it failed; a number of what computes wrongly is none."""
+    result = test.find("OverallResult")
+    if result is None or result.get("success") != "false":
+        return ""
+    broken = (each for each in test.iter("Expression") if each.get("success") == "false")
+    originals = (" ".join((each.findtext("Original") or "").split()) for each in broken)
+    return next((f"{each} does not hold" for each in originals if each), "Catch2 says so, and names no assertion")
+
+
 def _seconds(text: str, name: str) -> float:
     try:
         value = float(text)
@@ -87,7 +103,7 @@ def _results(place: Element, path: tuple[str, ...]) -> Iterator[tuple[str, Eleme
     if len(path) > _DEEPEST:
         raise NoMeasurement("the report of Catch2 has sections nested too deeply")
     for part in place:
-        if part.tag == "BenchmarkResults":
+        if part.tag == _RESULT:
             yield "/".join([*path, part.get("name", "unnamed")]), part
         elif part.tag in _CONTAINERS:
             yield from _results(part, (*path, part.get("name", "unnamed")))

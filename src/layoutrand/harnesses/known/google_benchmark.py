@@ -60,6 +60,10 @@ _TAKEN: Final = frozenset(
 )
 """Options of a command that wants no times, or wants them in its own way."""
 
+_AGGREGATES_ONLY: Final = "--benchmark_report_aggregates_only, or ReportAggregatesOnly() of the case"
+_OF_FAMILIES: Final = frozenset(["BigO", "RMS"])
+"""Aggregates of all cases of a family, which are fitted to these."""
+
 _RATES: Final[Mapping[str, str]] = {"bytes_per_second": "B/s", "items_per_second": "items/s"}
 
 
@@ -109,25 +113,28 @@ def cases_of(whole: Any) -> list[Case]:
     """The cases in a document of ``--benchmark_format=json``, in the order in which they first stand there.
 
     Aggregates are left out: they are of the repetitions that are there as well, unless the program was told to show
-    nothing else, which is an error.  Raises `NoMeasurement`.
+    nothing else, or says so of a case, which fails then.  Raises `NoMeasurement`.
     """
     runs: dict[str, list[dict[str, Any]]] = {}
-    aggregates = 0
     for run in part(whole, "benchmarks", list, "the document"):
-        if part(run, "name", str, "a benchmark") and run.get("run_type") == "aggregate":
-            aggregates += 1
-            continue
-        name = run.get("run_name", run["name"])
+        name = run.get("run_name", part(run, "name", str, "a benchmark"))
         if not isinstance(name, str):
             raise NoMeasurement(f"run_name of {run['name']!r} is no text")
-        runs.setdefault(name, []).append(run)
+        if run.get("run_type") != "aggregate":
+            runs.setdefault(name, []).append(run)
+        elif run.get("aggregate_name") not in _OF_FAMILIES:
+            runs.setdefault(name, [])
     if not runs:
-        why = "only aggregates: leave out --benchmark_report_aggregates_only" if aggregates else "no case"
-        raise NoMeasurement(f"the document of Google Benchmark holds {why}")
-    return [_case(name, own) for name, own in runs.items()]
+        raise NoMeasurement("the document of Google Benchmark holds no case")
+    cases = [_case(name, own) for name, own in runs.items()]
+    if not all(runs.values()) and not any(case.numbers for case in cases):  # one that failed has no aggregates
+        raise NoMeasurement(f"the document of Google Benchmark holds only aggregates: leave out {_AGGREGATES_ONLY}")
+    return cases
 
 
 def _case(name: str, runs: list[dict[str, Any]]) -> Case:
+    if not runs:
+        return Case(name, {}, f"only aggregates of it were written: leave out {_AGGREGATES_ONLY}")
     for run in runs:
         if run.get("error_occurred") or run.get("skipped"):
             message = run.get("error_message") or run.get("skip_message") or "it gives no reason"
