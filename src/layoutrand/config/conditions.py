@@ -6,12 +6,12 @@ imported here that takes long: a process that measures is waited for (`layoutran
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from signal import SIGXFSZ
 from typing import Any, Final, Literal
 
 from layoutrand.config.topology import Placement
+from layoutrand.text.sizes import size_in_words
 
 Isolation = Literal["auto", "control-group", "process-group"]
 """What holds all that an execution starts together: of "auto" the former where one may be made."""
@@ -127,38 +127,3 @@ def reason_with_refusals(conditions: Conditions, status: str, reason: str, refus
     if not refused or status not in {"exit", "signal"}:
         return reason
     return f"{reason} (process_limit = {conditions.process_limit} kept it from starting {refused} more)"
-
-
-_UNITS: Final = {"B": 1} | {
-    f"{prefix}{suffix}": base**power
-    for power, prefix in enumerate("KMGT", start=1)
-    for suffix, base in (("iB", 1024), ("B", 1000))
-}
-_FORM: Final = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]+)", re.ASCII)
-_LARGEST: Final = 2**63 - 1  # what setrlimit(2) takes
-
-
-def size_in_bytes(value: Any) -> Any:
-    """Bytes of a whole number or of a text such as "1.5GiB" or "500 MB"; anything else is left for its type check.
-
-    Raises `ValueError` for a text that is no size, and for a size that is no limit: below one byte, or above 2^63 - 1.
-    """
-    size = value
-    if isinstance(value, str):
-        form = _FORM.fullmatch(value.strip())
-        unit = {name.lower(): factor for name, factor in _UNITS.items()}.get(form[2].lower()) if form else None
-        if form is None or unit is None:
-            raise ValueError(f"must be bytes, or a number and one of {', '.join(_UNITS)}")
-        amount = float(form[1]) * unit
-        size = round(amount) if amount <= _LARGEST else _LARGEST + 1
-    if isinstance(size, int) and not isinstance(size, bool) and not 1 <= size <= _LARGEST:
-        raise ValueError("must be from 1 byte to 2^63 - 1")
-    return size
-
-
-def size_in_words(size: int) -> str:
-    """The size in the largest binary unit that it reaches, as in "1.5 GiB"."""
-    for unit in ("TiB", "GiB", "MiB", "KiB"):
-        if size >= _UNITS[unit]:
-            return f"{size / _UNITS[unit]:.4g} {unit}"
-    return f"{size} B"

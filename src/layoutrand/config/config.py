@@ -24,7 +24,7 @@ from pydantic import (
 from layoutrand.config import matrix
 from layoutrand.config.cluster import Cluster, Local, tables
 from layoutrand.config.command import ARGS, JOBS, PLACEHOLDERS, meant_for_jobs, placeholders_in
-from layoutrand.config.conditions import HugePages, Isolation, size_in_bytes
+from layoutrand.config.conditions import HugePages, Isolation
 from layoutrand.config.cross_checks import across, table_at
 from layoutrand.config.dacapo_settings import DacapoSuite
 from layoutrand.config.disturbance import Disturbance
@@ -43,6 +43,7 @@ from layoutrand.config.topology import WISH_SCHEMA, CpuWish, checked_wish
 from layoutrand.config.warmup_choices import ChosenWarmup, wrong_choices
 from layoutrand.engines.engine import Remote
 from layoutrand.errors import ConfigError, UsageError
+from layoutrand.text.sizes import size_in_bytes
 from layoutrand.text.strict_table import STRICT, Name
 
 

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from layoutrand.config.conditions import CONTROL_GROUP, Isolation, reason_with_refusals, size_in_words
+from layoutrand.config.conditions import CONTROL_GROUP, Isolation, reason_with_refusals
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.execute.measure import SAME_STOP_S, Command, Executor, Outcome, measure, stopped_as_well
 from layoutrand.host import pinning
@@ -30,6 +30,7 @@ from layoutrand.platform.control_groups import ControlGroup, NoPlace, OwnGroups,
 from layoutrand.platform.ending import STOPPING
 from layoutrand.platform.interrupts import Interrupts, noted_interrupts
 from layoutrand.platform.standing_child import ChildGone, StandingChild, answer_calls
+from layoutrand.text.sizes import size_in_words
 
 
 @contextlib.contextmanager

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from layoutrand.analysis.evidence import node_words
 from layoutrand.analysis.selection import Selection
-from layoutrand.config.conditions import size_in_words
 from layoutrand.config.config import FLAGS_OF_SYSTEMS
 from layoutrand.config.seeds import format_seeds
 from layoutrand.execute.experiment import is_pool
 from layoutrand.model import Context
 from layoutrand.text.document import Chapter, Table
+from layoutrand.text.sizes import size_in_words
 
 _FLAGS: Final = (*FLAGS_OF_SYSTEMS, "args", "prebuilt", "rev")
 

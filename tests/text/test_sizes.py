@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from layoutrand.config.conditions import size_in_bytes, size_in_words
+from layoutrand.errors import UsageError
+from layoutrand.text.sizes import size_in_bytes, size_in_words, size_of
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,28 @@ def test_what_is_no_limit(size):
 @pytest.mark.parametrize("value", [True, 1.5, [], {}])
 def test_other_types_are_left_to_the_type_check(value):
     assert size_in_bytes(value) is value
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("0", 0),
+        ("7", 7),
+        ("500M", 500 << 20),
+        (" 2g ", 2 << 30),
+        ("1.5TiB", 3 << 39),
+        ("500MB", 500_000_000),
+        ("2 KB", 2000),
+    ],
+)
+def test_an_option_takes_short_names_too_and_the_long_ones_mean_what_they_mean_in_the_file(text, size):
+    assert size_of(text, "--max-size") == size
+
+
+@pytest.mark.parametrize("text", ["", "M", "-1", "2Gi", "1e3", "2 Gs", "nan"])
+def test_what_an_option_takes_for_no_size(text):
+    with pytest.raises(UsageError, match="write a size such as"):
+        size_of(text, "--max-size")
 
 
 def test_in_words():
