@@ -10,11 +10,10 @@ from scipy import stats as scipy_stats
 
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
-from layoutrand.stats.correlation import LEFT_OUT
 
 
 def test_closed_form():
-    """Of normal pairs without a few that make the correlation the bound is Fisher's, of all or of all but two."""
+    """Of normal pairs, none of which makes the correlation, the bound is Fisher's."""
     rng = np.random.default_rng(1)
     x = rng.normal(0, 1, 400)
     y = x + rng.normal(0, 1, 400)
@@ -22,7 +21,8 @@ def test_closed_form():
     r = float(np.corrcoef(x, y)[0, 1])
     assert found.share == pytest.approx(r**2)
     fisher = math.tanh(math.atanh(r) - scipy_stats.t.ppf(0.95, 398) / math.sqrt(397)) ** 2
-    assert fisher - 0.05 < found.low <= fisher
+    assert found.low == pytest.approx(fisher)
+    assert fisher - 0.05 < stats.shared_variance(x, y, n_left_out=2).low < found.low
     assert found.p_value == pytest.approx(1e-4)
 
 
@@ -38,9 +38,11 @@ def test_what_few_pairs_make_is_not_known_to_be_more_than_nothing(slow):
     """One or two slow layouts may be all that a sample has of what another cause does as often."""
     rng = np.random.default_rng(slow)
     x = np.r_[np.full(slow, 10.0), np.zeros(30 - slow)]
-    found = stats.shared_variance(x + rng.normal(0, 0.1, 30), x + rng.normal(0, 0.1, 30))
+    one, other = x + rng.normal(0, 0.1, 30), x + rng.normal(0, 0.1, 30)
+    found = stats.shared_variance(one, other, n_left_out=2)
     assert found.share > 0.99
-    assert (found.low > 0.5) == (slow > LEFT_OUT + 1)  # of one that is left the jackknife knows nothing
+    # Of one that is left the jackknife knows nothing.
+    assert (found.low > 0.5, stats.shared_variance(one, other).low > 0.5) == (slow > 3, slow > 1)
 
 
 def test_order_changes_nothing():
@@ -54,6 +56,10 @@ def test_order_changes_nothing():
 def test_what_has_no_bound():
     with pytest.raises(AnalysisError, match="at least 8 pairs"):
         stats.shared_variance(np.arange(7.0), np.arange(7.0))
+    with pytest.raises(AnalysisError, match="at least 10 pairs"):
+        stats.shared_variance(np.arange(9.0), np.arange(9.0), n_left_out=2)
+    with pytest.raises(AnalysisError, match="n_left_out"):
+        stats.shared_variance(np.arange(9.0), np.arange(9.0), n_left_out=-1)
     with pytest.raises(AnalysisError, match="9 and 8 values"):
         stats.shared_variance(np.arange(9.0), np.arange(8.0))
     assert 0 <= stats.shared_variance(np.arange(8.0), np.arange(8.0)).low < 1

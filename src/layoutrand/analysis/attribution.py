@@ -42,6 +42,13 @@ FloatArray = NDArray[np.float64]
 MOST: Final = 0.5
 """Share of the variance from which on a factor makes most of it."""
 
+LEFT_OUT: Final = 2
+"""Layouts without which a share has to be as large, too.
+
+Where few layouts are slow, those of one factor may be missing from a sample that has some of another's: of two equal
+factors that each make one in twenty slow, one was named in a sixth of samples of 30 without that.
+"""
+
 
 @dataclass(frozen=True)
 class FactorPart:
@@ -179,13 +186,15 @@ def _shared(whole: Sample, alone: Mapping[str, Sample], confidence: float) -> di
     for kind in range(2):
         seeds = sorted(set.intersection(*(set(each[kind]) for each in tables.values())), key=str)
         values = {name: np.array([each[kind][seed] for seed in seeds]) for name, each in tables.items()}
-        if len(seeds) < FEWEST + len(alone):
+        if len(seeds) < FEWEST + max(LEFT_OUT, len(alone)):
             continue
         for factor in alone:
             others = [values[name] - values[name].mean() for name in alone if name != factor]
             own = values[factor] - values[factor].mean()
-            for each in (own, _without(own, others)):
-                judged = shared_variance(values[""].tolist(), each.tolist(), confidence=confidence)
+            for each, n_left_out in ((own, LEFT_OUT), (_without(own, others), 0)):
+                judged = shared_variance(
+                    values[""].tolist(), each.tolist(), confidence=confidence, n_left_out=n_left_out
+                )
                 found.setdefault(factor, []).append((len(seeds), judged))
     return {factor: _less(each) for factor, each in found.items()}
 

@@ -22,13 +22,6 @@ from layoutrand.stats.univariate import Values, sample_of
 FEWEST: Final = 8
 """Pairs: with fewer hardly any correlation is told from none."""
 
-LEFT_OUT: Final = 2
-"""Pairs without which the bound holds, too.
-
-Where few layouts are slow, those of one cause may be missing from a sample while it has some of another's: two causes
-that are equal in truth, and each make one in twenty slow, then pass for one in a sixth of samples of 30.
-"""
-
 _ROUNDING: Final = 1e-12
 
 
@@ -52,7 +45,13 @@ class SharedVariance:
 
 
 def shared_variance(
-    first: Values, second: Values, *, confidence: float = 0.95, n_permutations: int = 9999, seed: int = 0
+    first: Values,
+    second: Values,
+    *,
+    confidence: float = 0.95,
+    n_left_out: int = 0,
+    n_permutations: int = 9999,
+    seed: int = 0,
 ) -> SharedVariance:
     """Judge how much of the variance of one quantity goes with another, which is to rise with it.
 
@@ -62,28 +61,32 @@ def shared_variance(
         Pairs of measurements, shape ``(n,)`` each; at least 8.
     confidence
         Of the lower bound, which is one-sided.
+    n_left_out
+        Pairs without which the bound has to hold, too: those that speak most for a relation.
     n_permutations, seed
         Of the test.
 
     Raises
     ------
     AnalysisError
-        Fewer than 8 pairs, different numbers, or values that are not finite.
+        Fewer than 8 pairs, beside those that are left out, different numbers, or values that are not finite.
 
     Notes
     -----
     The bound is that of Fisher's z (Metron 1, 1921) with Student's t in place of the normal quantile; its standard
     error is the larger one of ``1 / sqrt(n - 3)``, which holds for normal values, and the jackknife's (Miller,
-    Biometrika 61, 1974, section 4.2), which is larger where few pairs make the correlation.  That of the pairs but for
-    the `LEFT_OUT` that speak most for a relation (by the product of their deviations) stands in its place if it is
-    less.
+    Biometrika 61, 1974, section 4.2), which is larger where few pairs make the correlation.  Of few pairs that make
+    a relation, such as rare slow layouts, others may be missing from the sample that would make another: so the bound
+    is the least of that of all pairs and that without the ``n_left_out`` whose product of deviations is largest.
     """
     check_confidence(confidence)
     check_count(n_permutations, name="n_permutations", at_least=99)
+    check_count(n_left_out, name="n_left_out", at_least=0)
     check_seed(seed)
     x, y = sample_of(first, "shared variance"), sample_of(second, "shared variance")
-    if x.size != y.size or x.size < FEWEST:
-        raise AnalysisError(f"shared variance: {x.size} and {y.size} values; at least {FEWEST} pairs are needed")
+    fewest = FEWEST + n_left_out
+    if x.size != y.size or x.size < fewest:
+        raise AnalysisError(f"shared variance: {x.size} and {y.size} values; at least {fewest} pairs are needed")
     x, y = x - x.mean(), y - y.mean()
     scale = math.sqrt(float((x**2).sum()) * float((y**2).sum()))
     if scale == 0:
@@ -92,7 +95,7 @@ def shared_variance(
     stream = Stream(seed, "shared variance", x.size)
     orders = np.argsort(stream.words(n_permutations * x.size).reshape(-1, x.size), axis=1, kind="stable")
     hits = int((y[orders] @ x / scale >= r - _ROUNDING).sum())
-    low = min(_bound(x, y, confidence), _bound(*_without_most(x, y), confidence))
+    low = min(_bound(x, y, confidence), _bound(*_without_most(x, y, n_left_out), confidence))
     return SharedVariance(share=max(r, 0.0) ** 2, low=low, p_value=(hits + 1) / (n_permutations + 1))
 
 
@@ -110,9 +113,9 @@ def _bound(x: FloatArray, y: FloatArray, confidence: float) -> float:
     return math.tanh(max(float(z) - reach, 0.0)) ** 2
 
 
-def _without_most(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Both without the pairs that speak most for a relation, with means of 0 again."""
-    kept = np.argsort(x * y, kind="stable")[:-LEFT_OUT]
+def _without_most(x: FloatArray, y: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Both without so many pairs that speak most for a relation, with means of 0 again."""
+    kept = np.argsort(x * y, kind="stable")[: x.size - count]
     return x[kept] - x[kept].mean(), y[kept] - y[kept].mean()
 
 
