@@ -117,12 +117,13 @@ def cases_of(whole: Any) -> list[Case]:
     """
     runs: dict[str, list[dict[str, Any]]] = {}
     for run in part(whole, "benchmarks", list, "the document"):
-        name = run.get("run_name", part(run, "name", str, "a benchmark"))
+        whole_name = part(run, "name", str, "a benchmark")  # first: what is no object has no other names either
+        name = run.get("run_name", whole_name)
         if not isinstance(name, str):
-            raise NoMeasurement(f"run_name of {run['name']!r} is no text")
+            raise NoMeasurement(f"run_name of {whole_name!r} is no text")
         if run.get("run_type") != "aggregate":
             runs.setdefault(name, []).append(run)
-        elif run.get("aggregate_name") not in _OF_FAMILIES:
+        elif str(run.get("aggregate_name")) not in _OF_FAMILIES:
             runs.setdefault(name, [])
     if not runs:
         raise NoMeasurement("the document of Google Benchmark holds no case")
