@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from layoutrand.text.name_lists import first_names
 from layoutrand.warning import AnyWarning
 
 _FEW: Final = 5  # names of files in one warning
@@ -65,8 +66,7 @@ class LfsPointers(AnyWarning):
     pointers: tuple[str, ...]
 
     def __str__(self) -> str:
-        more = len(self.pointers) - _FEW
-        named = ", ".join(self.pointers[:_FEW]) + (f" and {more} more" if more > 0 else "")
+        named = first_names(self.pointers, _FEW)
         return (
             f"source: {_files(len(self.pointers))} in {self.folder} ({named}) kept in git LFS, of which only the "
             "pointer is there, and that is what the build reads; `git lfs pull` gets the contents"
@@ -80,7 +80,7 @@ class WholeObjects(AnyWarning):
     objects: tuple[str, ...]
 
     def __str__(self) -> str:
-        named = ", ".join(self.objects[:_FEW]) + (" ..." if len(self.objects) > _FEW else "")
+        named = first_names(self.objects, _FEW)
         if len(self.objects) == 1:
             return f"1 object was not compiled through the wrappers (or is assembler) and moves as one piece: {named}"
         return (
@@ -97,7 +97,7 @@ class EarlierObjects(AnyWarning):
 
     def __str__(self) -> str:
         count = len(self.objects)
-        named = ", ".join(self.objects[:_FEW]) + (" ..." if count > _FEW else "")
+        named = first_names(self.objects, _FEW)
         were = "1 object that was" if count == 1 else f"{count} objects that were"
         return (
             f"it is linked from {were} there before this build began ({named}), perhaps compiled with the flags of "
