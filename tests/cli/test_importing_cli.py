@@ -106,7 +106,10 @@ def test_failed_executions_are_listed(layoutrand):
         (["--warmup", "1"], "--warmup is about files to import"),
         (["--import", "t.csv", "--host", "x"], "--host is about layoutrand's own results"),
         (["--import", "t.csv", "-C", "x"], "--directory is about layoutrand's own results"),
-        (["--import", "t.csv", "--format", "cvs"], "no format called 'cvs'; there are asv, bencher, catch2, csv"),
+        (
+            ["--import", "t.csv", "--format", "cvs"],
+            "no format called 'cvs'; there are asv, bencher, catch2, criterion, csv",
+        ),
         (["--import", "t.csv", "--names-are", "x"], "no meaning of --names-are called 'x'"),
         (["--import", "t.csv", "--format", "jmh"], "t.csv, line 1: no JSON"),
         (["--import", "t.csv", "--system", "C"], "no system called 'C'; there are A, B"),

@@ -534,7 +534,7 @@ def test_a_malformed_document_is_an_error_that_says_what_is_expected(document, m
         ("benchmark,value,duration_ns\n", "could be csv or renaissance-csv"),
         (" \n", "is empty"),
         ('[{"benchmark": "x",\n "primaryMetric": ', "line 2: no JSON .* is the file complete"),
-        ("{}", "no format that is known; --format names one of asv, bencher, catch2, csv"),
+        ("{}", "no format that is known; --format names one of asv, bencher, catch2, criterion, csv"),
         ("[]", "no format"),
         ("3", "no format"),
         ("time: 3 s\n", "no format"),

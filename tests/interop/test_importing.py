@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+from pathlib import Path
 
 import pytest
 
 import layoutrand
+from harnesses.samplekit import criterion_files
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.documents import analyse_document, compare_document
@@ -454,7 +456,7 @@ def test_a_file_that_is_no_text_is_an_error(content, message):
 def test_a_file_that_cannot_be_read_is_an_error():
     with pytest.raises(UsageError, match="cannot read nope: No such file"):
         load("nope")
-    with pytest.raises(UsageError, match="cannot read .: Is a directory"):
+    with pytest.raises(UsageError, match="is a directory, and not criterion"):
         load("A=.")
     with pytest.raises(UsageError, match="cannot read"):
         load("a\0b")
@@ -505,3 +507,58 @@ def test_one_machine_needs_no_name():
     """As without a cluster: there is no other that its executions could be of."""
     (sample,) = load(of_machine("once.csv", "box1", 1), of_machine("again.csv", "box1", 7)).samples
     assert sample.nodes == {}
+
+
+def put_criterion(folder, slower=1.0):
+    """A directory as criterion left it, all of whose times are so many times as long."""
+    for path, text in criterion_files().items():
+        file = Path(folder) / path.removeprefix("criterion/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        content = json.loads(text)
+        if file.name == "sample.json":
+            content["times"] = [time * slower for time in content["times"]]
+        file.write_text(json.dumps(content))
+
+
+def test_directories_of_criterion_are_binaries_and_their_samples_are_iterations():
+    for seed in (1, 2, 3):
+        put_criterion(f"runs/{seed}", slower=seed)
+    found = load("new:*=runs/*")
+    sample = json.loads(criterion_files()["criterion/total/100/new/sample.json"])
+    of_one = [time / count / 1e9 for time, count in zip(sample["times"], sample["iters"], strict=True)]
+    (ours,) = [each for each in found.samples if each.benchmark == "total/100"]
+    assert {seed: [list(values) for values in executions] for seed, executions in ours.binaries} == {
+        seed: [pytest.approx([seed * value for value in of_one])] for seed in (1, 2, 3)
+    }
+
+
+def test_what_criterion_keeps_of_an_earlier_execution_is_not_read():
+    put_criterion("criterion")
+    (kept := Path("criterion/total/100/base")).mkdir()
+    (kept / "sample.json").write_text("{}")
+    assert [source.systems for source in load("criterion/").sources] == [("criterion",)]
+
+
+@pytest.mark.parametrize(
+    ("file", "format_name", "message"),
+    [
+        ("empty", None, "empty: is a directory, and not criterion's .*; what other harnesses write are files"),
+        ("runs", "jmh", "runs: is a directory, which jmh does not write"),
+        ("runs", None, "runs: two cases are called 'fib 15'; import what is of each system by itself"),
+        ("runs/1/total/100/new/sample.json", None, r"is one case of criterion's.*\(target/criterion\)"),
+        ("runs/1/total/100/new/sample.json", "criterion", r"is a file, and what criterion writes is a directory"),
+    ],
+)
+def test_what_is_no_directory_of_criterions_is_told(file, format_name, message):
+    Path("empty").mkdir()
+    put_criterion("runs/1")
+    put_criterion("runs/2")
+    with pytest.raises(UsageError, match=message):
+        load(file, format_name=format_name)
+
+
+def test_a_directory_under_two_names_is_imported_once():
+    put_criterion("runs/1")
+    Path("again").symlink_to("runs/1")
+    with pytest.raises(UsageError, match="one file"):
+        load("a:1=runs/1", "a:2=again")

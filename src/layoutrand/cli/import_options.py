@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection, Source
 
 FORMATS = (
-    "hyperfine, pyperf, jmh, renaissance, renaissance-csv, google-benchmark, catch2, doctest, nanobench, libtest, "
-    "divan, go, pytest-benchmark, asv, rebench, bencher, spec-rsf, spec-csv, spec-report, csv, layoutrand"
+    "hyperfine, pyperf, jmh, renaissance, renaissance-csv, google-benchmark, criterion, catch2, doctest, nanobench, "
+    "libtest, divan, go, pytest-benchmark, asv, rebench, bencher, spec-rsf, spec-csv, spec-report, csv, layoutrand"
 )
 
 Imports = Annotated[

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from layoutrand.harnesses.known import criterion
 from layoutrand.interop import (
     asv,
     bencher_metrics,
@@ -57,7 +58,16 @@ TEXT_FORMATS: Final[dict[str, _Of]] = {
 }
 """The same for text that is no JSON."""
 
+DIRECTORY_FORMAT: Final = "criterion"
+"""The one harness whose results are a directory; `IN_DIRECTORY` is which of its files are read."""
+
+IN_DIRECTORY: Final = criterion.WRITTEN
+
 _PRINTED: Final = (
+    (
+        re.compile(r'^\s*\{\s*"(sampling_mode|iters)"\s*:'),
+        "is one case of criterion's, and does not name it: import the directory with all cases (target/criterion)",
+    ),
     (
         re.compile(r"^={5} DaCapo .*={5}", re.MULTILINE),
         'is what DaCapo prints, which is read where layoutrand executes it: [suite] with kind = "dacapo" in '
@@ -72,7 +82,7 @@ _PRINTED: Final = (
         "is what JMH prints; its options -rf json -rff FILE write what can be imported",
     ),
 )
-"""What harnesses print for their users, by a line of it, and what can be imported in its place."""
+"""What harnesses print for their users or write beside, by a line of it, and what can be imported in its place."""
 
 WITH_NODES: Final = ("csv", "layoutrand")
 """Formats that can say of each execution which machine it was on."""
@@ -84,7 +94,7 @@ _OTHER_EXPORTS: Final = {
 }
 """How what harnesses export beside what can be read begins, and what it is."""
 
-FORMATS: Final = tuple(sorted([*JSON_FORMATS, *TEXT_FORMATS]))
+FORMATS: Final = tuple(sorted([*JSON_FORMATS, *TEXT_FORMATS, DIRECTORY_FORMAT]))
 
 
 def parse(text: str, source: str, format_name: str | None) -> tuple[str, Imported]:
@@ -96,6 +106,8 @@ def parse(text: str, source: str, format_name: str | None) -> tuple[str, Importe
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise unreadable(source, "is empty")
+    if format_name == DIRECTORY_FORMAT:
+        raise unreadable(source, f"is a file, and what {DIRECTORY_FORMAT} writes is a directory (target/criterion)")
     name = format_name or detect(text, source)
     if name in JSON_FORMATS:
         content = JSON_FORMATS[name][1](read_json(text, source), source)
@@ -108,6 +120,19 @@ def parse(text: str, source: str, format_name: str | None) -> tuple[str, Importe
         what = f"{row.metric} of {row.benchmark}, execution {row.execution}, iteration {row.iteration},"
         refuse_impossible(row.value, row.unit, row.metric, source, what)
     return name, content
+
+
+def parse_directory(files: Mapping[str, str], source: str, format_name: str | None) -> tuple[str, Imported]:
+    """The same of a directory, of which ``files`` are those that match `IN_DIRECTORY`: path -> text."""
+    if format_name not in (None, DIRECTORY_FORMAT):
+        raise unreadable(source, f"is a directory, which {format_name} does not write")
+    if not files:
+        raise unreadable(
+            source,
+            f"is a directory, and not {DIRECTORY_FORMAT}'s (no new/sample.json is in it); "
+            "what other harnesses write are files: 'NAME:*=DIRECTORY/*' imports those of a directory",
+        )
+    return DIRECTORY_FORMAT, harness_files.parse_criterion(files, source)
 
 
 def detect(text: str, source: str) -> str:

@@ -1,18 +1,18 @@
 """What harnesses of benchmarks write when they are executed without layoutrand: read as `layoutrand.harnesses` does.
 
-A file is of one process, so all that stands in it is of one execution, and repetitions of a case are its iterations.
-Cases that failed are failed executions.
+A file (or the directory of criterion's) is of one process, so all that stands in it is of one execution, and
+repetitions of a case are its iterations.  Cases that failed are failed executions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from layoutrand.config.metric import usual_direction
 from layoutrand.errors import NoMeasurement
 from layoutrand.harnesses.harness import Case
-from layoutrand.harnesses.known import catch2, divan, doctest_times, google_benchmark, libtest, nanobench
+from layoutrand.harnesses.known import catch2, criterion, divan, doctest_times, google_benchmark, libtest, nanobench
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, refuse_impossible
 from layoutrand.text.foreign_fields import plain, unreadable
 
@@ -80,6 +80,11 @@ def parse_divan(text: str, source: str) -> Imported:
     return _imported(divan.cases_of, text, source)
 
 
+def parse_criterion(files: Mapping[str, str], source: str) -> Imported:
+    """Rows of all cases of a directory of criterion's, path -> text; raises `UnreadableResults`."""
+    return _imported(criterion.cases_of, files, source)
+
+
 def _has_list(document: Any, key: str, *any_of: str) -> bool:
     items = document.get(key) if isinstance(document, dict) else None
     return (
@@ -108,7 +113,7 @@ def _imported(read: Callable[[Any], Sequence[Case]], given: Any, source: str) ->
     for case in cases:
         name = plain(case.name) or "unnamed"
         if name in seen:
-            raise unreadable(source, f"two cases are called {name!r}; split the file, one for each system")
+            raise unreadable(source, f"two cases are called {name!r}; import what is of each system by itself")
         seen.add(name)
         if case.failure:
             failures.append(FailedRun(name, "no-measurement", plain(case.failure)))

@@ -17,7 +17,7 @@ from layoutrand.config.config import choose
 from layoutrand.config.matrix import matching as match_names
 from layoutrand.errors import UsageError
 from layoutrand.interop.alike import check_alike
-from layoutrand.interop.formats import WITH_NODES, parse
+from layoutrand.interop.formats import IN_DIRECTORY, WITH_NODES, parse, parse_directory
 from layoutrand.interop.import_spec import EVERY, ONE_SEED, Spellings, Wanted, layout_of, parse_import
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.interop.imported_numbers import Numbers, numbers_of
@@ -139,8 +139,10 @@ def wanted_files(texts: Sequence[str]) -> list[Wanted]:
 
 def _read(wanted: Wanted, question: ImportQuestion) -> _File:
     shown = plain(readable(wanted.file))
-    text = foreign.read_text(wanted.file)
-    name, content = parse(text, shown, question.format_name)
+    if foreign.is_directory(wanted.file):
+        name, content = parse_directory(foreign.texts_below(wanted.file, IN_DIRECTORY), shown, question.format_name)
+    else:
+        name, content = parse(foreign.read_text(wanted.file), shown, question.format_name)
     if not content.rows and not content.failures:
         raise UsageError(f"{shown} holds no measurement")
     numbers, failures = _named(content, wanted, shown, question.names_are)
@@ -179,8 +181,8 @@ def _named(content: Imported, wanted: Wanted, shown: str, names_are: NamesAre) -
 
 
 def _stem(shown: str) -> str:
-    """The file's name without directory and without its last suffix."""
-    name = shown.rpartition("/")[2]
+    """The name of a file (or directory) without what it lies in and without its last suffix."""
+    name = shown.rstrip("/").rpartition("/")[2]
     return name.rpartition(".")[0] or name
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +26,26 @@ def same_as(path: str) -> object:
         facts = os.stat(path)
     except (OSError, ValueError):
         return path
-    return (facts.st_dev, facts.st_ino) if stat.S_ISREG(facts.st_mode) else path
+    known = stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode)
+    return (facts.st_dev, facts.st_ino) if known else path
+
+
+def is_directory(path: str) -> bool:
+    """Whether it is one, or a link to one."""
+    return "\0" not in path and os.path.isdir(path)
+
+
+def texts_below(path: str, patterns: Sequence[str]) -> dict[str, str]:
+    """The texts of all files below the directory that match one of the patterns, by their paths from it.
+
+    Raises `UsageError` as `read_text` does.
+    """
+    root = Path(path)
+    try:
+        found = sorted({file for pattern in patterns for file in root.glob(pattern) if file.is_file()})
+    except OSError as error:
+        raise UsageError(f"cannot read {readable(path)}: {error.strerror}") from error
+    return {str(file.relative_to(root)): read_text(str(file)) for file in found}
 
 
 def matching(pattern: str) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -14,13 +15,16 @@ from layoutrand.harnesses.written_forms import document, part
 _HOME: Final = "criterion"
 _SAMPLE: Final = "sample.json"
 _NAMES: Final = "benchmark.json"
+WRITTEN: Final = (f"**/new/{_SAMPLE}", f"**/new/{_NAMES}")
+"""Patterns of what it writes of the latest execution of each case, below its directory."""
+
 _PROFILED: Final = re.compile(r"^Benchmarking (.+): Complete \(Analysis Disabled\)", re.MULTILINE)
 
 
 class _Criterion(Harness):
     name = "criterion"
     described = "criterion, Rust: cases by its filter, one value for each of its samples"
-    files = (f"{_HOME}/**/new/{_SAMPLE}", f"{_HOME}/**/new/{_NAMES}")
+    files = tuple(f"{_HOME}/{pattern}" for pattern in WRITTEN)
 
     def words(self, reading: HarnessReading) -> list[str]:
         """See `Harness`; ``--bench`` is what cargo gives, without which each case is executed once as a test."""
@@ -43,16 +47,21 @@ class _Criterion(Harness):
 
     def read(self, left: LeftByHarness) -> list[Case]:
         """See `Harness`."""
-        cases = []
-        for path, text in left.files.items():
-            if PurePosixPath(path).name == _SAMPLE:
-                names = str(PurePosixPath(path).with_name(_NAMES))
-                if names not in left.files:
-                    raise NoMeasurement(f"criterion left {path} without {names}; was the program ended early?")
-                cases.append(case_of(document(left.files[names], names), document(text, path)))
-        if not cases:
-            raise NoMeasurement("criterion executed no case: it left no sample.json")
-        return cases
+        return cases_of(left.files)
+
+
+def cases_of(files: Mapping[str, str]) -> list[Case]:
+    """The cases of what matches `WRITTEN`, path -> text; raises `NoMeasurement`."""
+    cases = []
+    for path, text in files.items():
+        if PurePosixPath(path).name == _SAMPLE:
+            names = str(PurePosixPath(path).with_name(_NAMES))
+            if names not in files:
+                raise NoMeasurement(f"criterion left {path} without {names}; was the program ended early?")
+            cases.append(case_of(document(files[names], names), document(text, path)))
+    if not cases:
+        raise NoMeasurement("criterion executed no case: it left no sample.json")
+    return cases
 
 
 def case_of(names: Any, sample: Any) -> Case:
