@@ -29,9 +29,10 @@ from layoutrand.instruments.profile import Segment
 from layoutrand.instruments.program_output import read_iterations, with_last_words, without_numbers
 from layoutrand.instruments.qemu_plugin import counted
 from layoutrand.interop import table
-from layoutrand.interop.formats import FORMATS, parse
+from layoutrand.interop.formats import DIRECTORY_FORMAT, FORMATS, IN_DIRECTORY, parse, parse_directory
 from layoutrand.interop.import_spec import parse_import
 from layoutrand.interop.importing import ImportQuestion, import_selection
+from layoutrand.platform import foreign
 from layoutrand.suites import dacapo_output, spec_output, spec_root
 from layoutrand.suites.dacapo_jar import jar_facts
 from layoutrand.suites.suite import HarnessOutput
@@ -261,6 +262,14 @@ def _jar(data: bytes, place: Path) -> None:
     jar_facts(jar, config=place / "layoutrand.toml", home=place)
 
 
+def _criterion_directory(data: bytes, place: Path) -> None:
+    case = place / "a/new"
+    case.mkdir(parents=True, exist_ok=True)
+    (case / "benchmark.json").write_text('{"full_id": "a"}')
+    (case / "sample.json").write_bytes(data)
+    parse_directory(foreign.texts_below(str(place), IN_DIRECTORY), "f", None)
+
+
 def _java_program(data: bytes, place: Path) -> None:
     home = make_jdk(place / "jdk")
     (place / "b.jar").write_bytes(data)
@@ -345,7 +354,7 @@ IMPORTED = {
 }
 """Format -> a file of it."""
 
-assert set(IMPORTED) == set(FORMATS)
+assert {*IMPORTED, DIRECTORY_FORMAT} == set(FORMATS)
 
 
 def _file(content: object) -> str:
@@ -362,6 +371,7 @@ TARGETS = (
         )
         for name, content in IMPORTED.items()
     ),
+    Target("import criterion", _criterion_directory, fixed('{"iters":[1.0,2.0],"times":[5.0,11.0]}'), "json", cost=2),
     Target("import analysed", _imported, fixed(*map(_file, IMPORTED.values())), "json", cost=10),
     Target("--import", of_text(_import_word), fixed("a=f.json", "a:3=f*.csv", "./f")),
     Target("import csv with quotes", of_text(lambda text: parse(text, "f", "csv")), fixed(QUOTED)),
