@@ -12,6 +12,7 @@ from layoutrand.build import apply, descent
 from layoutrand.build.apply import LinkOutcome, Proof
 from layoutrand.build.claims import NOT_COMPARABLE, STRONGEST_FIRST
 from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.capture.build_order import InstrumentedBuild
 from layoutrand.capture.built_artefact import artefact_of
 from layoutrand.capture.which_link import NO_LINK_SEEN, other_names
 from layoutrand.errors import LayoutNotApplied, NothingLinked
@@ -23,16 +24,25 @@ from layoutrand.model import Section
 
 @dataclass(frozen=True)
 class FinishedBuild:
-    """A build that succeeded, while its tree is still there, and what became of each of its links.
-
-    ``is_unoptimised`` as `Workspace` has it.
-    """
+    """A build that succeeded, while its tree is still there, and what became of each of its links."""
 
     outcomes: list[LinkOutcome]
-    tree: Path
-    log: Path
-    build_s: float
-    is_unoptimised: bool
+    made: InstrumentedBuild
+
+    @property
+    def tree(self) -> Path:
+        """Where it was made."""
+        return self.made.tree
+
+    @property
+    def log(self) -> Path:
+        """What it printed."""
+        return self.made.log
+
+    @property
+    def build_s(self) -> float:
+        """The seconds that it took."""
+        return self.made.build_s
 
 
 @dataclass(frozen=True)

@@ -34,9 +34,8 @@ from layoutrand.build.link_helper import relinking
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.keys import rebuilt_id, reference_key
 from layoutrand.capture.build_order import BuildOrder
-from layoutrand.capture.capture_warnings import Unoptimised
 from layoutrand.capture.collect import BuildPlace
-from layoutrand.capture.ended_build import suite_facts
+from layoutrand.capture.ended_build import suite_facts, warnings_of_build
 from layoutrand.capture.instrumented_build import built
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.workspace import Workspace
@@ -217,8 +216,7 @@ class _Job:
             layout=layout,
             relinking=laid_out,
         ) as made:
-            outcomes, is_unoptimised = apply.read_outcomes(made.space), made.space.is_unoptimised()
-            yield FinishedBuild(outcomes, made.tree, made.log, made.build_s, is_unoptimised)
+            yield FinishedBuild(apply.read_outcomes(made.space), made)
 
     def _made(
         self, reference: Capture, build: FinishedBuild, artefact: str, layout: LayoutName
@@ -260,8 +258,8 @@ class _Job:
             replace(self._warned(build, child), artefact=child.artefact, files={}, edited={}, members=())
             for child in children
         ]
-        if build.is_unoptimised:
-            links[0] = replace(links[0], warnings=(*links[0].warnings, *sentences_of([Unoptimised()])))
+        of_build = sentences_of(warnings_of_build(self.order, build.made))
+        links[0] = replace(links[0], warnings=(*links[0].warnings, *of_build))
         facts = self.order.toolbox.facts()
         capture = Capture(
             id=rebuilt_id(self.order.key, programs),

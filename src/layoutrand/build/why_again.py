@@ -20,12 +20,14 @@ _LONGEST: Final = 60
 _DIGESTS: Final = (40, 64)
 _WORDS: Final = {
     "source.in_place": "build.in_place",
+    "source.profiles_of": "where gcc's profiles in the source were trained",
     "commands": "build.commands",
     "artefacts": "build.artefacts",
     "places_data": "data is to be placed (layout.factors)",
     "moves_objects": "objects are to be ordered (layout.factors)",
     "section_flags": "sections that compilers are to make (layout.factors)",
     "archives": "layout.archives",
+    "profiles": "a profile, or an order of functions, that flags name outside of the source",
     "version": "the form of what is kept of builds",
 }
 """What users know a part of a key by, where that is not its name."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from layoutrand.cache.keys import build_key, kept_build_key
 from layoutrand.capture.cargo_configuration import configuration_digest
+from layoutrand.capture.named_profiles import profiles_digest
 from layoutrand.capture.origin import Origin
 from layoutrand.capture.workspace import Workspace
 from layoutrand.config.build_recipe import Recipe, built_facts
@@ -73,4 +74,8 @@ def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox, tools: SuiteToo
         environment = {**os.environ, **recipe.build.env, **recipe.options.env}
         configured = configuration_digest(origin.home, environment)
         facts |= {"cargo_configuration": configured} if configured else {}
+    options = recipe.options
+    flags = [options.cflags, options.cxxflags or "", options.fflags, options.ldflags, *options.file_flags.values()]
+    profiles = profiles_digest(flags, recipe.build.commands)
+    facts |= {"profiles": profiles} if profiles else {}
     return BuildOrder(recipe, origin, toolbox, build_key(facts), facts, tools)

@@ -149,3 +149,59 @@ class Unoptimised(AnyWarning):
             "optimised; have the build optimise (cmake -DCMAKE_BUILD_TYPE=Release, make CFLAGS=-O2, cargo build "
             '--release), or give the system cflags = "-O2"'
         )
+
+
+@dataclass(frozen=True)
+class MissingProfiles(AnyWarning):
+    """Profiles that gcc was to use and did not find, by what they are of.
+
+    ``folder`` is where it looks for one (``-fprofile-use=DIR``), "" beside the object; ``is_copy`` says whether what is
+    built is a copy of the source, and ``has_others`` whether such profiles of other objects are there.
+    """
+
+    profiles: tuple[str, ...]
+    folder: str
+    is_copy: bool
+    has_others: bool
+
+    def __str__(self) -> str:
+        count = len(self.profiles)
+        what, them = ("1 profile", "it") if count == 1 else (f"{count} profiles", "them")
+        return (
+            f"gcc did not find {what} that -fprofile-use asks for ({first_names(self.profiles, _FEW)}), and compiled "
+            f"without {them}{self._why()}"
+        )
+
+    def _why(self) -> str:
+        if self.has_others:
+            return "; there are profiles of others: perhaps what was trained did not have these"
+        if not self.folder:
+            return ": none is beside the object" + (
+                ", in the copy of the source that is built: there is none in the source, or build.exclude or git leave "
+                "it out"
+                if self.is_copy
+                else ""
+            )
+        if not self.is_copy:
+            return f": in {self.folder} no name has the path of this build"
+        return (
+            f": in {self.folder} names have the path of the directory that was built, and this is a copy. Train in the "
+            "directory build.source and keep them there, or let build.commands train, or train and use with "
+            "-fprofile-prefix-path=DIR, where DIR is the top of what is built (gcc 12 or later)"
+        )
+
+
+@dataclass(frozen=True)
+class ProfileOfOtherPaths(AnyWarning):
+    """A profile that clang was to use, with static functions of ``files`` by another path than that of the tree."""
+
+    profile: str
+    files: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.profile} names static functions of {_files(len(self.files))} ({first_names(self.files, _FEW)}) by "
+            "another path than that of the copy that is built, where clang's -fprofile-use finds no profile of them "
+            "and does not say so: let build.commands train, or train and use with -mllvm "
+            "-static-func-full-module-prefix=false, or with -fprofile-instr-generate and -fprofile-instr-use"
+        )

@@ -28,7 +28,9 @@ from layoutrand.capture.linked_files import (
     linked_files,
     of_another_machine,
 )
+from layoutrand.capture.moved_profiles import missing_profiles
 from layoutrand.capture.origin import Say
+from layoutrand.capture.profile_paths import profiles_of_other_paths
 from layoutrand.capture.records import read_records
 from layoutrand.capture.side_by_side import Beside
 from layoutrand.capture.which_link import captured_link
@@ -40,7 +42,7 @@ from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner
 from layoutrand.text.build_output import lacks_c_library
 from layoutrand.text.toml_words import toml_string
-from layoutrand.warning import sentences_of
+from layoutrand.warning import AnyWarning, sentences_of
 
 _UNHEARD: Mapping[str, str] = {
     "compiler": "no compiler of C, C++ or Fortran through the wrappers: does the build use $CC or gcc from PATH, and "
@@ -100,7 +102,7 @@ def keep(
             link = captured_link(records, setup, f"system {order.recipe.system!r}: ", log)
             absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)
             links.append(replace(link, warnings=(*link.warnings, *sentences_of(absent))))
-        of_build = [*([Unoptimised()] if space.is_unoptimised() else []), *linked_of_earlier(order, made)]
+        of_build = [*warnings_of_build(order, made), *linked_of_earlier(order, made)]
         links[0] = replace(links[0], warnings=(*links[0].warnings, *sentences_of(of_build)))
         _refuse_nothing_kept(order, links, log)
         learned = suite_facts(order, tree, say)
@@ -116,6 +118,15 @@ def keep(
         facts=order.facts,
     )
     return result
+
+
+def warnings_of_build(order: BuildOrder, made: InstrumentedBuild) -> list[AnyWarning]:
+    """What there is to say of how the program was compiled."""
+    return [
+        *([Unoptimised()] if made.space.is_unoptimised() else []),
+        *missing_profiles(made.log, made.tree, is_copy=order.origin.in_place is None),
+        *profiles_of_other_paths(made.space, made.tree),
+    ]
 
 
 def linked_of_earlier(order: BuildOrder, made: InstrumentedBuild) -> list[EarlierObjects]:

@@ -132,7 +132,8 @@ def built(
             with cache_errors("copy the source to", space.tree):
                 order.origin.fetch(space.tree)
         with nullcontext() if relinking is None else relinking(space, tree) as written:
-            write_wrappers(space, recipe, order.toolbox, tree=tree, relink=written)
+            copied = None if order.origin.in_place else order.origin.home
+            write_wrappers(space, recipe, order.toolbox, tree=tree, relink=written, copied=copied)
             log.unlink(missing_ok=True)
             environment = build_environment(os.environ, space, recipe, order.toolbox) | as_at_home(order, space)
             say(f"{recipe.system}: {kind} build" + (f" ({order.toolbox.in_short()})" if kind == "instrumented" else ""))

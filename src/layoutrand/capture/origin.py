@@ -14,6 +14,7 @@ from layoutrand.cache.store import Cache
 from layoutrand.capture import source
 from layoutrand.capture.capture_warnings import ChangedSource, LfsPointers, NotCommitted, UnknownState
 from layoutrand.capture.checkout import pointers_of_lfs
+from layoutrand.capture.moved_profiles import name_anew, profiles_of
 from layoutrand.capture.own_files import own_files, remember_written
 from layoutrand.capture.repository import Mirrors
 from layoutrand.capture.submodules import is_local
@@ -159,10 +160,21 @@ class Origins:
             pointers = [name for name in pointers_of_lfs(folder) if not source.left_out(name, exclude)]
             if pointers:
                 notes.append(LfsPointers(str(folder), tuple(readable(name) for name in pointers)))
+        profiles = [] if build.in_place else profiles_of(folder, contents)
+
+        def fetch(target: Path) -> None:
+            source.copy(folder, target, exclude, self._go_on)
+            name_anew(target, folder, profiles)
+
         return Origin(
-            facts={"digest": source.digest_of(contents), "in_place": build.in_place},
+            facts={
+                "digest": source.digest_of(contents),
+                "in_place": build.in_place,
+                # Copied to another place, they are profiles of this one.
+                **({"profiles_of": str(folder)} if profiles else {}),
+            },
             about={"git": state},
-            fetch=lambda target: source.copy(folder, target, exclude, self._go_on),
+            fetch=fetch,
             in_place=folder if build.in_place else None,
             contents=contents,
             notes=tuple(notes),

@@ -79,6 +79,11 @@ class Workspace:
         """What a wrapper leaves once something was compiled with -O1 or more, or as the system's flags have it."""
         return self.heard("optimised")
 
+    @property
+    def profiles(self) -> Path:
+        """What wrappers note of profiles that compilations use: the directory of each and its name, ended by NUL."""
+        return self.base / "rec" / "profiles"
+
     def heard_of(self, path: str) -> Path:
         """The same of flags that are for this file of the source alone."""
         return self.heard(f"file-{sha256_bytes(os.fsencode(path))[:32]}")

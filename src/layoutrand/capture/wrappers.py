@@ -36,7 +36,7 @@ _LONGEST_MAPPED = 400
 """Words of a link line: the map of a large program takes long to write."""
 
 
-def write_wrappers(
+def write_wrappers(  # noqa: PLR0913 - one argument for each thing that wrappers know
     space: Workspace,
     recipe: Recipe,
     toolbox: Toolbox,
@@ -45,12 +45,13 @@ def write_wrappers(
     relink: Path | None = None,
     leave_foreign: bool = False,
     maps: bool = False,
+    copied: Path | None = None,
 ) -> None:
     """Write a wrapper for every compiler driver, linker and archiver that the build may call by name.
 
     ``tree`` is where the build happens; with ``relink`` the linker wrappers lay out what they link. With
     ``leave_foreign`` links by a linker that the build names by its path are left alone, and else they fail. With
-    ``maps`` the linker writes its map into the record of a link, too.
+    ``maps`` the linker writes its map into the record of a link, too. ``copied`` is what the tree is a copy of.
     """
     if linker(recipe.toolchain.link.linker).own_objects:
         _write_toolexec(space, recipe, toolbox)
@@ -59,7 +60,7 @@ def write_wrappers(
     crosses = recipe.toolchain.machine is not None
     links = space.links if crosses else space.wrappers
     given = recipe.given_flags()
-    scripts = _compiler_wrappers(space, recipe, toolbox, tree, links, leave_foreign=leave_foreign)
+    scripts = _compiler_wrappers(space, recipe, toolbox, tree, links, leave_foreign=leave_foreign, copied=copied)
     if recipe.toolchain.tools.rustc or {"rustc", "cargo"} & set(given):
         scripts |= _rust_wrappers(space, recipe, str(tree))
     linkers = _linker_wrappers(space, recipe, toolbox, tree, relink, maps=maps)
@@ -75,7 +76,14 @@ def write_wrappers(
 
 
 def _compiler_wrappers(
-    space: Workspace, recipe: Recipe, toolbox: Toolbox, tree: Path, links: Path, *, leave_foreign: bool
+    space: Workspace,
+    recipe: Recipe,
+    toolbox: Toolbox,
+    tree: Path,
+    links: Path,
+    *,
+    leave_foreign: bool,
+    copied: Path | None,
 ) -> dict[str, str]:
     """Scripts for compiler drivers, which find linkers in the directory ``links``."""
     scripts: dict[str, str] = {}
@@ -103,6 +111,9 @@ def _compiler_wrappers(
                     FileFlags(path, str(tree / path), flags, str(space.heard_of(path)))
                     for path, flags in recipe.file_flags()
                 ],
+                source=str(copied or ""),
+                tree=str(tree),
+                profiles=str(space.profiles) if recipe.variant == "capture" else "",
             )
     return scripts
 

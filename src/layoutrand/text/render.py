@@ -98,6 +98,9 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
     heard: str = "",
     levels: Levels | None = None,
     file_flags: Sequence[FileFlags] = (),
+    source: str = "",
+    tree: str = "",
+    profiles: str = "",
 ) -> str:
     """The script that stands for a compiler driver; ``directory`` holds the linker wrappers.
 
@@ -108,7 +111,8 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
     ``calls_driver`` is a script that calls another of these names, and its flags reach that one. With
     ``leave_foreign`` a link for which the build names another linker is left as it is; without, it is an error.
     Where ``heard`` is given, a compilation leaves an empty file there, and where ``levels`` are, those. Flags of a file
-    stand last.
+    stand last. Where the ``tree`` is a copy of the ``source``, profiles in directories of that are read from the copy.
+    ``profiles`` is where the names of profiles that are used go, each behind the directory of the compilation.
     """
     return render(
         "cc.sh.j2",
@@ -130,6 +134,9 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
         heard=heard,
         levels=levels,
         file_flags=file_flags,
+        source=source,
+        tree=tree,
+        profiles=profiles,
     )
 
 

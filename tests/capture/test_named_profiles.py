@@ -1,0 +1,53 @@
+"""A profile that flags name by its path is part of a build's key by its content, in no other place of which it is."""
+
+import pytest
+
+from layoutrand.capture.named_profiles import profiles_digest
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "-fprofile-use={}",
+        "-fprofile-instr-use={}",
+        "-fprofile-sample-use={}",
+        "-fauto-profile={}",
+        "-Wl,--symbol-ordering-file={}",
+        "-Wl,--symbol-ordering-file,{}",
+        "-fprofile-use -fprofile-dir={}",
+    ],
+)
+@pytest.mark.parametrize("in_commands", [False, True])
+def test_another_content_is_another_build(tmp_path, option, in_commands):
+    profile = tmp_path / "x.profdata"
+    text = f'"-O2 {option.format(profile)}" -g'
+
+    def digest():
+        return profiles_digest([] if in_commands else [text], [f"make CFLAGS={text}"] if in_commands else [])
+
+    absent = digest()
+    profile.write_text("1")
+    first = digest()
+    profile.write_text("2")
+    assert len({absent, first, digest()}) == 3
+    profile.write_text("1")
+    assert digest() == first
+
+
+def test_a_directory_is_its_files(tmp_path):
+    flags = [f"-fprofile-use={tmp_path}"]
+    (tmp_path / "a.gcda").write_text("1")
+    first = profiles_digest(flags, [])
+    (tmp_path / "a.gcda").write_text("2")
+    assert profiles_digest(flags, []) != first
+
+
+@pytest.mark.parametrize("flags", ["-O2", "-fprofile-use", "-fprofile-use=../prof", "-I/usr/include"])
+def test_flags_that_name_none_leave_keys_as_they_were(flags):
+    assert profiles_digest([flags], ["make"]) == ""
+
+
+def test_what_commands_train_themselves_is_not_asked_for_before(tmp_path):
+    use = f"$CC -fprofile-use={tmp_path}"
+    assert profiles_digest([], [f"$CC -fprofile-generate={tmp_path}", use]) == ""
+    assert profiles_digest([], [use]) != ""
