@@ -106,6 +106,7 @@ class BenchmarkRatio:
     could_miss: float | None = None
     median: MedianRatio | None = None
     clock: ClockSteps = NO_STEPS
+    may_simulate: bool = True
 
     @property
     def counted(self) -> tuple[Counted, Counted]:
@@ -291,6 +292,7 @@ def _ratio(
         forecast=None if verdict != UNDECIDED or both.clock.are_seen else _forecast(pair, primary, ratio, threshold),
         paired_verdict=None if both.paired is None else decide(both.paired, threshold, better=baseline.better),
         primary=primary,
+        may_simulate=baseline.may_simulate,
         unpaired=both.unpaired,
         unpaired_verdict=None if both.unpaired is None else decide(both.unpaired, threshold, better=baseline.better),
         new_pair=new_pair(pair, confidence),
