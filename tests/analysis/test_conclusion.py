@@ -17,7 +17,7 @@ from fakes import make_config
 from layoutrand.analysis.analysis_warnings import NothingExecuted
 from layoutrand.analysis.conclusion import FAIL_IF, Conclusion, stated
 from layoutrand.analysis.conclusion_warnings import FalseAlarm
-from layoutrand.analysis.next_steps import STEPS, LayoutsThere, with_number
+from layoutrand.analysis.next_steps import STEPS, LayoutsThere, told_once, with_number, without_simulation
 from layoutrand.analysis.reasons import concerns, reasons, steps
 from layoutrand.cli import analysis as analysis_module
 from layoutrand.cli import reporting as reporting_module
@@ -51,10 +51,10 @@ def project(tmp_path, monkeypatch):
     """A project with results of two systems, one of the situations."""
     monkeypatch.chdir(tmp_path)
 
-    def make(old, new, changes):
-        config = make_config(BENCHMARK, systems=("a", "b"))
+    def make(old, new, changes, benchmark=BENCHMARK):
+        config = make_config(benchmark, systems=("a", "b"))
         text = '[project]\nname = "fake"\n[build]\ncommands = ["x"]\nartefacts = ["prog"]\n'
-        (tmp_path / "layoutrand.toml").write_text(f"{text}[systems.a]\n[systems.b]\n{BENCHMARK}")
+        (tmp_path / "layoutrand.toml").write_text(f"{text}[systems.a]\n[systems.b]\n{benchmark}")
         rows = [*measured(config, tmp_path, "a", "b", old), *measured(config, tmp_path, "b", "b", new)]
         write(config, tmp_path, [dataclasses.replace(row, **changes) for row in rows])
 
@@ -162,6 +162,43 @@ def test_thousands_of_layouts_are_no_advice(project, capsys):
     text = unwrapped(said(capsys, "compare", "a", "b", "--full")[1])
     assert "binaries each, executed as often as these, would decide it" in text
     assert "next: more layouts than are within reach would be needed" in text
+
+
+def in_steps(centre):
+    """Times that lie on two steps of their clock."""
+    return {seed: [[round(centre + 0.01 * (seed % 3 == 0), 2)]] for seed in range(1, 31)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (spread(0.002), spread(0.002), "have it print the time of it (metric.regex)"),
+        (in_steps(0.2), in_steps(0.2), "or measure with a finer clock (metric.wall)"),
+        (spread(10.0, 1.2, n=10), spread(10.1, 1.9, n=10), "less noise (a quieter machine, more work for each exec"),
+    ],
+)
+@pytest.mark.parametrize("command", ["{artefact}", "java", "/opt/jdk/bin/java"])
+def test_simulated_counts_are_advised_for_no_jvm(project, capsys, old, new, told, command):
+    project(old, new, {}, BENCHMARK.replace("{artefact}", command))
+
+    run(["compare", "a", "b", "--full"])
+    run(["analyse", "--full"])
+    shown = capsys.readouterr()
+
+    text = unwrapped(shown.out + shown.err)
+    assert told in text
+    assert (("simulated" in text) or ("cachegrind" in text)) is (command == "{artefact}")
+
+
+def test_of_benchmarks_of_which_some_are_jvms_each_step_is_told_once():
+    own = [
+        without_simulation(step) if jvm else step for jvm in (0, 1) for step in (STEPS["more work"], STEPS["sooner"])
+    ]
+
+    told = told_once(own)
+
+    assert [step.kind for step in told] == ["more work", "sooner"]
+    assert not any("simulated" in str(step) for step in told)
 
 
 @pytest.mark.parametrize("values", ["cannot tell", "one each"])

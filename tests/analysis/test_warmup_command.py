@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -111,6 +112,30 @@ def test_too_few_iterations_give_no_suggestion_but_a_reason(tmp_path):
     assert any("3 iterations per execution are too few" in warning for warning in said(found.warnings))
 
 
+@pytest.mark.parametrize(
+    ("values", "row", "state"),
+    [
+        ([2.0, 1.0], ["cannot tell"] * 5, "too few iterations to tell"),
+        ([1.0] * 5, ["cannot tell"] * 3 + ["3", "cannot tell"], "too few iterations to tell"),
+        ([1.0, 2.0] * 4, ["cannot tell"] * 3 + ["never", "cannot tell"], "too few iterations to tell"),
+        (series(1, start=0, n=15), ["0", "0", "cannot tell", "3", "0"], "too few follow to tell whether they depend"),
+        (series(1, start=8, n=26), ["8", "8", "cannot tell", "3", "8"], "too few follow to tell whether they depend"),
+        ([100 + k / 10 for k in range(60)], ["0", "0", "never", "3", "0"], "but iterations depend on each other"),
+    ],
+)
+def test_what_so_few_iterations_cannot_tell_is_not_said_to_be_never(tmp_path, capsys, values, row, state):
+    project(tmp_path, {("a", 1): values})
+
+    assert warming.warmup(directory=tmp_path, plots=False) == 0
+
+    shown = capsys.readouterr()
+    (line,) = [line for line in shown.out.splitlines() if line.strip().startswith("b ")]
+    assert re.split(r"  +", line.strip())[-5:] == row
+    assert state in shown.out
+    assert ("once start-up is over, after 8 of them: too few follow" in shown.err) is (len(values) == 26)
+    assert ("no independent state within" in shown.err) is ("never" == row[2])
+
+
 def test_a_throughput_warms_up_from_below(tmp_path):
     text = HEAD + BENCHMARK.replace('unit = "ms"', 'unit = "1/s", better = "more"')
     data = {key: [1e6 / value for value in values] for key, values in TWO.items()}
@@ -205,7 +230,9 @@ def test_write_leaves_a_benchmark_without_a_suggestion_alone(tmp_path, capsys):
     project(tmp_path, {("a", 1): series(1), ("b", 1): [1.0, 2.0]})
     assert warming.warmup(directory=tmp_path, write=True) == 0
     assert (tmp_path / "layoutrand.toml").read_text() == HEAD + BENCHMARK
-    assert "b: nothing written, because not every system reaches a steady state" in capsys.readouterr().err
+    shown = capsys.readouterr()
+    assert "b: nothing written, because one of its systems has too few iterations to tell" in shown.err
+    assert "never" not in shown.out
 
 
 def test_a_place_that_cannot_be_written_is_an_error_that_names_it(tmp_path):

@@ -40,6 +40,45 @@ def test_analyse_and_compare_need_no_project(layoutrand, table):
     assert (row["verdict"], row["paired"]["n_pairs"]) == ("slower", 8)
 
 
+IN_TURN = "measure again with your own harness, both systems in turn"
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (  # all of one system, then all of the other
+            [("x", s, k, 100 * (s == "B") + k) for s in "AB" for k in range(1, 31)],
+            f"cannot be told from a difference between the systems; {IN_TURN}, and import that",
+        ),
+        (  # both beside each other, then more of one
+            [("x", s, k, 10 * k + (s == "B")) for k in range(1, 31) for s in ("AB" if k < 16 else "A")],
+            f"compared in which both were executed; {IN_TURN}, and import that",
+        ),
+        (  # hardly any seed of both
+            [("x", s, k, 10 * k) for k in range(1, 31) for s in ("AB" if k % 3 == 0 else "BA"[k % 3 - 1])],
+            f"widens the interval; {IN_TURN}, and import the same seeds or names of both",
+        ),
+        (
+            [(b, s, k + 8 * (s == "B"), 0) for b in "xy" for s in "AB" for k in range(1, 11)],
+            "of up to 10; import the same seeds or names of both, in all benchmarks",
+        ),
+    ],
+)
+def test_no_advice_is_to_execute_by_layoutrand_what_another_harness_measured(layoutrand, tmp_path, rows, told):
+    lines = [f"{b},{s},{k},{1 + k * 7 % 13 / 100},{at or ''}" for b, s, k, at in rows]
+    (tmp_path / "t.csv").write_text("\n".join(["benchmark,system,seed,value,started_at", *lines]) + "\n")
+
+    done = layoutrand("compare", "A", "B", "--import", "t.csv", "--full")
+
+    said = unwrapped(done.stdout + done.stderr)
+    assert told in said
+    assert "layoutrand run" not in said
+    # What a project exported it can execute more of.
+    (tmp_path / "layoutrand.toml").write_text("")
+    done = layoutrand("compare", "A", "B", "--import", "t.csv", "--full")
+    assert "layoutrand run" in unwrapped(done.stdout + done.stderr)
+
+
 def hyperfine(folder, system, names):
     for seed, name in enumerate(names, 1):
         result = {"command": name, "times": [1 + seed / 100, 1.001 + seed / 100], "exit_codes": [0, 0]}

@@ -310,7 +310,7 @@ def test_a_prebuilt_system_has_no_placement_to_look_at_whether_it_has_layouts_or
 
     assert isinstance(said, Unexplained)
     assert said.reason == (
-        "system jdk is prebuilt: nothing was linked for it, so there is no placement of code to look at; "
+        "prebuilt: nothing was linked, so there is no placement of code to look at; "
         "only systems that layoutrand builds can be explained"
     )
 
@@ -327,7 +327,7 @@ def test_of_a_prebuilt_system_nothing_is_predicted_on_a_quieter_machine_either(t
     order = predicted_layouts.PredictOrder(drawn=10, first=1, most_functions=9, confidence=0.95)
     (said,) = predicted_layouts.predict_selection(selected(config, tmp_path), None, setup, order)
 
-    assert said.reason.startswith("system jdk is prebuilt: nothing was linked for it")
+    assert said.reason.startswith("prebuilt: nothing was linked, so")
 
 
 @pytest.mark.parametrize(("count", "words"), [(1, "1 measured binary; "), (7, "7 measured binaries; ")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import math
@@ -14,6 +15,10 @@ from hypothesis import strategies as st
 import experiments
 from experiments import execution, selected, write
 from fakes import make_config
+from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.conclusion import of_layouts
+from layoutrand.config.disturbance import MEND
+from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.errors import AnalysisError, UnknownMetric, UsageError
 from layoutrand.interop import exports
 from layoutrand.interop.export import export
@@ -22,6 +27,7 @@ from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.interop.importing import ImportQuestion, import_selection
 from layoutrand.model import MAX_SEED, BuildFailure, Measurement
 from layoutrand.text.digits import is_measurable
+from reportkit import page_of
 from warningkit import said
 
 CONFIG = make_config(
@@ -83,6 +89,62 @@ def test_the_machine_of_each_execution_goes_with_it(tmp_path, node):
     assert {row["status"] for row in rows} == {"ok", "timeout"}
     assert {row["node"] for row in rows} == {node or selection.experiment.hostname}
     assert selection.experiment.hostname
+
+
+BUSY = {"window_s": 1.0, "other_cpu_s": 0.5, "own_cpu_s": 0.5, "steal_s": 0.3}
+
+
+@pytest.fixture
+def disturbed(tmp_path):
+    """Of fib 5 of 14 executions, one of which failed; of 2sort one that is simulated."""
+    now = {"disturbances": ("busy", "steal"), "host_state": BUSY}
+    rows = [measured(tmp_path, s, "fib", k, 0.1 + k / 99, **(now if k < 3 else {})) for s in "ab" for k in range(1, 7)]
+    rows.append(measured(tmp_path, "a", "fib", "stock", 0.1))
+    rows.append(measured(tmp_path, "a", "fib", 7, 9, status="timeout", reason="late", measurements=(), **now))
+    counts = (Measurement("estimated_cycles", "1", 0, 12345.0, warmup=False),)
+    rows.append(measured(tmp_path, "a", "2sort", 1, 0, instrument="cachegrind", measurements=counts, **now))
+    rows += [measured(tmp_path, "a", "2sort", k, 0.1) for k in (1, 2)]
+    write(CONFIG, tmp_path, rows)
+    return selected(CONFIG, tmp_path)
+
+
+@pytest.mark.parametrize("format_name", ["csv", "json"])
+def test_what_disturbed_the_executions_goes_with_them_and_casts_the_same_doubt(disturbed, tmp_path, format_name):
+    back = reimported(export(disturbed, format_name, []).text, tmp_path, f"out.{format_name}")
+
+    (told,) = [each for each in back.warnings if isinstance(each, DisturbedExecutions)]
+    assert "fib: 5 of 14 executions were disturbed (busy 5, steal 5; a 3, b 2); 1 of them failed" in str(told)
+    assert "run.disturbance.repeat" not in str(told)
+    (there,) = [each for each in disturbed.warnings if isinstance(each, DisturbedExecutions)]
+    assert told.row == dataclasses.replace(there.row, examples={})
+    for which in (back, disturbed):
+        (row,) = which.disturbed({"native"}, ["b"])
+        assert (row.executions, row.disturbed) == (6, 2)
+        assert which.disturbed({"cachegrind"}) == ()
+        report = analyse(which, confidence=0.95, metrics=[])
+        doubts = {(a.system, a.benchmark): of_layouts(a, report.warnings) for a in report.analyses if a.is_primary}
+        assert "disturbed" in [each.cause for each in doubts["b", "fib"].reasons]
+        assert doubts["b", "fib"].trust == "doubtful"
+    light = {each.name: each for each in page_of(back).lights}["machine quiet"]
+    assert (light.state, light.sentence) == ("doubtful", "fib: 5 of 14 executions were disturbed")
+
+
+def test_what_disturbed_nothing_is_told_and_what_nobody_wrote_down_is_not(disturbed, tmp_path):
+    rows = list(csv.reader(io.StringIO(export(disturbed, "csv", []).text)))
+    place = rows[0].index("disturbances")
+    quiet = [row for row in rows if not row[place] or row is rows[0]]
+    for name, table, state in (
+        ("quiet.csv", quiet, "good"),
+        ("silent.csv", [[*row[:place], *row[place + 1 :]] for row in rows], "unknown"),
+    ):
+        text = "\n".join(",".join(row) for row in table) + "\n"
+        back = reimported(text, tmp_path, name)
+        assert not any(isinstance(each, DisturbedExecutions) for each in back.warnings)
+        light = {each.name: each for each in page_of(back).lights}["machine quiet"]
+        assert light.state == state, light
+    (tmp_path / "wrong.csv").write_text("seed,value,disturbances\n1,2,busy\n2,2,busy noise\n")
+    with pytest.raises(UsageError, match="line 3: disturbances has 'noise'; expected some of throttled swap steal"):
+        reimported((tmp_path / "wrong.csv").read_text(), tmp_path, "wrong.csv")
 
 
 def test_json_has_a_schema_and_what_was_not_built(selection):
@@ -259,6 +321,7 @@ def test_controls_alone_are_nothing_to_export(tmp_path):
 
 NAMES = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1, max_size=8)
 STARTS = st.none() | st.floats(allow_nan=False, allow_infinity=False).filter(is_measurable)
+DISTURBANCES = st.lists(st.sampled_from(list(MEND)), unique=True).map(tuple)
 ROWS = st.builds(
     ImportedNumber,
     NAMES,
@@ -274,12 +337,14 @@ ROWS = st.builds(
     warmup=st.booleans(),
     round=st.none() | st.integers(0, MAX_SEED),
     started_at=STARTS,
+    disturbances=DISTURBANCES,
 ).filter(lambda row: row.value > 0 or row.unit not in {"s", "B"})
 FAILURES = st.builds(
     FailedRun,
     *(NAMES, NAMES.filter(lambda text: text != "ok"), NAMES, st.integers(0, 99), NAMES, NAMES),
     round=st.none() | st.integers(0, MAX_SEED),
     started_at=STARTS,
+    disturbances=DISTURBANCES,
 )
 PLACE = ("system", "benchmark", "binary", "instrument", "execution")
 

@@ -18,6 +18,7 @@ from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.conclusion import of_pair
 from layoutrand.analysis.conclusion_words import verdict_words
+from layoutrand.analysis.layout_words import INSTEAD
 from layoutrand.analysis.sentences import of_ratio, of_suite
 from layoutrand.cache.capture_record import Capture, tools_of
 from layoutrand.cli import run as layoutrand
@@ -377,6 +378,57 @@ def test_levels_of_the_machine_are_shaded_and_lead_from_the_light(tmp_path):
     assert order.svg.count('class="regime"') == 2
     assert order.caption.startswith("The machine switched between levels, ")
     assert {f"#{light.link}" for light in page.lights} <= {f"#{name}" for name in Reader(render(page)).ids}
+
+
+def rounds_of(project, value):
+    """Thirty rounds of one system with both controls, as `tests/analysis/test_machine.py` has them, and a page of it."""
+    config = make_config(table_of(["fib"]), systems=("a",))
+    rows = []
+    for seed in range(1, 31):
+        for layout in (seed, "stock", "identity"):
+            measurement = Measurement("wall_s", "s", 0, value(layout, len(rows)), warmup=False)
+            made = execution(config, project, "a", "fib", layout, round=seed, measurements=(measurement,))
+            rows.append(dataclasses.replace(made, started_at=1e9 + len(rows)))
+    write(config, project, rows)
+    return page_of(selected(config, project))
+
+
+def what_varies_of(page):
+    """Bars and words of the card, and (what, its size, its share) of the table behind the figure."""
+    (card,) = page.cards
+    (figure,) = [each for each in card.more if each.heading == "What varies"]
+    return [(bar, words) for _, bar, words in card.shares], [row[1:] for row in figure.table.rows]
+
+
+def test_no_part_of_the_variance_is_called_that_of_layouts_where_the_machine_made_it(tmp_path):
+    draw = random.Random(2)
+    page = rounds_of(tmp_path, lambda _, place: (107 if place % 60 in range(25, 50) else 72) * draw.gauss(1, 0.02))
+
+    (share,), table = what_varies_of(page)
+
+    assert share == ("", INSTEAD)
+    assert [row[0] for row in table] == ["layout", "executions of one binary"]
+    assert table[0][1:] == ("cannot tell: machine", "-")
+    assert table[1][2] == "-"
+    text = Reader(render(page)).text
+    assert not re.search(r"layout \d+ %", text)
+    assert "machine, not layout: that the machine changed its speed" in text
+    (summary,) = [each for each in page.sections if each.anchor == "summary"]
+    (row,) = summary.tables[0].rows
+    assert row[summary.tables[0].columns.index("layout matters?")] == "cannot tell: machine"
+
+
+@pytest.mark.parametrize(("of_layouts", "has_bar"), [(0.002, False), (0.05, True)])
+def test_the_bar_of_what_varies_needs_a_verdict_that_bears_it_out(tmp_path, of_layouts, has_bar):
+    draw = random.Random(3)
+    moved = {seed: draw.gauss(1, of_layouts) for seed in range(1, 31)}
+    page = rounds_of(tmp_path, lambda layout, _: moved.get(layout, 1.0) * draw.gauss(1, 0.02))
+
+    ((bar, words),), table = what_varies_of(page)
+
+    assert bool(bar) is has_bar
+    assert words.startswith("layout " if has_bar else "cannot tell whether layout matters: it may add up to")
+    assert all((share != "-") is has_bar for *_, share in table)
 
 
 def test_the_lights_tell_what_is_not_known_and_what_went_wrong(tmp_path):

@@ -13,7 +13,7 @@ from layoutrand.warning import AnyWarning, plural
 
 APART: Final = (
     "the two systems were executed on different nodes, so a difference between systems cannot be told from one between "
-    "nodes, and there is no ratio; execute both on the same nodes (`layoutrand run` without --system does)"
+    "nodes, and there is no ratio; execute both on the same nodes, as `layoutrand run` without --system does"
 )
 
 # What a selection leaves out, and what the executions in it are like.

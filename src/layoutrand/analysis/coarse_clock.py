@@ -35,13 +35,15 @@ _ROUNDING: Final = 1e-12
 class ClockSteps:
     """A step in seconds, and half of it as a share of the means of the samples in question; 0 of what scatters more.
 
-    ``possible`` are these shares whether or not a sample scatters more; ``is_alike`` as `CoarseClock` has it.
+    ``possible`` are these shares whether or not a sample scatters more; ``is_alike`` and ``may_simulate`` as
+    `CoarseClock` has them.
     """
 
     step_s: float
     halves: tuple[float, ...]
     possible: tuple[float, ...] = ()
     is_alike: bool = False
+    may_simulate: bool = True
 
     @property
     def are_seen(self) -> bool:
@@ -67,7 +69,9 @@ class ClockSteps:
 
     def warnings(self, *, is_open: bool) -> list[CoarseClock]:
         """What to tell; ``is_open`` where nothing can be concluded."""
-        return [CoarseClock(self.step_s, max(self.halves), is_open, self.is_alike)] if self.are_seen else []
+        if not self.are_seen:
+            return []
+        return [CoarseClock(self.step_s, max(self.halves), is_open, self.is_alike, self.may_simulate)]
 
     def against(self, threshold: float) -> list[CoarseClock]:
         """What to tell where differences of this share are to be told apart."""
@@ -128,8 +132,8 @@ def clock_steps(*samples: Sample, beside: Iterable[Sample] = ()) -> ClockSteps:
     if not coarser:
         return together
     halves = tuple(max(own, each.halves[0]) for own, each in zip(together.halves, found, strict=True))
-    possible = together.possible or halves
-    return ClockSteps(max(each.step_s for each in coarser), halves, tuple(map(max, possible, halves)))
+    possible = tuple(map(max, together.possible or halves, halves))
+    return replace(together, step_s=max(each.step_s for each in coarser), halves=halves, possible=possible)
 
 
 def _scatters(sample: Sample, step_s: float) -> bool:
@@ -148,7 +152,8 @@ def _common_steps(samples: Sequence[Sample], beside: Iterable[Sample] = ()) -> C
     Where none varies, a step may be finer than the values' only digit: of 30 ms, each time, it is 1 ms.
     """
     first = samples[0]
-    nothing = ClockSteps(0.0, (0.0,) * len(samples))
+    may_simulate = all(sample.may_simulate for sample in samples)
+    nothing = ClockSteps(0.0, (0.0,) * len(samples), may_simulate=may_simulate)
     if first.unit not in SECONDS or first.instrument in simulated():
         return nothing
     if not all(sample.binaries for sample in samples):
@@ -164,7 +169,7 @@ def _common_steps(samples: Sequence[Sample], beside: Iterable[Sample] = ()) -> C
         return nothing
     possible = tuple(step / 2 / abs(float(own.mean())) for own in values)
     halves = tuple(half if are_steps(own, step) else 0.0 for half, own in zip(possible, values, strict=True))
-    return ClockSteps(step * SECONDS[first.unit], halves, possible)
+    return replace(nothing, step_s=step * SECONDS[first.unit], halves=halves, possible=possible)
 
 
 def clock_of(sample: Sample, selection: Selection) -> ClockSteps:

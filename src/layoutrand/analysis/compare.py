@@ -106,6 +106,7 @@ class BenchmarkRatio:
     could_miss: float | None = None
     median: MedianRatio | None = None
     clock: ClockSteps = NO_STEPS
+    may_simulate: bool = True
 
     @property
     def counted(self) -> tuple[Counted, Counted]:
@@ -164,10 +165,18 @@ def compare(
     if not common:
         raise AnalysisError(_nothing_common(baseline, candidate, old, new, selection, metric))
     pairs = [sample_pair(old[name], new[name], at_random=selection.at_random) for name in common]
-    ratios = [_ratio(pair, selection, confidence, threshold, looks) for pair in pairs]
+    told = evidence(selection, {baseline, candidate})
+    ratios = [_ratio(pair, selection, confidence, threshold, looks, of_others=told.of_others) for pair in pairs]
     instruments = {instrument for _, instrument, _ in common}
     suite, suite_warnings = (
-        compared_suite(pairs, ratios[0].ratio, [each.clock for each in ratios], confidence, threshold)
+        compared_suite(
+            pairs,
+            ratios[0].ratio,
+            [each.clock for each in ratios],
+            confidence,
+            threshold,
+            of_others=told.of_others,
+        )
         if looks == "once"
         else (None, [])
     )
@@ -187,7 +196,7 @@ def compare(
         disturbed=selection.disturbed(instruments, {baseline, candidate}),
         sources=selection.sources,
         names=selection.names,
-        evidence=evidence(selection, {baseline, candidate}),
+        evidence=told,
         nodes=nodes,
     )
 
@@ -233,12 +242,14 @@ def _name(sample: Sample) -> tuple[str, str, str]:
     return sample.benchmark, sample.instrument, sample.metric
 
 
-def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold: float, looks: Looks) -> BenchmarkRatio:
+def _ratio(
+    pair: SamplePair, selection: Selection, confidence: float, threshold: float, looks: Looks, *, of_others: bool
+) -> BenchmarkRatio:
     baseline, candidate = pair.samples
     warnings: list[AnyWarning] = [*missing(pair.measured[0], selection), *missing(pair.measured[1], selection)]
     both = both_ratios(pair, confidence, looks)
     shape = [] if both.clock.are_seen else of_ratios(pair)  # steps of a clock lie in groups, and far from each other
-    warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *of_design(pair), *shape]
+    warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *of_design(pair, of_others=of_others), *shape]
     primary, ratio, reasons = both.primary(pair)
     by_round, in_turns = primary == "paired", not pair.design.cannot_tell
     warnings += [*of_short(*pair.measured), *reasons, *of_both(pair.measured, by_round=by_round, in_turns=in_turns)]
@@ -281,6 +292,7 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
         forecast=None if verdict != UNDECIDED or both.clock.are_seen else _forecast(pair, primary, ratio, threshold),
         paired_verdict=None if both.paired is None else decide(both.paired, threshold, better=baseline.better),
         primary=primary,
+        may_simulate=baseline.may_simulate,
         unpaired=both.unpaired,
         unpaired_verdict=None if both.unpaired is None else decide(both.unpaired, threshold, better=baseline.better),
         new_pair=new_pair(pair, confidence),

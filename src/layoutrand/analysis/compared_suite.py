@@ -54,11 +54,13 @@ def compared_suite(
     clocks: Sequence[ClockSteps],
     confidence: float,
     threshold: float,
+    *,
+    of_others: bool = False,
 ) -> tuple[SuiteRatio | None, list[AnyWarning]]:
     """The geometric mean over benchmarks, and why there is none.
 
     ``alone`` is the ratio of the only benchmark, where there is one: it is the suite's then.  ``clocks`` are the steps
-    of the clock in each of the ratios.
+    of the clock in each of the ratios; ``of_others`` is as in `Evidence`.
     """
     if (reason := _not_of_one_kind(several)) is not None:
         return None, [reason]
@@ -99,7 +101,7 @@ def compared_suite(
     )
     warnings: list[AnyWarning] = []
     if paired is None and (few := few_are_common([each.measured for each in several])) is not None:
-        warnings.append(SuiteNotPaired(*few))
+        warnings.append(SuiteNotPaired(*few, of_others))
     has_bounds = math.isfinite(leading.low) or math.isfinite(leading.high)  # where it has none, nothing is too narrow
     if paired is None and shared is None and len(pairs) > 1 and has_bounds:
         warnings.append(BenchmarksTakenForIndependent())

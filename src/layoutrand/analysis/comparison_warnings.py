@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from layoutrand.config.seeds import format_seeds
@@ -13,6 +13,10 @@ from layoutrand.warning import AnyWarning
 
 _AS_MANY: Final = 30
 """New rounds that are proposed, as many as `run` makes by itself."""
+
+
+_MEASURE_IN_TURN: Final = "measure again with your own harness, both systems in turn"
+"""What helps where no `run` of ours executes more."""
 
 
 def _listed(names: tuple[BinaryName, ...]) -> str:
@@ -25,12 +29,13 @@ class DesignError(AnyWarning):
     """Two systems that were executed so that a drift of the machine can look like a difference between them.
 
     ``alone`` are the executions of baseline and candidate, of ``n_executions`` each, that were made while the other
-    was not executed.  ``last_seed`` is the largest that either was executed with.
+    was not executed.  ``last_seed`` is the largest that either was executed with; ``of_others`` as in `Evidence`.
     """
 
     alone: tuple[int, int]
     n_executions: tuple[int, int]
     last_seed: int
+    of_others: bool = field(default=False, kw_only=True)
 
     @property
     def new_rounds(self) -> str:
@@ -39,6 +44,8 @@ class DesignError(AnyWarning):
 
     @property
     def _together(self) -> str:
+        if self.of_others:
+            return f"{_MEASURE_IN_TURN}, and import that"
         return (
             "what is recorded is not executed again, so it takes new rounds: `layoutrand run --seeds "
             f"{self.new_rounds}` executes all systems of a round one after the other"
@@ -132,16 +139,22 @@ class IncompleteRounds(AnyWarning):
 
 @dataclass(frozen=True)
 class FewCompleteRounds(AnyWarning):
-    """A comparison that does not go by round, since hardly any rounds are complete."""
+    """A comparison that does not go by round, as hardly any rounds are complete; ``of_others`` as in `Evidence`."""
 
     complete: int
     of: int
+    of_others: bool = False
 
     def __str__(self) -> str:
+        together = (
+            f"{_MEASURE_IN_TURN}, and import the same seeds or names of both"
+            if self.of_others
+            else "`layoutrand run` without --system executes all systems of a round one after the other"
+        )
         have = "none is" if not self.complete else f"{self.complete} {'is' if self.complete == 1 else 'are'}"
         return (
             f"not compared by round: of up to {self.of} rounds {have} complete, so a drift of the machine widens the "
-            "interval; `layoutrand run` without --system executes all systems of a round one after the other"
+            f"interval; {together}"
         )
 
 

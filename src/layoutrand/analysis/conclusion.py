@@ -27,7 +27,7 @@ from layoutrand.analysis.conclusion_warnings import (
 )
 from layoutrand.analysis.evidence import Evidence
 from layoutrand.analysis.forecasting import forecast_words
-from layoutrand.analysis.next_steps import STEPS, LayoutsThere, Step, possible_of
+from layoutrand.analysis.next_steps import STEPS, LayoutsThere, Step, possible_of, without_simulation
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.reasons import Reason, concerns, reasons, steps
 from layoutrand.analysis.same_program import SameProgram
@@ -272,6 +272,7 @@ def _to_decide(pair: BenchmarkRatio) -> list[Step]:
     is_enough = forecast.n_binaries is not None and not forecast.n_more
     # A simulated processor has no noise that could be less.
     sooner = STEPS["other threshold" if pair.instrument in simulated() else "sooner"]
+    sooner = sooner if pair.may_simulate else without_simulation(sooner)
     more = [] if few or is_enough else [sooner]
     most, fewest = forecast.n_binaries, forecast.fewest
     return [Step("more layouts", command, sentence, has_figures=True, n_layouts=most, fewest=fewest), *more]

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from layoutrand.analysis.findings import Findings
 from layoutrand.analysis.layout_part import PRACTICALLY_NONE, LayoutPart
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import at_most, digits_of, estimate, p_words, percents
+
+MACHINE: Final = "cannot tell: machine"
+"""In a table, in place of what seems to be of layouts where the machine changed its speed."""
+
+INSTEAD: Final = (
+    "machine, not layout: that the machine changed its speed is no small part of what layouts seem to differ by, so "
+    "whether layout matters cannot be told"
+)
+"""The same in a sentence."""
 
 
 def answer(found: Findings) -> str:
@@ -38,6 +48,8 @@ def cell(found: Findings | None) -> str:
     """The answer for a table: ``yes, 0.81 % [0.52, 1.24] (p = 0.003)``, ``no, below 0.02 %`` or ``up to 1.9 %``."""
     if found is None or found.layout.answer is None:
         return "-"
+    if found.is_machine:
+        return MACHINE
     part = found.layout
     p = "" if part.test is None else f" ({p_words(part.test.p_value)})"
     if part.answer == "matters":

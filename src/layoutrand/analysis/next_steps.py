@@ -41,7 +41,8 @@ class Step:
 
     ``has_figures`` where it says how many of something would do; ``n_layouts`` is how many layouts, if that is it, and
     ``fewest`` how many may do.
-    ``short`` is for a screen that has a few words for each.
+    ``short`` is for a screen that has a few words for each.  ``may_simulate`` is False where counts of a simulated
+    processor would not help (`Benchmark`).
     """
 
     kind: StepKind
@@ -51,6 +52,7 @@ class Step:
     n_layouts: int | None = None
     short: str = ""
     fewest: int | None = None
+    may_simulate: bool = True
 
     @property
     def briefly(self) -> str:
@@ -61,20 +63,38 @@ class Step:
         return f"{self.sentence}: `{self.command}`" if self.command else self.sentence
 
 
+_SIMULATED: Final = "simulated counts"
+
 _LESS_NOISE: Final[dict[StepKind, str]] = {
     "quiet machine": "a quieter machine",
-    "more work": "more work for each execution, simulated counts",
+    "more work": "more work for each execution",
 }
 """What makes less noise -> its words among those of "sooner"."""
 
 
-def _sooner(told: Collection[StepKind] = ()) -> str:
+def _sooner(told: Collection[StepKind] = (), *, may_simulate: bool = True) -> str:
     """The sentence of "sooner", beside steps that say what makes less noise."""
-    ways = ", ".join(words for kind, words in _LESS_NOISE.items() if kind not in told)
+    words = [words for kind, words in _LESS_NOISE.items() if kind not in told]
+    words += [_SIMULATED] if may_simulate and "more work" not in told else []
+    ways = ", ".join(words)
     return (
         f"more layouts than are within reach would be needed: less noise {f'({ways}) ' if ways else ''}or a larger "
         "--threshold decides sooner"
     )
+
+
+def _more_work(*, may_simulate: bool) -> str:
+    counts = f", or measure {_SIMULATED}" if may_simulate else ""
+    return f"give the benchmark more work for each execution{counts}"
+
+
+def without_simulation(step: Step) -> Step:
+    """The step, of a benchmark whose simulated counts would say no more than its times."""
+    if step.kind == "sooner":
+        return replace(step, sentence=_sooner(may_simulate=False), may_simulate=False)
+    if step.kind == "more work":
+        return replace(step, sentence=_more_work(may_simulate=False), may_simulate=False)
+    return step
 
 
 _OFF: Final = '"off"'
@@ -116,7 +136,7 @@ STEPS: Final[dict[StepKind, Step]] = {
         Step(
             "more work",
             "",
-            "give the benchmark more work for each execution, or measure simulated counts",
+            _more_work(may_simulate=True),
             short="more work for each execution",
         ),
         Step(
@@ -170,6 +190,8 @@ def told_once(steps: Iterable[Step]) -> list[Step]:
     Of commands for more layouts the largest number is the one that decides all of them.
     """
     told = list(dict.fromkeys(steps))
+    never = {step.kind for step in told if not step.may_simulate}
+    told = list(dict.fromkeys(without_simulation(step) if step.kind in never else step for step in told))
     kinds = {step.kind for step in told}
     most = max((step.n_layouts or 0 for step in told if _is_number(step)), default=0)
     found = []
@@ -177,8 +199,15 @@ def told_once(steps: Iterable[Step]) -> list[Step]:
         is_larger_threshold = step.kind == "other threshold" and not step.has_figures
         if (is_larger_threshold and "sooner" in kinds) or (_is_number(step) and (step.n_layouts or 0) < most):
             continue
-        found.append(replace(step, sentence=_sooner(kinds)) if step.kind == "sooner" else step)
+        found.append(_beside(step, kinds))
     return found
+
+
+def _beside(step: Step, kinds: Collection[StepKind]) -> Step:
+    """The step beside others of these kinds."""
+    if step.kind != "sooner":
+        return step
+    return replace(step, sentence=_sooner(kinds, may_simulate=step.may_simulate))
 
 
 def _is_number(step: Step) -> bool:

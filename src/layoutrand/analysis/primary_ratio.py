@@ -31,17 +31,18 @@ Looks = Literal["once", "after every round"]
 """How often the data are looked at: intervals and p-values of a single look hold for no others."""
 
 
-def of_design(pair: SamplePair) -> list[AnyWarning]:
-    """What the way in which both systems were executed takes from the comparison."""
+def of_design(pair: SamplePair, *, of_others: bool = False) -> list[AnyWarning]:
+    """What the way in which both systems were executed takes from the comparison; ``of_others`` as in `Evidence`."""
     design = pair.design
     found: list[AnyWarning] = [PairedWithout(design.elsewhere)] if design.elsewhere else []
     if design.cannot_tell:
-        return [*found, ExecutedApart(design.alone, design.n_executions, _last_seed(pair))]
+        return [*found, ExecutedApart(design.alone, design.n_executions, _last_seed(pair), of_others=of_others)]
     if design.primary == "unpaired":
         few = len(design.pairs) > 0
-        return [*found, FewCompleteRounds(len(design.pairs), design.n_rounds)] if few else found
+        return [*found, FewCompleteRounds(len(design.pairs), design.n_rounds, of_others)] if few else found
     if design.is_restricted:
-        return [*found, AddedAlone(design.alone, design.n_executions, _last_seed(pair), len(design.pairs))]
+        last = _last_seed(pair)
+        return [*found, AddedAlone(design.alone, design.n_executions, last, len(design.pairs), of_others=of_others)]
     if design.not_beside:
         found.append(RoundsApart(design.not_beside))
     without_pair = design.without_pair

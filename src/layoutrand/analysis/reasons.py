@@ -21,7 +21,17 @@ from layoutrand.analysis import node_warnings as nodes
 from layoutrand.analysis import plan_warnings as plans
 from layoutrand.analysis import start_warnings as starts
 from layoutrand.analysis import suite_warnings as suites
-from layoutrand.analysis.next_steps import NO_TIMES, OF_TIMES, STEPS, LayoutsThere, Step, StepKind, with_number, within
+from layoutrand.analysis.next_steps import (
+    NO_TIMES,
+    OF_TIMES,
+    STEPS,
+    LayoutsThere,
+    Step,
+    StepKind,
+    with_number,
+    within,
+    without_simulation,
+)
 from layoutrand.config import execution_warnings as executions
 from layoutrand.execute import output_warnings as outputs
 from layoutrand.instruments.known import simulated
@@ -254,7 +264,8 @@ def steps(warnings: Iterable[AnyWarning], first: Sequence[Step] = (), *, layouts
         meaning = _meaning(each)
         if meaning is not None and meaning.step is not None:
             kind = meaning.step(each) if callable(meaning.step) else meaning.step
-            found.setdefault(kind, with_number(STEPS[kind], layouts))
+            step = with_number(STEPS[kind], layouts)
+            found.setdefault(kind, step if getattr(each, "may_simulate", True) else without_simulation(step))
     if NO_TIMES in found:
         found = {kind: step for kind, step in found.items() if kind not in OF_TIMES}
     return within(tuple(found.values()), layouts)

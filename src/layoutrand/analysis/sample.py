@@ -41,7 +41,7 @@ class Sample:
     ``nodes`` holds, under the names of binaries and controls, the node of each of their executions; nothing where all
     were made on the submitting machine.  ``rounds`` and ``started`` hold in the same way the round that each belongs to
     and when it began, in seconds since the epoch; of imported results nothing, or numbers that grow with time.
-    ``fixed_addresses`` where nothing of the address space was random (run.aslr).
+    ``fixed_addresses`` where nothing of the address space was random (run.aslr); ``may_simulate`` as of `Benchmark`.
     """
 
     system: str
@@ -58,6 +58,7 @@ class Sample:
     rounds: Mapping[BinaryName, tuple[int, ...]] = field(default_factory=dict)
     started: Mapping[BinaryName, tuple[float, ...]] = field(default_factory=dict)
     fixed_addresses: bool = False
+    may_simulate: bool = True
 
     def __post_init__(self) -> None:
         """Raise `AnalysisError` for a value that nothing can be computed with."""
@@ -122,6 +123,7 @@ def samples_of(
     """One sample for each system, benchmark and metric, in the order of the configuration, the primary metric first."""
     names = [benchmark.name for benchmark in benchmarks]
     metrics = {benchmark.name: benchmark.metric for benchmark in benchmarks}
+    simulable = {benchmark.name: benchmark.may_simulate for benchmark in benchmarks}
     fixed = config.in_one_layout()
     table: dict[_SampleKey, dict[BinaryName, list[tuple[float, ...]]]] = {}
     made: dict[_SampleKey, dict[BinaryName, list[Execution]]] = {}
@@ -164,6 +166,7 @@ def samples_of(
             rounds={name: tuple(e.round for e in own) for name, own in made[key].items()},
             started={name: tuple(e.started_at for e in own) for name, own in made[key].items()},
             fixed_addresses=config.run.aslr == "off",
+            may_simulate=simulable[benchmark],
         )
 
 

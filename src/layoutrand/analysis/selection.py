@@ -30,7 +30,7 @@ from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.analysis.unlike_starts import without_other_starts
 from layoutrand.build.coincidence import CoincidingSystems, recorded_coincidence
 from layoutrand.config.config import Benchmark, Config, choose
-from layoutrand.config.disturbance import Disturbed, summary
+from layoutrand.config.disturbance import Disturbed, Watched, summary
 from layoutrand.config.execution_warnings import DisturbedExecutions, MachineWarning, mixed_settings
 from layoutrand.config.mixed_conditions import launched_executions, mixed_cpus, mixed_isolation, mixed_program_files
 from layoutrand.config.twice import second_of
@@ -100,7 +100,7 @@ class Selection:
     benchmarks that are cases of a harness which cannot execute one of them, so that there is no profile of it.
     ``by_run`` where `layoutrand run` executed it, and may execute more of it; ``at_home`` unless it was imported where
     no project is that could have exported it.  ``benchmarks`` are the configured ones, each case of a
-    harness one of them.
+    harness one of them.  ``felt`` are imported executions, where the files say what disturbed each.
     """
 
     experiment: Experiment
@@ -119,6 +119,7 @@ class Selection:
     never_alone: frozenset[str] = frozenset()
     by_run: bool = True
     at_home: bool = True
+    felt: tuple[Watched, ...] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
     benchmarks: tuple[Benchmark, ...] = ()
 
@@ -151,7 +152,7 @@ class Selection:
         """What disturbed numbers of these instruments, of these systems or of all."""
         if simulated().issuperset(instruments):
             return ()
-        return summary((e for e in self.executions if not systems or e.system in systems), simulated())
+        return summary((e for e in self.felt or self.executions if not systems or e.system in systems), simulated())
 
 
 def select(question: Question, store: ResultsStore) -> Selection:

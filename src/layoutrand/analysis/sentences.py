@@ -115,10 +115,7 @@ def _of_findings(analysis: Analysis) -> list[str]:
         return []
     parts = []
     if found.is_machine:
-        parts.append(
-            "machine, not layout: that the machine changed its speed is no small part of what layouts seem to differ "
-            "by, so whether layout matters cannot be told"
-        )
+        parts.append(layout_words.INSTEAD)
     else:
         parts.append(layout_words.answer(found))
     if found.shape.has_several_peaks:

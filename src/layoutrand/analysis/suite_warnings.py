@@ -59,14 +59,20 @@ class BenchmarksTakenForIndependent(AnyWarning):
 
 @dataclass(frozen=True)
 class SuiteNotPaired(AnyWarning):
-    """Systems that have few seeds in common, among many."""
+    """Systems that have few seeds in common, among many; ``of_others`` as in `Evidence`."""
 
     common: int
     of: int
+    of_others: bool = False
 
     def __str__(self) -> str:
         seeds = "seed is" if self.common == 1 else "seeds are"
+        both = (
+            "import the same seeds or names of both, in all benchmarks"
+            if self.of_others
+            else "`layoutrand run` without --system gives both the same seeds"
+        )
         return (
             f"the suite is not paired by seed: {self.common} {seeds} common to all benchmarks of both systems, of up "
-            f"to {self.of}; `layoutrand run` without --system gives both the same seeds"
+            f"to {self.of}; {both}"
         )

@@ -10,7 +10,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from layoutrand.analysis import layout_words
 from layoutrand.analysis.analyse import Analysis, LevelVariance
+from layoutrand.analysis.conclusion import LayoutConclusion
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import finite
 
@@ -66,6 +68,24 @@ def _without_iterations(noise_sd: float, iteration: LevelVariance | None) -> flo
     if iteration is None or iteration.relative_sd is None:
         return noise_sd
     return math.sqrt(max(noise_sd**2 - iteration.relative_sd**2 / iteration.count, 0.0))
+
+
+def why_no_shares(analysis: Analysis, concluded: LayoutConclusion) -> str:
+    """Why no part of the variance is called layout's, in words: there is no verdict that bears it out; else empty.
+
+    Where layout and executions are one part nothing is said of layout, so that needs no verdict.
+    """
+    found = analysis.findings
+    if found is None or concluded.verdict not in {"machine, not layout", "cannot tell"}:
+        return ""
+    if found.is_machine:
+        return layout_words.INSTEAD
+    if all(each.part != "layout" for each in what_varies(analysis)):
+        return ""
+    if found.layout.answer == "cannot tell":
+        return layout_words.answer(found)
+    undecided = [each for reason in concluded.reasons if reason.effect == "undecides" for each in reason.warnings]
+    return f"cannot tell: {'; '.join(dict.fromkeys(each.brief() for each in undecided))}"
 
 
 def variation_json(analysis: Analysis) -> list[dict[str, Any]]:

@@ -58,7 +58,9 @@ def choose_suggested(text: str, path: str, config: Config, found: Sequence[Warmu
         counts = [each.suggested for each in together]
         known = [count for count in counts if count is not None]
         if len(known) < len(counts):
-            warnings.append(NoSteadyState(benchmark, system))
+            missing = [each for each in together if each.suggested is None]
+            few = all("initialised" in each.too_few for each in missing)
+            warnings.append(NoSteadyState(benchmark, system, too_few=few))
             continue
         key, own = next((key, n.warmup is not None) for key, n in numbers[benchmark].items() if n.name == metric)
         if own and not scope.is_everywhere:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from layoutrand.analysis.selection import Selection
 from layoutrand.analysis.warmup_warnings import NotASpeed, TooShortForWarmup
@@ -23,11 +23,14 @@ from layoutrand.harnesses.case_names import entry_of
 from layoutrand.instruments.known import reads_output
 from layoutrand.model import Execution
 from layoutrand.stats import WarmupSuggestion, autocorrelation, dacapo_warmup, georges_warmup, suggest_warmup
+from layoutrand.stats.warmup import DACAPO_WINDOW, GEORGES_WINDOW
 from layoutrand.warning import AnyWarning, sentences_of
 
 MOST_EXECUTIONS: Final = 20
 """More would not help to see, and the tests are corrected for their number: they would see nothing any more."""
 FEWEST_ITERATIONS: Final = 10
+
+State = Literal["initialised", "independent", "dacapo", "georges"]
 
 Series = tuple[tuple[float, ...], ...]
 
@@ -39,7 +42,8 @@ class Warmup:
     ``series`` are all iterations of the first `MOST_EXECUTIONS` executions, of ``n_recorded`` that have some.
     ``in_force`` is what the configuration says now, by its key ``setting`` (``default`` where it says nothing);
     ``initialised``, ``independent`` are the states of the paper, ``dacapo`` and ``georges`` the two heuristics, each
-    the number of iterations before it or None where it is never reached.  ``correlations`` are those of lags 1, 2, ...
+    the number of iterations before it or None where it is never reached; ``too_few`` are those of them that so few
+    iterations cannot tell.  ``correlations`` are those of lags 1, 2, ...
     in the first execution once ``suggested`` (or else ``in_force``) iterations are dropped, within ``band`` for
     independent ones.  What is set in the file is the ``warmup`` of ``number`` of the ``entry``: of a harness's cases
     that of all of them, else of the metric and benchmark themselves.
@@ -63,6 +67,7 @@ class Warmup:
     warnings: tuple[AnyWarning, ...]
     entry: str
     number: str
+    too_few: frozenset[State] = frozenset()
 
     @property
     def suggested(self) -> int | None:
@@ -164,7 +169,16 @@ def _examine(
         warnings=tuple(warnings),
         entry=set_in[0],
         number=set_in[1],
+        too_few=_too_few(min(map(len, series)), suggestion),
     )
+
+
+def _too_few(shortest: int, suggestion: WarmupSuggestion | None) -> frozenset[State]:
+    """What the shortest execution has too few iterations for: that it was not seen does not say that it never comes."""
+    found: set[State] = {"initialised", "independent"} if suggestion is None else set()
+    found |= {"independent"} if suggestion is not None and suggestion.untested else set()
+    found |= {"dacapo"} if shortest < DACAPO_WINDOW else set()
+    return frozenset(found | ({"georges"} if shortest < GEORGES_WINDOW else set()))
 
 
 def _durations(series: Series, number: Printed) -> tuple[Series, list[AnyWarning]]:
@@ -217,6 +231,7 @@ def warmup_document(found: Sequence[Warmup], host: str, figure: Callable[[str], 
                 "independent": each.independent,
                 "dacapo": each.dacapo,
                 "georges": each.georges,
+                "too_few": sorted(each.too_few),
                 "p_values": list(each.p_values),
                 "correlations": list(each.correlations),
                 "band": each.band,

@@ -36,12 +36,16 @@ class TooShortForWarmup(AnyWarning):
 
 @dataclass(frozen=True)
 class NoSteadyState(AnyWarning):
-    """A benchmark, of one system or (None) of all, for which nothing is written."""
+    """A benchmark, of one system or (None) of all, for which nothing is written; ``too_few`` iterations to tell."""
 
     benchmark: str
     system: str | None
+    too_few: bool = False
 
     def __str__(self) -> str:
+        if self.too_few:
+            whose = "one of its systems has" if self.system is None else "it has"
+            return f"{_named(self.benchmark, self.system)}: nothing written, because {whose} too few iterations to tell"
         who = "not every system reaches a" if self.system is None else "it reaches no"
         return f"{_named(self.benchmark, self.system)}: nothing written, because {who} steady state"
 

@@ -102,11 +102,6 @@ class JavaProject:
         return text
 
 
-def starts_java(words: Sequence[str]) -> bool:
-    """Whether a command starts a JVM itself: what a build command never does first."""
-    return bool(words) and posixpath.basename(words[0]) == "java"
-
-
 def builds_java(words: Sequence[str]) -> bool:
     """Whether a command starts a build tool of Java's, which as a rule links nothing."""
     return bool(words) and posixpath.basename(words[0]) in _BUILDING_JAVA

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.build.java_project import starts_java
 from layoutrand.cache.store import Cache, default_root
 from layoutrand.cli.limits_met import MOUNT_PROC, NO_PROC, lacks_proc
 from layoutrand.cli.options import CONFIG_NAME
@@ -176,9 +175,7 @@ def _needed(asked: _Asked, abilities: Sequence[Ability], project: Path, runner: 
 class _Asked:
     """Whether a benchmark of the project may have the processor simulated, which harnesses and toolchains it has.
 
-    A harness or a suite measures by itself, and the configuration refuses other instruments beside it.  Of a JVM counts
-    are no more alike than times: its threads decide meanwhile what is compiled.  ``toolchains``
-    have the systems that are built with each; None where no project is known.
+    ``toolchains`` have the systems that are built with each; None where no project is known.
     """
 
     may_simulate: bool = True
@@ -193,9 +190,9 @@ class _Asked:
             config = parse(text_of_regular(path, largest=WRITTEN_BY_HAND), path=str(path))
         except (OSError, UnicodeDecodeError, UsageError):
             return cls()
-        free = [each for each in config.benchmarks if each.metric.suite is None]
-        simulable = [each for each in free if not starts_java(each.command)]
-        is_open = config.suite is None and (bool(simulable) or not config.benchmarks)
+        is_open = config.suite is None and (
+            not config.benchmarks or any(each.may_simulate for each in config.benchmarks)
+        )
         toolchains: dict[str, list[str]] = {}
         for name, system in config.systems.items():
             if system.prebuilt is None:

@@ -67,7 +67,7 @@ class FirstWords:
 
     def of_java(self) -> tuple[str, ...]:
         """The whole command where it starts Java in place of a build; else nothing."""
-        from layoutrand.build.java_project import starts_java
+        from layoutrand.config.command import starts_java
 
         if not starts_java(self.build):
             return ()
@@ -102,7 +102,8 @@ class FirstQuestion:
 
     def _hint(self, found: Recognised) -> str:
         """What else might be typed where the first build fails; "" where nothing comes to mind."""
-        from layoutrand.build.java_project import builds_java, starts_java
+        from layoutrand.build.java_project import builds_java
+        from layoutrand.config.command import starts_java
         from layoutrand.objects.elf import is_elf
 
         program = self.words.program

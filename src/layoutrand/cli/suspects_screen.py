@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from layoutrand.cli.terminal import Terminal
 from layoutrand.cli.terminal_tables import interval
-from layoutrand.text.name_lists import first_names
+from layoutrand.text.name_lists import first_names, joined_names
 from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:
@@ -19,16 +19,23 @@ _SHOWN: Final = 10
 
 
 _NAMED: Final = 3
-"""Benchmarks for which one reason stands."""
+"""Benchmarks, systems and metrics of these for which one reason stands."""
 
 
 def show_unexplained(found: Sequence[Unexplained], page: Terminal) -> None:
     """Why these could not be looked at, each reason once."""
-    alike: dict[tuple[str, str, str], list[str]] = {}
+    benchmarks: dict[tuple[str, str, str], list[str]] = {}
     for each in found:
-        alike.setdefault((each.system, each.metric, each.reason), []).append(each.benchmark)
-    for (system, metric, reason), names in alike.items():
-        page.fail(f"{first_names(names, _NAMED)}, {system}, {metric}: {reason}")
+        benchmarks.setdefault((each.reason, each.system, each.metric), []).append(each.benchmark)
+    systems: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for (reason, system, metric), names in benchmarks.items():
+        systems.setdefault((reason, metric, tuple(names)), []).append(system)
+    about: dict[str, list[str]] = {}
+    for (reason, metric, of), named in systems.items():
+        who = joined_names(named) if len(named) <= _NAMED else first_names(named, _NAMED)
+        about.setdefault(reason, []).append(f"{first_names(of, _NAMED)}, {who}, {metric}")
+    for reason, places in about.items():
+        page.fail(f"{first_names(places, _NAMED, between='; ')}: {reason}")
 
 
 def show_explanation(found: Explanation, page: Terminal, *, hint: bool, is_tried: bool = False) -> None:

@@ -186,17 +186,18 @@ def _mean_row(analysis: Analysis) -> tuple[str, ...]:
 
 
 def _level_row(analysis: Analysis) -> tuple[str, ...]:
-    from layoutrand.analysis.layout_words import size_of
+    from layoutrand.analysis.layout_words import MACHINE, size_of
 
     found = analysis.findings
     bounds = found.relative_sds if found else (None,) * len(analysis.levels)
     sds = {level.level: _sd(level.relative_sd, bound) for level, bound in zip(analysis.levels, bounds, strict=True)}
-    share = found.correlation if found else None
+    unsteady = found is not None and found.is_machine
+    test, share = (found.test, found.correlation) if found and not unsteady else (None, None)
     # Binaries that were executed once differ by their executions, too.
     is_both = "binary" in sds and "execution" in analysis.collapsed
     return (
-        "-" if found is None else size_of(found.layout),
-        "-" if found is None or found.test is None else p_value(found.test.p_value),
+        "-" if found is None else MACHINE if unsteady else size_of(found.layout),
+        "-" if test is None else p_value(test.p_value),
         "-" if share is None else f"{share.centre:.2f} [{share.low:.2f}, {share.high:.2f}]",
         "-" if analysis.node_level is None else percent(analysis.node_level.relative_sd),
         "-" if is_both else sds.get("binary", "-"),
@@ -240,7 +241,9 @@ def _single_row(analysis: Analysis) -> tuple[str, ...]:
 
 def _groups(shape: Shape, peaks: float) -> str:
     if shape.of_machine:
-        return "cannot tell: machine"
+        from layoutrand.analysis.layout_words import MACHINE
+
+        return MACHINE
     return f"{'yes' if shape.has_several_peaks else 'no'} ({p_value(peaks)})"
 
 
@@ -251,7 +254,9 @@ def _outliers(found: Findings) -> str:
     if not far:
         return "0"
     if found.is_machine:
-        return "cannot tell: machine"
+        from layoutrand.analysis.layout_words import MACHINE
+
+        return MACHINE
     listed = fitting_names(far, 3)
     kind = ("seed " if len(far) == 1 else "seeds ") if all(isinstance(o.binary, int) for o in shape.outliers) else ""
     return f"{len(far)} ({kind}{listed})"

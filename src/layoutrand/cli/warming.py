@@ -129,11 +129,11 @@ def show_warmup(found: Sequence[Warmup], page: Display) -> None:
                 f"{len(each.series)} of {each.n_recorded}",
                 str(min(map(len, each.series))),
                 str(each.in_force),
-                _count(each.suggested),
-                _count(each.initialised),
-                _count(each.independent),
-                _count(each.dacapo),
-                _count(each.georges),
+                _count(each.suggested, is_open="initialised" in each.too_few),
+                _count(each.initialised, is_open="initialised" in each.too_few),
+                _count(each.independent, is_open="independent" in each.too_few),
+                _count(each.dacapo, is_open="dacapo" in each.too_few),
+                _count(each.georges, is_open="georges" in each.too_few),
             )
             for each in found
         ],
@@ -166,15 +166,21 @@ def _in_force(each: Warmup) -> str:
     return f"{each.in_force}, {each.setting}"
 
 
-def _count(value: int | None) -> str:
-    return "never" if value is None else str(value)
+def _count(value: int | None, *, is_open: bool) -> str:
+    """``is_open`` where there are too few iterations to tell."""
+    if value is not None:
+        return str(value)
+    return "cannot tell" if is_open else "never"
 
 
 def _state(each: Warmup) -> str:
     if each.independent is not None:
         return f"iterations look independent from number {each.independent} on"
     if each.initialised is not None:
-        return f"initialised from number {each.initialised} on, but iterations depend on each other"
+        told = "too few follow to tell whether they" if "independent" in each.too_few else "but iterations"
+        return f"initialised from number {each.initialised} on, {told} depend on each other"
+    if "initialised" in each.too_few:
+        return "too few iterations to tell"
     return "no steady state seen"
 
 

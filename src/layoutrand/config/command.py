@@ -6,6 +6,7 @@ the size of the environment moves the stack and has made one binary look faster 
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -49,6 +50,11 @@ class Places:
     prebuilt: str = ""
     args: tuple[str, ...] = ()
     launcher: tuple[str, ...] = ()
+
+
+def starts_java(words: Sequence[str]) -> bool:
+    """Whether a command starts a JVM itself: what a build command never does first."""
+    return bool(words) and posixpath.basename(words[0]) == "java"
 
 
 def placeholders_in(word: str) -> list[str]:

@@ -23,7 +23,7 @@ from pydantic import (
 
 from layoutrand.config import matrix
 from layoutrand.config.cluster import Cluster, Local, tables
-from layoutrand.config.command import ARGS, JOBS, PLACEHOLDERS, meant_for_jobs, placeholders_in
+from layoutrand.config.command import ARGS, JOBS, PLACEHOLDERS, meant_for_jobs, placeholders_in, starts_java
 from layoutrand.config.conditions import HugePages, Isolation
 from layoutrand.config.cross_checks import across, table_at
 from layoutrand.config.dacapo_settings import DacapoSuite
@@ -234,6 +234,15 @@ class Benchmark(_Table):
                     f"{ARGS} in {word!r} must be a word of its own: it stands for all words of systems.*.args"
                 )
         return command
+
+    @property
+    def may_simulate(self) -> bool:
+        """Whether counts of a simulated processor may be measured of it, and say more than its times.
+
+        A harness or a suite measures by itself, and other instruments are refused beside it.  Of a JVM counts are no
+        more alike than times: its threads decide meanwhile what is compiled.
+        """
+        return self.metric.suite is None and not starts_java(self.command)
 
     def needs(self, build: Build) -> list[str]:
         """The artefacts that an execution needs: all, unless it is known to need but some."""

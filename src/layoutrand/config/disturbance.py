@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Protocol
 
 from pydantic import Field
 
-from layoutrand.model import Execution
 from layoutrand.text.name_lists import first_names
 from layoutrand.text.strict_table import StrictTable
 from layoutrand.warning import plural
@@ -117,6 +116,34 @@ def _changed(state: Mapping[str, Any], key: str) -> bool:
     return f"{key}_after" in state and state[f"{key}_after"] != state.get(key)
 
 
+class Watched(Protocol):
+    """An execution, ours or another's, of which it is known what disturbed it."""
+
+    @property
+    def system(self) -> str:
+        """Whose it is."""
+
+    @property
+    def benchmark(self) -> str:
+        """Of what."""
+
+    @property
+    def instrument(self) -> str:
+        """What it was measured by."""
+
+    @property
+    def status(self) -> str:
+        """How it ended."""
+
+    @property
+    def disturbances(self) -> Sequence[str]:
+        """Names, of `MEND`."""
+
+    @property
+    def host_state(self) -> Mapping[str, Any]:
+        """What the names were decided from; empty where it is not known."""
+
+
 @dataclass(frozen=True)
 class Disturbed:
     """One benchmark: how many of its executions were disturbed, of how many, by what and of which systems.
@@ -144,12 +171,12 @@ class Disturbed:
         return f"{self.disturbed} of {self.executions} executions were disturbed ({by}; {systems})"
 
 
-def summary(executions: Iterable[Execution], immune: Collection[str]) -> tuple[Disturbed, ...]:
+def summary(executions: Iterable[Watched], immune: Collection[str]) -> tuple[Disturbed, ...]:
     """Benchmarks with disturbed executions among these, in the order of their names.
 
     Those under the ``immune`` instruments do not count: nothing on the machine disturbs a simulated processor.
     """
-    by_benchmark: dict[str, list[Execution]] = {}
+    by_benchmark: dict[str, list[Watched]] = {}
     for execution in executions:
         if execution.instrument not in immune:
             by_benchmark.setdefault(execution.benchmark, []).append(execution)
@@ -159,7 +186,7 @@ def summary(executions: Iterable[Execution], immune: Collection[str]) -> tuple[D
         if flagged:
             by = Counter(name for execution in flagged for name in execution.disturbances)
             systems = Counter(execution.system for execution in flagged)
-            examples = {name: sentence(name, e.host_state) for e in flagged for name in e.disturbances}
+            examples = {name: sentence(name, e.host_state) for e in flagged if e.host_state for name in e.disturbances}
             rows.append(
                 Disturbed(
                     benchmark,

@@ -205,17 +205,22 @@ middle half 0.9 to 4.7 ms: at least 4 % of 20 ms is not the program's work.  Whe
 
 @dataclass(frozen=True)
 class TooShort(AnyWarning):
-    """Times of processes of which the start is no small part; ``seconds`` is their lower quartile."""
+    """Times of processes of which the start is no small part; ``seconds`` is their lower quartile.
+
+    ``may_simulate`` as of `Benchmark`.
+    """
 
     benchmark: str
     seconds: float
+    may_simulate: bool = True
 
     def __str__(self) -> str:
+        printed = "have it print the time of it (metric.regex)"
+        ways = f"{printed}, or measure simulated counts (metric.cachegrind)" if self.may_simulate else f"or {printed}"
         return (
             f"{self.benchmark}: an execution takes {quantity(self.seconds, 's')}, and part of that is the start of the "
             f"process, which varies by itself: below {1000 * TOO_SHORT_S:g} ms differences come out too small and too "
-            "noisy. Give it more work for each execution (ten times as much, or a loop), have it print the time of it "
-            "(metric.regex), or measure simulated counts (metric.cachegrind)"
+            f"noisy. Give it more work for each execution (ten times as much, or a loop), {ways}"
         )
 
     def brief(self) -> str:
@@ -223,13 +228,13 @@ class TooShort(AnyWarning):
         return f"an execution takes {quantity(self.seconds, 's')}, much of it the start of the process"
 
 
-def too_short(benchmark: str, seconds: Sequence[float]) -> list[TooShort]:
+def too_short(benchmark: str, seconds: Sequence[float], *, may_simulate: bool = True) -> list[TooShort]:
     """A warning where the lower quartile of these times of whole processes is below `TOO_SHORT_S`.
 
     A load on the machine only ever adds to a time, and to short ones many times over: slow executions do not hide it.
     """
     typical = sorted(seconds)[len(seconds) // 4] if seconds else TOO_SHORT_S
-    return [TooShort(benchmark, typical)] if typical < TOO_SHORT_S else []
+    return [TooShort(benchmark, typical, may_simulate)] if typical < TOO_SHORT_S else []
 
 
 def mixed_settings(executions: Iterable[Execution]) -> list[MachineWarning]:

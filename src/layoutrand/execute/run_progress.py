@@ -195,4 +195,4 @@ def _too_short(plan: RunPlan, executions: Sequence[Execution]) -> Iterator[TooSh
         instrument, metric = primary_metric(benchmark)
         if is_elapsed(metric) and instrument not in simulated():
             ended = [e for e in executions if (e.benchmark, e.instrument, e.status) == (name, instrument, "ok")]
-            yield from too_short(name, [each.wall_s for each in ended])
+            yield from too_short(name, [each.wall_s for each in ended], may_simulate=benchmark.may_simulate)

@@ -167,8 +167,8 @@ def refuse_prebuilt(sample: Sample, config: Config) -> None:
     """Raise `AnalysisError` for a system of which no placement of code is known, whatever was measured of it."""
     if config.systems[sample.system].prebuilt is not None:
         raise AnalysisError(
-            f"system {sample.system} is prebuilt: nothing was linked for it, so there is no placement of code to "
-            "look at; only systems that layoutrand builds can be explained"
+            "prebuilt: nothing was linked, so there is no placement of code to look at; only systems that "
+            "layoutrand builds can be explained"
         )
 
 

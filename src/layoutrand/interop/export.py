@@ -100,6 +100,7 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
                         output_sha256=execution.output_sha256,
                         round=execution.round,
                         started_at=execution.started_at,
+                        disturbances=execution.disturbances,
                     )
                 )
     return Imported(tuple(row for key in wanted for row in measured.get(key, ())), tuple(failures))
@@ -118,6 +119,7 @@ def _failure(execution: Execution, number: int, host: str) -> FailedRun:
         output_sha256=execution.output_sha256,
         round=execution.round,
         started_at=execution.started_at,
+        disturbances=execution.disturbances,
     )
 
 

@@ -47,6 +47,7 @@ def records(content: Imported) -> list[dict[str, Any]]:
             "output_sha256": row.output_sha256,
             "round": row.round,
             "started_at": row.started_at,
+            "disturbances": _names(row.disturbances),
         }
         for row in content.rows
     ]
@@ -69,10 +70,15 @@ def records(content: Imported) -> list[dict[str, Any]]:
             "output_sha256": one.output_sha256,
             "round": one.round,
             "started_at": one.started_at,
+            "disturbances": _names(one.disturbances),
         }
         for one in content.failures
     ]
     return [*rows, *failed]
+
+
+def _names(disturbances: Sequence[str] | None) -> str:
+    return " ".join(disturbances or ())
 
 
 def as_csv(content: Imported, *, raw: bool = False) -> str:

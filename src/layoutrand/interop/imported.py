@@ -40,7 +40,8 @@ class ImportedNumber:
     or copies are not comparable (`layoutrand.interop.alike`).  ``threads`` are those of one copy, None where the file
     does not say.  ``output_sha256`` is the digest of what the execution printed; it leaves, and is never read back.
     ``round`` is the seed of the round that the execution belongs to and ``started_at`` when it began, in seconds since
-    the epoch or whatever else tells the order; None where the file does not say.
+    the epoch or whatever else tells the order; None where the file does not say.  ``disturbances`` are the names of
+    what disturbed it (`layoutrand.config.disturbance`), None where the file does not say.
     """
 
     benchmark: str
@@ -63,6 +64,7 @@ class ImportedNumber:
     output_sha256: str = ""
     round: int | None = None
     started_at: float | None = None
+    disturbances: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class FailedRun:
     output_sha256: str = ""
     round: int | None = None
     started_at: float | None = None
+    disturbances: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

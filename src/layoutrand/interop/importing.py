@@ -20,6 +20,7 @@ from layoutrand.interop.alike import check_alike
 from layoutrand.interop.formats import IN_DIRECTORY, WITH_NODES, parse, parse_directory
 from layoutrand.interop.import_spec import EVERY, ONE_SEED, Spellings, Wanted, layout_of, parse_import
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
+from layoutrand.interop.imported_disturbances import felt_executions
 from layoutrand.interop.imported_numbers import Numbers, numbers_of
 from layoutrand.interop.imported_samples import UNNAMED, samples
 from layoutrand.interop.interop_warnings import FileRemark, OtherThreads, SameNumbers, UnknownMachines, UnmarkedWarmup
@@ -85,6 +86,8 @@ def import_selection(question: ImportQuestion) -> Selection:
     )
     kept = [_of_these(file.numbers, systems, benchmarks) for file in files]
     check_alike((file.shown, kind) for file, own in zip(files, kept, strict=True) for kind in own.kinds)
+    lost = [each for _, each in failures if each.system in systems and each.benchmark in benchmarks]
+    felt, disturbed = felt_executions(kept, lost)
     found, warnings = samples(kept, systems, benchmarks, question.warmup)
     return Selection(
         experiment=_NOWHERE,
@@ -102,7 +105,9 @@ def import_selection(question: ImportQuestion) -> Selection:
             *machines,
             *_threads(kind for own in kept for kind in own.kinds),
             *warnings,
+            *disturbed,
         ),
+        felt=felt,
         sources=tuple(_source(file) for file in files),
     )
 

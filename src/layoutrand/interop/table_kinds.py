@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, get_args
 
+from layoutrand.config.disturbance import MEND
 from layoutrand.config.metric import Better, usual_direction
 from layoutrand.interop.import_spec import ONE_SEED, Spellings
 from layoutrand.interop.imported import (
@@ -31,6 +32,9 @@ NOT_READ: Final = "output_sha256"
 
 Of a program that prints something else each time every execution would be a kind of its own.
 """
+
+DISTURBANCES: Final = "disturbances"
+"""Names of what disturbed an execution, divided by spaces."""
 
 _NAMES: Final = ("system", "benchmark", "seed", "metric", "unit", "instrument", "node")
 _DIRECTIONS: Final[Mapping[str, Better]] = {each: each for each in get_args(Better)}
@@ -91,6 +95,7 @@ class RowKind:
             instrument=self.number.instrument,
             node=self.number.node,
             round=self.number.round,
+            disturbances=self.number.disturbances,
             started_at=None if started is None or math.isnan(started) else started,
         )
 
@@ -134,8 +139,10 @@ class RowKinds:
             warmup=_FLAGS.get(flag.lower(), False),
             better=_DIRECTIONS.get(better) or usual_direction(unit),
             round=_round(cells.get(_ROUND, "")),
+            disturbances=None if DISTURBANCES not in cells else tuple(cells[DISTURBANCES].split()),
         )
         problem = "" if status not in {"", OK} else _problem(flag, better, cells.get(_ROUND, ""))
+        problem = problem or _unknown(number.disturbances or ())
         if other := self._spelt.other(number.system, number.benchmark, number.binary):
             problem = problem or f"seed is {excerpt(number.binary)} here, and {excerpt(other)} above; {ONE_SEED}"
         series = (number.system, number.benchmark, number.binary, number.instrument, number.metric)
@@ -152,6 +159,12 @@ class RowKinds:
 
 def _round(text: str) -> int | None:
     return whole_number(text, MAX_SEED) if text and len(text) <= len(str(MAX_SEED)) else None
+
+
+def _unknown(disturbances: Sequence[str]) -> str:
+    """What is wrong where one of these is none."""
+    other = next((name for name in disturbances if name not in MEND), None)
+    return "" if other is None else f"{DISTURBANCES} has {excerpt(other)}; expected some of {' '.join(MEND)}"
 
 
 def _problem(flag: str, better: str, number: str) -> str:

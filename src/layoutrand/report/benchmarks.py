@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from layoutrand.analysis import layout_words
 from layoutrand.analysis.analyse import Analysis
+from layoutrand.analysis.conclusion import of_layouts
 from layoutrand.analysis.findings import Outlier
 from layoutrand.analysis.selection import Selection
-from layoutrand.analysis.variation import NAMES, what_varies
+from layoutrand.analysis.variation import NAMES, what_varies, why_no_shares
 from layoutrand.report import plot, row_figures, tracks
 from layoutrand.report.course import convergence, dependence, run_order
 from layoutrand.report.mark_data import MarkData
@@ -33,14 +35,18 @@ class BenchmarkFigures:
 
 
 def of_benchmark(
-    members: Sequence[SuiteMember], selection: Selection, confidence: float, anchor: str
+    members: Sequence[SuiteMember],
+    selection: Selection,
+    confidence: float,
+    anchor: str,
+    warnings: Sequence[AnyWarning] = (),
 ) -> BenchmarkFigures:
-    """All figures; their anchors begin with ``anchor``."""
+    """All figures; their anchors begin with ``anchor``, and ``warnings`` are those about all that is analysed."""
     axis = axis_of(members)
     more = []
     absent = []
     if any(member.analysis.n_binaries > 1 for member in members):
-        more = [_ecdf(members, axis), *_levels(members, confidence)]
+        more = [_ecdf(members, axis), *_levels(members, confidence, warnings)]
     else:
         absent.append("There is one binary of each system here: how layouts differ cannot be seen.")
     drawn, reason = run_order(members, selection, axis)
@@ -52,12 +58,18 @@ def of_benchmark(
     return BenchmarkFigures(first, more, absent)
 
 
-def shares(members: Sequence[SuiteMember]) -> list[tuple[str, str, str]]:
-    """(system, bar, words): what part of the variance each cause has, in one bar for each system."""
+def shares(members: Sequence[SuiteMember], warnings: Sequence[AnyWarning]) -> list[tuple[str, str, str]]:
+    """(system, bar, words): what part of the variance each cause has, in one bar for each system.
+
+    No bar and why where layout's part is not known; ``warnings`` as for `of_benchmark`.
+    """
     drawn = []
     for member in members:
         parts = [part for part in what_varies(member.analysis) if part.share is not None]
         if not parts:
+            continue
+        if why := why_no_shares(member.analysis, of_layouts(member.analysis, warnings)):
+            drawn.append((member.analysis.system, "", why))
             continue
         words = ", ".join(f"{NAMES[part.part]} {100 * (part.share or 0.0):.0f} %" for part in parts)
         bar = tracks.stacked([(part.share or 0.0, f"p-{part.part.replace(' ', '-')}") for part in parts])
@@ -216,14 +228,18 @@ def _five(member: SuiteMember) -> list[float]:
     return [float(value) for value in np.quantile(means, (0, 0.25, 0.5, 0.75, 1))]
 
 
-def _levels(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:
+def _levels(members: Sequence[SuiteMember], confidence: float, warnings: Sequence[AnyWarning]) -> list[Figure]:
     drawn, cells = [], []
     remarks: list[AnyWarning] = []
     for number, member in enumerate(members):
         analysis = member.analysis
         if analysis.n_binaries < 2 or analysis.mean.centre == 0:
             continue
+        open_ = bool(why_no_shares(analysis, of_layouts(analysis, warnings)))
         for part in what_varies(analysis):
+            if part.part == "layout" and analysis.is_machine:
+                cells.append((analysis.system, NAMES[part.part], layout_words.MACHINE, "-"))
+                continue
             interval = part.interval
             bounds = None if interval is None else (100 * interval.low, 100 * interval.high)
             remarks += [] if interval is None else interval.warnings
@@ -238,7 +254,7 @@ def _levels(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:
                     interval=None if bounds is None else (bounds[0], 100 * part.relative_sd, bounds[1]),
                 )
             )
-            share = "-" if part.share is None else f"{100 * part.share:.0f} %"
+            share = "-" if part.share is None or open_ else f"{100 * part.share:.0f} %"
             cells.append((analysis.system, name, shown, share))
     if not drawn:
         return []

@@ -98,11 +98,11 @@ def _of_machine(
     name = "machine quiet"
     if simulated:
         return TrustLight(name, "good", "the processor is simulated, so no machine disturbs the counts", link)
-    if selection.sources:
-        return TrustLight(name, "unknown", "imported files do not tell", "warnings")
     about = _of(reasons, _MACHINE)
     if about:
         return TrustLight(name, "doubtful", _said(about), link)
+    if selection.sources and not selection.felt:
+        return TrustLight(name, "unknown", "imported files do not tell", "warnings")
     rows = found.disturbed
     disturbed, executed = sum(row.disturbed for row in rows), sum(row.executions for row in rows)
     few = f"{disturbed:,} of {executed:,} executions were disturbed" if disturbed else "no execution was disturbed"

@@ -202,7 +202,7 @@ def _cards(
             if pair.benchmark == name
         ]
         said += [sentences.of_analysis(member.analysis, found.warnings) for member in members]
-        drawn = benchmarks.of_benchmark(members, selection, found.confidence, anchor)
+        drawn = benchmarks.of_benchmark(members, selection, found.confidence, anchor, found.warnings)
         own = chips.get(name, [])
         several = len(own) > 1
         cards.append(
@@ -215,7 +215,7 @@ def _cards(
                 drawn.first,
                 drawn.more,
                 drawn.absent,
-                benchmarks.shares(members),
+                benchmarks.shares(members, found.warnings),
             )
         )
     return sorted(cards, key=lambda card: -card.order)

@@ -74,6 +74,19 @@ class NeverIndependent(StatsWarning):
 
 
 @dataclass(frozen=True)
+class IndependenceUntested(StatsWarning):
+    """Too few iterations follow the start-up phase, which ends at ``first``, to test whether they depend."""
+
+    first: int
+
+    def __str__(self) -> str:
+        return (
+            f"cannot tell whether iterations are independent once start-up is over, after {self.first} of them: too "
+            "few follow to test; look at more (the papers look at 300)"
+        )
+
+
+@dataclass(frozen=True)
 class NoOrder(StatsWarning):
     """Equal values have no order."""
 

@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,12 @@ from layoutrand.stats.levels import FloatArray, Measurements, nested
 from layoutrand.stats.quantiles import t_quantile
 from layoutrand.stats.stats_warning import StatsWarning
 from layoutrand.stats.steady import correlations, ljung_box, permutation_p, reorderings
+
+DACAPO_WINDOW = 3
+"""Iterations that DaCapo's rule looks at together: of fewer it says nothing."""
+
+GEORGES_WINDOW = 10
+"""The same of the rule of Georges et al."""
 
 _STARTS_TRIED = 8
 _LAGS = 4
@@ -36,7 +43,9 @@ class WarmupSuggestion:
     initialised
         Iterations to drop before the initialised state; None when it was not reached.
     independent
-        Iterations to drop before the independent state; None when it was not reached.
+        Iterations to drop before the independent state; None when it was not reached, or not tested.
+    untested
+        Whether `independent` is None for no other reason than that too few iterations were left to test.
     changes
         For each execution the iterations at which the level of the durations changes.
     p_values
@@ -50,10 +59,21 @@ class WarmupSuggestion:
 
     initialised: int | None
     independent: int | None
+    untested: bool
     changes: tuple[tuple[int, ...], ...]
     p_values: tuple[float, ...]
     n_iterations: int
     warnings: tuple[StatsWarning, ...]
+
+
+class _OfOne(NamedTuple):
+    """The suggestion of one execution; ``first_untested`` is where start-up ends, with too few left to test."""
+
+    initialised: int | None
+    independent: int | None
+    changes: tuple[int, ...]
+    p_value: float
+    first_untested: int | None = None
 
 
 def suggest_warmup(
@@ -99,25 +119,31 @@ def suggest_warmup(
     level = significance / len(executions)
     parts = [_suggest_one(values, tolerance, level, seed + i) for i, values in enumerate(executions)]
     n_iterations = min(values.size for values in executions)
-    independent = _largest([part[1] for part in parts])
+    independent = _largest([part.independent for part in parts])
     warnings = (
         series_advice.ConfirmWarmup(),
         *series_advice.few_iterations(n_iterations),
         *series_advice.few_executions(len(executions)),
     )
-    if independent is None:
+    open_ = [part for part in parts if part.independent is None]
+    starts = [part.first_untested for part in open_ if part.first_untested is not None]
+    untested = bool(open_) and len(starts) == len(open_)
+    if untested and n_iterations >= series_advice.FEWEST_ITERATIONS:  # of fewer it is told that they say little
+        warnings += (series_advice.IndependenceUntested(max(starts)),)
+    elif open_ and not untested:
         warnings += (series_advice.NeverIndependent(n_iterations),)
     return WarmupSuggestion(
-        initialised=_largest([part[0] for part in parts]),
+        initialised=_largest([part.initialised for part in parts]),
         independent=independent,
-        changes=tuple(part[2] for part in parts),
-        p_values=tuple(part[3] for part in parts),
+        untested=untested,
+        changes=tuple(part.changes for part in parts),
+        p_values=tuple(part.p_value for part in parts),
         n_iterations=n_iterations,
         warnings=warnings,
     )
 
 
-def dacapo_warmup(series: Measurements, *, window: int = 3, threshold: float = 0.03) -> int | None:
+def dacapo_warmup(series: Measurements, *, window: int = DACAPO_WINDOW, threshold: float = 0.03) -> int | None:
     """Warm-up by the rule of the DaCapo 9.12 harness.
 
     Parameters
@@ -147,7 +173,7 @@ def dacapo_warmup(series: Measurements, *, window: int = 3, threshold: float = 0
 
 
 def georges_warmup(
-    series: Measurements, *, window: int = 10, threshold: float = 0.05, confidence: float = 0.95
+    series: Measurements, *, window: int = GEORGES_WINDOW, threshold: float = 0.05, confidence: float = 0.95
 ) -> int | None:
     """Warm-up by the rule of Georges, Buytaert and Eeckhout (OOPSLA 2007), as the ISMM paper applies it.
 
@@ -202,27 +228,27 @@ def _first_window(values: FloatArray, window: int, is_good: Callable[[FloatArray
     return next((start for start in starts if is_good(values[start : start + window])), None)
 
 
-def _suggest_one(
-    values: FloatArray, tolerance: float, significance: float, seed: int
-) -> tuple[int | None, int | None, tuple[int, ...], float]:
+def _suggest_one(values: FloatArray, tolerance: float, significance: float, seed: int) -> _OfOne:
     """Initialised and independent start, changes of level, and p-value of one execution."""
     changes = level_changes(values)
     initialised = _initialised(values, changes, tolerance)
     if initialised is None:
-        return None, None, changes, 0.0
+        return _OfOne(None, None, changes, 0.0)
     n = values.size
     first = max(initialised, changes[-1] if changes else 0)
     last = n - max(series_advice.FEWEST_ITERATIONS, math.ceil(n / 3))
     if first > last:
-        return initialised, None, changes, 0.0
+        # A level that goes on changing is no independence; what follows a start-up phase alone may be.
+        is_open = first == initialised or n < series_advice.FEWEST_ITERATIONS
+        return _OfOne(initialised, None, changes, 0.0, first_untested=first if is_open else None)
     starts = sorted({first + round((last - first) * step / _STARTS_TRIED) for step in range(_STARTS_TRIED + 1)})
     best = 0.0
     for start in starts:
         p_value = _dependence(values[start:], seed)
         best = max(best, p_value)
         if p_value >= significance:
-            return initialised, start, changes, p_value
-    return initialised, None, changes, best
+            return _OfOne(initialised, start, changes, p_value)
+    return _OfOne(initialised, None, changes, best)
 
 
 def _dependence(values: FloatArray, seed: int) -> float:
