@@ -225,6 +225,13 @@ def test_a_system_is_executed_twice_in_the_same_rounds(project):
     assert {(each["system"], each["n_binaries"]) for each in analysed["benchmarks"]} == {("sys", 5)}
 
 
+def test_the_second_time_of_a_labelled_system_is_told_by_its_label(project):
+    project.write(status="1", config=CONFIG.replace("[systems.sys]\n", '[systems.sys]\nlabel = "Ours"\n'))
+    done = project.run("--twice", "--keep-going")
+    assert done.returncode == 1
+    assert "Ours again" in done.stderr and "sys again" not in done.stderr
+
+
 def test_no_seeds_are_added_for_what_fails(project):
     project.write(status="1")
     done = project.run("--until-half-width", "0.0001%", "--json")

@@ -18,7 +18,7 @@ from layoutrand.analysis import evidence as evidences
 from layoutrand.cluster.inputs import inputs_of
 from layoutrand.errors import ConfigError, FeatureUnsupported, ToolNotFound, UsageError
 from layoutrand.execute import launching
-from layoutrand.execute.experiment import current_experiment, launched_by
+from layoutrand.execute.experiment import ExecutedHow, current_experiment, executed_how
 from layoutrand.execute.measure import measure
 from layoutrand.host.launcher import find_launcher, kernels_launcher
 from layoutrand.host.processors import HEADER, foreign
@@ -141,13 +141,26 @@ def test_other_words_are_another_experiment():
 
 
 def test_results_say_under_what_they_were_made():
-    assert launched_by(["env-size", "launcher env A=1"]) == (["env-size"], "env A=1")
-    assert launched_by(["env-size"]) == (["env-size"], "")
-    assert launched_by({"imported": 1}) == ([], "")
+    assert executed_how(["env-size", "launcher env A=1"]) == ExecutedHow(("env-size",), (), "env A=1")
+    assert executed_how(["env-size"]) == ExecutedHow(("env-size",), (), "")
+    assert executed_how({"imported": 1}) == ExecutedHow((), (), "")
     found = evidences.Evidence((), (), "p", "h", {"factors": []}, ["launcher env A=1"], 2)
     lines = evidences.sentences(found)
     assert "randomised per execution: nothing" in lines[0]
     assert "host h, under env A=1, project p; left out: nothing" in lines
+
+
+def test_what_was_set_for_all_is_not_said_to_be_randomised():
+    keys = 'cpu = "auto"\naslr = "off"\npriority = 5\norder = "random"\nhugepages = "text"\nrandomise = ["heap-offset"]'
+    recorded = json.loads(current_experiment(make_config(WALL, systems=("a",), run=keys)).randomise)
+    settings = "order-random, aslr-off, hugepages-text, cpu-auto, priority+5"
+    assert executed_how(recorded) == ExecutedHow(("heap-offset",), tuple(settings.split(", ")), "")
+    found = evidences.Evidence((), (), "p", "h", {"factors": []}, recorded, 2)
+    how = f"randomised per execution: heap-offset; settings of all executions: {settings}"
+    assert evidences.sentences(found)[0].endswith(how)
+    only_set = evidences.Evidence((), (), "p", "h", {"factors": []}, ["cpu-auto"], 2)
+    said = evidences.sentences(only_set)[0]
+    assert said.endswith("randomised per execution: nothing; settings of all executions: cpu-auto")
 
 
 def test_a_launcher_that_is_a_secret_is_masked(monkeypatch):

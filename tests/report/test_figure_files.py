@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import itertools
+import math
 import re
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from experiments import measured, write
+from experiments import measured, selected, write
+from fakes import make_config
 from layoutrand import __version__
 from layoutrand.capture.own_files import own_files
 from layoutrand.capture.source import listing
@@ -29,7 +31,7 @@ from layoutrand.report import canvas, pdf, plot, row_figures, style
 from layoutrand.report.figure_files import FORMATS, Look, figure_files
 from layoutrand.text.document import Table
 from layoutrand.text.latex import escape, tabular
-from reportkit import HOSTILE, SVG, page_of, recorded
+from reportkit import HOSTILE, SVG, noise, page_of, recorded, table_of
 from workshop import absent, require
 
 FEW = {"names": ("fib",), "systems": ("a", "b"), "n": 4, "executions": 2}
@@ -408,11 +410,41 @@ def test_captions_say_seeds_version_and_doubts(tmp_path):
     assert all(each.endswith(f"Seeds 1..4 (4); layoutrand {__version__}.") for each in captions(page, "Means"))
     doubted = dataclasses.replace(page, doubts={"fib": "it drifts", "": "fib: it drifts"})
     assert all(each.endswith(" Doubtful: it drifts.") for each in captions(doubted, "fib-"))
-    assert all(each.endswith(" Doubtful: fib: it drifts.") for each in captions(doubted, "Panel", "Ratios"))
+    forests = [dataclasses.replace(each, doubts="sum: it failed") for each in page.forests]
+    doubted = dataclasses.replace(doubted, forests=forests)
+    assert all(each.endswith(" Doubtful: fib: it drifts.") for each in captions(doubted, "Panel"))
+    assert all(each.endswith(" Doubtful: sum: it failed.") for each in captions(doubted, "Ratios"))
     assert not any("Doubtful" in each for each in captions(doubted, "sum-"))
     quiet, loud = (page_of(recorded(tmp_path / k, **names, **more)) for k, more in (("q", {}), ("l", busy)))
     assert "disturbed" not in str(quiet.doubts)
     assert "executions were disturbed" in loud.doubts["fib"] and "fib" in loud.doubts[""]
+
+
+def test_the_caption_of_a_comparison_has_its_own_doubts_alone(tmp_path):
+    config = make_config(table_of(("fib",)), systems=("a", "b", "c"))
+    changes = (-0.19, -0.145, -0.1, -0.055, -0.01)  # p = 0.033: sure alone, and not beside another
+    base = noise(1, 5)
+    data = {
+        "a": base,
+        "b": noise(2, 5),
+        "c": {k: [[value * math.exp(changes[k - 1]) for value in one] for one in base[k]] for k in base},
+    }
+    items = [item for system, values in data.items() for item in measured(config, tmp_path, system, "fib", values)]
+    items.sort(key=lambda item: item.round)
+    write(config, tmp_path, [dataclasses.replace(item, started_at=1e9 + 7 * k) for k, item in enumerate(items)])
+    page = page_of(selected(config, tmp_path))
+    beside = "not sure beside the 2 verdicts given at once (Holm)"
+    assert all(beside in each for each in captions(page, "Ratios-c-a", "Panel"))
+    assert not any(beside in each for each in captions(page, "Ratios-b-a"))
+
+
+def test_counts_of_benchmarks_that_were_disturbed_alike_are_their_sum(tmp_path):
+    busy = {"disturbances": ("busy",), "host_state": {"other_cpu_s": 1.0}}
+    page = page_of(recorded(tmp_path, names=("fib", "sum"), systems=("a", "b"), n=4, stock=False, **busy))
+    assert "fib, sum: 16 of 16 executions were disturbed" in page.doubts[""], "4 layouts of 2 systems, 2 benchmarks"
+    assert "8 of 8 executions were disturbed" in page.doubts["fib"]
+    (quiet,) = (light for light in page.lights if light.name == "machine quiet")
+    assert quiet.sentence == "fib, sum: 16 of 16 executions were disturbed"
 
 
 def captions(page, *begins):

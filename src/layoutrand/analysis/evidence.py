@@ -13,7 +13,7 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.build.coincidence import QUESTION, CoincidingSystems
 from layoutrand.config.seeds import format_seeds
 from layoutrand.execute.cases import processes
-from layoutrand.execute.experiment import launched_by
+from layoutrand.execute.experiment import executed_how
 from layoutrand.model import IDENTITY, STOCK, BinaryName, Execution
 from layoutrand.warning import plural, sentences_of
 
@@ -196,12 +196,15 @@ def sentences(of: Evidence) -> list[str]:
         )
     lines += _built_with(of)
     if of.policy is not None:
-        drawn, launcher = launched_by(of.randomise) if isinstance(of.randomise, list) else (of.randomise, "")
+        how = executed_how(of.randomise)
+        drawn = how.drawn if isinstance(of.randomise, list) else of.randomise
         randomised = f"randomised per execution: {_words(drawn)}"
+        if how.settings:
+            randomised += f"; settings of all executions: {_words(how.settings)}"
         has_layouts = not of.systems or not all(row.one_layout for row in of.systems)
         lines.append(f"layout policy: {policy_words(of.policy)}; {randomised}" if has_layouts else randomised)
         where = f"nodes {node_words(of.nodes)} ({of.host})" if of.nodes else f"host {of.host}"
-        where += f", under {launcher}" if launcher else ""
+        where += f", under {how.launcher}" if how.launcher else ""
         lines.append(f"{where}, project {of.project}; left out: {left_out_words(of)}")
     elif of.left_out:
         lines.append(f"left out: {left_out_words(of)}")
@@ -231,7 +234,7 @@ def left_out_words(of: Evidence) -> str:
 
 
 def _words(randomise: Any) -> str:
-    if isinstance(randomise, list):
+    if isinstance(randomise, list | tuple):
         return ", ".join(map(str, randomise)) or "nothing"
     if isinstance(randomise, dict):
         return "; ".join(f"{key} {_words(value)}" for key, value in randomise.items()) or "nothing"

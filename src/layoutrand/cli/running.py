@@ -294,6 +294,7 @@ def build_and_execute(
     results = building.build_with_progress(part, layouts, terminal, recalls_failures=choices.recalls_failures)
     if choices.twice:
         config, executed = with_second(config, part.systems), divided(results, choices.seeds)
+        failures.names = failures.names.with_systems(DisplayNames.of(config).systems)
     at_captures = called_by_commits(results) if choices.by_capture else {}
     if choices.by_capture:
         config, executed = by_capture(config, results)

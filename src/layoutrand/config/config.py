@@ -257,13 +257,17 @@ class Benchmark(_Table):
         return {}
 
 
+Drawn = Literal["env-size", "stack-offset", "heap-offset", "mmap-offset"]
+"""What can be drawn anew for each execution."""
+
+
 class Run(_Table):
     """``[run]``: how executions are made."""
 
     executions: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     order: Order = "blocks"
     schedule_seed: Annotated[int, Field(ge=0, lt=2**64)] = 1
-    randomise: list[Literal["env-size", "stack-offset", "heap-offset", "mmap-offset"]] = []
+    randomise: list[Drawn] = []
     aslr: Literal["on", "off"] = "on"
     hugepages: HugePages = "system"
     cpu: Annotated[CpuWish, BeforeValidator(checked_wish), WithJsonSchema(WISH_SCHEMA)] = "any"

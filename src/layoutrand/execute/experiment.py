@@ -13,13 +13,13 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import layoutrand
-from layoutrand.config.config import Benchmark, Config, as_dict
+from layoutrand.config.config import Benchmark, Config, Drawn, as_dict
 from layoutrand.config.redaction import redaction_of
 from layoutrand.config.topology import format_cpus
 from layoutrand.errors import ConfigError
@@ -110,11 +110,24 @@ def on_huge_pages(experiment: Experiment) -> bool:
     return f"{_HUGEPAGES}text" in json.loads(experiment.randomise)
 
 
-def launched_by(randomise: object) -> tuple[list[str], str]:
-    """What `Experiment.randomise` lists, without its launcher, and the words of that ("" for none)."""
+@dataclass(frozen=True)
+class ExecutedHow:
+    """What `Experiment.randomise` lists: what was drawn for each execution, what was set for all, and the launcher."""
+
+    drawn: tuple[str, ...]
+    settings: tuple[str, ...]
+    launcher: str
+
+
+def executed_how(randomise: object) -> ExecutedHow:
+    """What is listed, by its kinds; without a launcher that is empty."""
     listed = [str(each) for each in randomise] if isinstance(randomise, list) else []
-    words = [each.removeprefix(_LAUNCHER) for each in listed if each.startswith(_LAUNCHER)]
-    return [each for each in listed if not each.startswith(_LAUNCHER)], "".join(words)
+    launchers = [each for each in listed if each.startswith(_LAUNCHER)]
+    return ExecutedHow(
+        tuple(each for each in listed if each in get_args(Drawn)),
+        tuple(each for each in listed if each not in get_args(Drawn) and each not in launchers),
+        "".join(each.removeprefix(_LAUNCHER) for each in launchers),
+    )
 
 
 def current_context(

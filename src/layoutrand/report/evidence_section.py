@@ -24,7 +24,7 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.config.disturbance import explanations, summary, whereabouts
 from layoutrand.config.seeds import format_seeds, layout_in_words
 from layoutrand.execute.cases import processes
-from layoutrand.execute.experiment import launched_by
+from layoutrand.execute.experiment import executed_how
 from layoutrand.instruments.known import simulated
 from layoutrand.model import Context
 from layoutrand.text.document import Chapter, Table
@@ -74,6 +74,7 @@ def head(
     if selection.sources:
         return [*facts, ("Failed executions", str(len(selection.failures)))]
     disturbed = summary(selection.executions, simulated())
+    how = executed_how(json.loads(experiment.randomise))
     n_disturbed, where = sum(row.disturbed for row in disturbed), whereabouts(disturbed, "numbers")
     return [
         ("Project", experiment.project),
@@ -84,8 +85,9 @@ def head(
         ("Executions", f"{processes(selection.executions)}, of which {processes(selection.failures)} failed"),
         ("Disturbed executions", f"{n_disturbed} ({where})" if n_disturbed else "0"),
         ("Binaries not built", str(len(selection.build_failures))),
-        ("Randomised per execution", experiment_words(experiment.randomise)),
-        *([("Executed under", launcher)] if (launcher := launched_by(json.loads(experiment.randomise))[1]) else []),
+        ("Randomised per execution", ", ".join(how.drawn) or "nothing"),
+        *([("Settings of all executions", ", ".join(how.settings))] if how.settings else []),
+        *([("Executed under", how.launcher)] if how.launcher else []),
         ("layoutrand", ", ".join(dict.fromkeys(context.version for context in contexts)) or "version not recorded"),
     ]
 
@@ -217,11 +219,6 @@ def _dropped(selection: Selection) -> list[str]:
 def _listed(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     more = f" (the first {_MOST_LISTED} of {len(rows)})" if len(rows) > _MOST_LISTED else ""
     return Table(caption + more, columns, rows[:_MOST_LISTED], is_text=True)
-
-
-def experiment_words(text: str) -> str:
-    """The canonical JSON of what each execution had drawn or set, for people."""
-    return ", ".join(launched_by(json.loads(text))[0]) or "nothing"
 
 
 def _moment(started_at: float) -> str:

@@ -57,7 +57,10 @@ class ForestRow:
 
 @dataclass(frozen=True)
 class Forest:
-    """Rows over one axis (SVG), the words at its two ends, what is drawn, and the same as a figure for papers."""
+    """Rows over one axis (SVG), the words at its two ends, what is drawn, and the same as a figure for papers.
+
+    ``doubts`` is what casts doubt on its numbers, for the caption of that figure.
+    """
 
     anchor: str
     title: str
@@ -67,6 +70,7 @@ class Forest:
     rows: Sequence[ForestRow]
     caption: str
     figure: Figure | None = None
+    doubts: str = ""
 
 
 @dataclass(frozen=True)

@@ -83,16 +83,16 @@ def _combined(lettered: Sequence[tuple[str, tuple[str, Figure]]]) -> str:
 def caption_of(page: Page, title: str, figure: Figure) -> str:
     """What the figure shows, of which sources and seeds, where and when it was measured, and what casts doubt on it."""
     if not title and figure.heading.startswith(_PANEL):
-        return f"{figure.caption} {origin(page)}{_doubts(page, '')}"
-    of_all = any(each.figure is figure for each in page.forests)
-    what = figure.heading if of_all else _lead(figure)
-    of_one = any(card.name == title for card in page.cards) and not of_all
-    return f"{title}: {what}. {figure.caption} {origin(page)}{_doubts(page, title if of_one else '')}"
+        return f"{figure.caption} {origin(page)}{_doubtful(page.doubts.get(''))}"
+    own = next((each for each in page.forests if each.figure is figure), None)
+    if own is not None:
+        return f"{title}: {figure.heading}. {figure.caption} {origin(page)}{_doubtful(own.doubts)}"
+    doubts = page.doubts.get(title if any(card.name == title for card in page.cards) else "")
+    return f"{title}: {_lead(figure)}. {figure.caption} {origin(page)}{_doubtful(doubts)}"
 
 
-def _doubts(page: Page, benchmark: str) -> str:
-    doubt = page.doubts.get(benchmark)
-    return f" Doubtful: {doubt}." if doubt else ""
+def _doubtful(doubts: str | None) -> str:
+    return f" Doubtful: {doubts}." if doubts else ""
 
 
 def origin(page: Page) -> str:

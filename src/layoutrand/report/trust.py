@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from layoutrand.analysis.analyse import AnalysisReport
@@ -15,6 +16,7 @@ from layoutrand.analysis.conclusion import of_layouts, of_pair
 from layoutrand.analysis.reasons import Cause, Reason
 from layoutrand.analysis.sample import order_is_known
 from layoutrand.analysis.selection import Selection
+from layoutrand.config.execution_warnings import summed_of_each
 from layoutrand.execute.cases import processes
 from layoutrand.instruments.known import simulated
 from layoutrand.report.page_parts import LightState, TrustLight
@@ -71,6 +73,15 @@ def doubts(found: AnalysisReport, comparisons: Sequence[Comparison]) -> dict[str
     about = [(name, each) for name, each in _reasons(found, comparisons) if each.effect == "doubts"]
     told = {name: _of_all([pair for pair in about if pair[0] == name], named=False) for name, _ in about}
     return {**told, **({"": _of_all(about, named=True)} if about else {})}
+
+
+def doubts_of(found: AnalysisReport, result: Comparison) -> str:
+    """What casts doubt on the numbers of one comparison, of its own two systems; "" for nothing.
+
+    What another candidate of the same page has is none: not sure beside the others is one verdict, not both.
+    """
+    own = tuple(each for each in found.analyses if each.system in {result.baseline, result.candidate})
+    return doubts(replace(found, analyses=own), [result]).get("", "")
 
 
 def _of_all(about: Found, *, named: bool) -> str:
@@ -173,8 +184,11 @@ def _of(reasons: Found, causes: Collection[Cause]) -> list[tuple[str, Reason]]:
 
 def _said(about: Found, *, named: bool = True) -> str:
     """What was found first, on which benchmarks, and on which others something of the kind was."""
-    text = about[0][1].warnings[0].brief()
-    alike = list(dict.fromkeys(name for name, each in about if each.warnings[0].brief() == text))
+    first_of = [(name, each.warnings[0]) for name, each in about]
+    sums = summed_of_each(warning for _, warning in first_of)  # counts of two benchmarks are told as their sum
+    told = [(name, sums.get(warning, warning).brief()) for name, warning in first_of]
+    text = told[0][1]
+    alike = list(dict.fromkeys(name for name, said in told if said == text))
     others = [name for name in dict.fromkeys(name for name, _ in about) if name not in alike]
     whose = fitting_names(alike, _MOST_NAMED)
     words = f"{whose}: {text}" if named and text.partition(":")[0] != whose else text

@@ -59,7 +59,10 @@ def report(
     links = {name: f"benchmark-{number}" for number, name in enumerate(_names(found), 1)}
     cards = _cards(primary, found, comparisons, links)
     banners = [forest.banner(each) for each in comparisons]
-    forests = [forest.of_comparison(each, number, links) for number, each in enumerate(comparisons, 1)]
+    forests = [
+        replace(forest.of_comparison(each, number, links), doubts=trust.doubts_of(found, each))
+        for number, each in enumerate(comparisons, 1)
+    ]
     if found.analyses and not comparisons:
         banners = [forest.layout_banner(found)]
         forests = [each for each in [forest.of_all_layouts(found, links)] if each is not None]
