@@ -19,6 +19,9 @@ Isolation = Literal["auto", "control-group", "process-group"]
 HugePages = Literal["system", "text"]
 """What lies on huge pages: what the machine puts there, or text as well."""
 
+Drawn = Literal["env-size", "stack-offset", "heap-offset", "mmap-offset"]
+"""What can be drawn anew for each execution."""
+
 CONTROL_GROUP: Final = "control-group"
 PROCESS_GROUP: Final = "process-group"
 

@@ -24,7 +24,7 @@ from pydantic import (
 from layoutrand.config import matrix
 from layoutrand.config.cluster import Cluster, Local, tables
 from layoutrand.config.command import ARGS, JOBS, PLACEHOLDERS, meant_for_jobs, placeholders_in, starts_java
-from layoutrand.config.conditions import HugePages, Isolation
+from layoutrand.config.conditions import Drawn, HugePages, Isolation
 from layoutrand.config.cross_checks import across, table_at
 from layoutrand.config.dacapo_settings import DacapoSuite
 from layoutrand.config.disturbance import Disturbance
@@ -255,10 +255,6 @@ class Benchmark(_Table):
     def written_facts(self) -> dict[str, list[str]]:
         """What of these files decides what is executed."""
         return {}
-
-
-Drawn = Literal["env-size", "stack-offset", "heap-offset", "mmap-offset"]
-"""What can be drawn anew for each execution."""
 
 
 class Run(_Table):

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 import layoutrand
-from layoutrand.config.config import Benchmark, Config, Drawn, as_dict
+from layoutrand.config.conditions import Drawn
+from layoutrand.config.config import Benchmark, Config, as_dict
 from layoutrand.config.redaction import redaction_of
 from layoutrand.config.topology import format_cpus
 from layoutrand.errors import ConfigError
