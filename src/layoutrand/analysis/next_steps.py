@@ -74,9 +74,11 @@ _LESS_NOISE: Final[dict[StepKind, str]] = {
 
 def _sooner(told: Collection[StepKind] = (), *, may_simulate: bool = True) -> str:
     """The sentence of "sooner", beside steps that say what makes less noise."""
-    words = [words for kind, words in _LESS_NOISE.items() if kind not in told]
-    words += [_SIMULATED] if may_simulate and "more work" not in told else []
-    ways = ", ".join(words)
+    ways = ", ".join(
+        f"{words}, {_SIMULATED}" if kind == "more work" and may_simulate else words
+        for kind, words in _LESS_NOISE.items()
+        if kind not in told
+    )
     return (
         f"more layouts than are within reach would be needed: less noise {f'({ways}) ' if ways else ''}or a larger "
         "--threshold decides sooner"
