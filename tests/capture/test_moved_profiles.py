@@ -62,3 +62,32 @@ def test_profiles_of_the_source_alone_are_named_anew(tmp_path):
     assert (tree / f"p/{again}#a.gcda").read_text() == names[0]
     assert (tree / f"{again}#b.gcda").read_text() == names[5]
     assert len(list(tree.rglob("*.gcda"))) == 7
+
+
+@pytest.mark.parametrize(
+    ("there", "why"),
+    [
+        ([], "without it: none is in {folder}"),
+        (["#elsewhere#src#a.gcda"], "in {folder} names have the path of the directory that was built"),
+        (["{tree}#b.gcda", "#elsewhere#src#a.gcda"], "there are profiles of others"),
+    ],
+)
+def test_why_none_is_found_is_looked_for_where_gcc_looks(tmp_path, there, why):
+    tree, folder = tmp_path / "tree", tmp_path / "profiles"
+    begin = f"{tree}".replace("/", "#")
+    (tree / "prof").mkdir(parents=True)
+    (tree / "prof" / f"{begin}#b.gcda").write_text("of another system's profiles")
+    folder.mkdir()
+    for name in there:
+        (folder / name.format(tree=begin)).write_text("")
+    log = tmp_path / "log"
+    log.write_text(f"a.c:1:1: warning: '{folder}/{begin}#a.gcda' not found [-Wmissing-profile]\n")
+    (found,) = missing_profiles(log, tree, is_copy=True)
+    assert why.format(folder=folder) in str(found)
+
+
+def test_a_folder_of_the_source_that_the_copy_lacks_is_told_as_that(tmp_path):
+    log = tmp_path / "log"
+    log.write_text(f"a.c:1:1: warning: 'prof/{str(tmp_path).replace('/', '#')}#a.gcda' not found [-Wmissing-profile]\n")
+    (found,) = missing_profiles(log, tmp_path, is_copy=True)
+    assert "none is in prof, in the copy of the source that is built: there is none in the source, or" in str(found)

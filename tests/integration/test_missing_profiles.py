@@ -96,7 +96,7 @@ def test_one_that_training_did_not_have_is_told_as_that(trained):
 def test_none_beside_the_object_is_told(trained):
     made = trained.built(BUILD, systems=flags("-fprofile-use"), seeds=[1])
     (line,) = told(made.result)
-    assert "(sub/main.gcda, sub/u.gcda), and compiled without them: none is beside the object" in line
+    assert "(sub/main.gcda, sub/u.gcda), and compiled without them: none is where gcc looks, in the copy of" in line
 
 
 @pytest.mark.builds

@@ -38,8 +38,8 @@ def train(project, elsewhere, path, flags):
     ],
 )
 def test_files_by_another_path_are_told(gnu, tmp_path, path, flags, mode, told):
-    for program in ("clang-19", "llvm-profdata-19"):
-        require(program, program)
+    require("clang-19", "clang-19")
+    require("llvm-profdata-19", "llvm-19")
     gnu.write_named({"sub/main.c": TRAINED, "sub/u.c": many_functions(4, prefix="u")})
     gnu.chosen = "clang-19"
     train(gnu, tmp_path, path, flags)

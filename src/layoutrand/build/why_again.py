@@ -27,7 +27,7 @@ _WORDS: Final = {
     "moves_objects": "objects are to be ordered (layout.factors)",
     "section_flags": "sections that compilers are to make (layout.factors)",
     "archives": "layout.archives",
-    "profiles": "a profile, or an order of functions, that flags name outside of the source",
+    "profiles": "a profile, or an order of functions, that flags name by an absolute path",
     "version": "the form of what is kept of builds",
 }
 """What users know a part of a key by, where that is not its name."""

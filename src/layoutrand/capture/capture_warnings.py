@@ -6,7 +6,7 @@ A record of a capture keeps those about its links as sentences, since it may be 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from layoutrand.text.name_lists import first_names
 from layoutrand.warning import AnyWarning
@@ -151,18 +151,22 @@ class Unoptimised(AnyWarning):
         )
 
 
+Others = Literal["none", "of this path", "of another path"]
+"""Profiles of other objects than those that have none, by the path of the build that their names have."""
+
+
 @dataclass(frozen=True)
 class MissingProfiles(AnyWarning):
     """Profiles that gcc was to use and did not find, by what they are of.
 
     ``folder`` is where it looks for one (``-fprofile-use=DIR``), "" beside the object; ``is_copy`` says whether what is
-    built is a copy of the source, and ``has_others`` whether such profiles of other objects are there.
+    built is a copy of the source, and ``others`` which profiles of other objects are there.
     """
 
     profiles: tuple[str, ...]
     folder: str
     is_copy: bool
-    has_others: bool
+    others: Others
 
     def __str__(self) -> str:
         count = len(self.profiles)
@@ -173,13 +177,14 @@ class MissingProfiles(AnyWarning):
         )
 
     def _why(self) -> str:
-        if self.has_others:
+        if self.others == "of this path":
             return "; there are profiles of others: perhaps what was trained did not have these"
-        if not self.folder:
-            return ": none is beside the object" + (
+        if self.others == "none" or not self.folder:
+            where = f"in {self.folder}" if self.folder else "where gcc looks"
+            return f": none is {where}" + (
                 ", in the copy of the source that is built: there is none in the source, or build.exclude or git leave "
                 "it out"
-                if self.is_copy
+                if self.is_copy and not self.folder.startswith("/")
                 else ""
             )
         if not self.is_copy:

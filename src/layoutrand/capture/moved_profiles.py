@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from layoutrand.capture.capture_warnings import MissingProfiles
+from layoutrand.capture.capture_warnings import MissingProfiles, Others
 from layoutrand.linkers import linkline
 
 _ENDING: Final = ".gcda"
@@ -47,15 +47,19 @@ def missing_profiles(log: Path, tree: Path, *, is_copy: bool) -> list[MissingPro
                 missed.setdefault(name, folder)
     if not missed:
         return []
-    folder = next(iter(missed.values()))
-    return [MissingProfiles(tuple(sorted(missed)), folder, is_copy, _has_profiles(tree, in_one=bool(folder)))]
+    folder = next(filter(None, missed.values()), "")
+    return [MissingProfiles(tuple(sorted(missed)), folder, is_copy, _others(tree, folder))]
 
 
-def _has_profiles(tree: Path, *, in_one: bool) -> bool:
-    """Whether the tree has profiles of what is built in it: ``in_one`` directory, or each beside its object."""
-    begin = f"{_in_a_name(str(tree))}#"
-    names = (name for _, _, files in os.walk(tree) for name in files if name.endswith(_ENDING))
-    return any(name.startswith(begin) if in_one else "#" not in name for name in names)
+def _others(tree: Path, folder: str) -> Others:
+    """What profiles there are of other objects; of a folder that is relative, anywhere in the tree."""
+    where = folder if os.path.isabs(folder) else tree
+    names = [name for _, _, files in os.walk(where) for name in files if name.endswith(_ENDING)]
+    if not folder:
+        return "of this path" if any("#" not in name for name in names) else "none"
+    if any(name.startswith(f"{_in_a_name(str(tree))}#") for name in names):
+        return "of this path"
+    return "of another path" if any("#" in name for name in names) else "none"
 
 
 def _of_what(path: str, tree: str) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -21,8 +22,12 @@ from layoutrand.report.mark_data import MarkData
 from layoutrand.report.members import Axis, SuiteMember, axis_of, remarks_of
 from layoutrand.stats import Interval
 from layoutrand.text.document import Figure, Table
+from layoutrand.text.name_lists import fitting_names
 from layoutrand.text.quantities import alike, estimate, fine_percent, in_a_column, quantity
 from layoutrand.warning import AnyWarning
+
+_MOST_NAMED: Final = 3
+"""Systems of which one reason is told."""
 
 
 @dataclass(frozen=True)
@@ -61,20 +66,22 @@ def of_benchmark(
 def shares(members: Sequence[SuiteMember], warnings: Sequence[AnyWarning]) -> list[tuple[str, str, str]]:
     """(system, bar, words): what part of the variance each cause has, in one bar for each system.
 
-    No bar and why where layout's part is not known; ``warnings`` as for `of_benchmark`.
+    No bar and why where layout's part is not known, once for all systems of which it is so; ``warnings`` as for
+    `of_benchmark`.
     """
     drawn = []
+    unknown: dict[str, list[str]] = {}
     for member in members:
         parts = [part for part in what_varies(member.analysis) if part.share is not None]
         if not parts:
             continue
         if why := why_no_shares(member.analysis, of_layouts(member.analysis, warnings)):
-            drawn.append((member.analysis.system, "", why))
+            unknown.setdefault(why, []).append(member.analysis.system)
             continue
         words = ", ".join(f"{NAMES[part.part]} {100 * (part.share or 0.0):.0f} %" for part in parts)
         bar = tracks.stacked([(part.share or 0.0, f"p-{part.part.replace(' ', '-')}") for part in parts])
         drawn.append((member.analysis.system, bar, words))
-    return drawn
+    return [*drawn, *((fitting_names(systems, _MOST_NAMED), "", why) for why, systems in unknown.items())]
 
 
 def _strip(members: Sequence[SuiteMember], axis: Axis) -> Figure:
