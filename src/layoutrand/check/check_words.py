@@ -31,6 +31,15 @@ def commits_words(question: CheckQuestion) -> str:
     return f"{question.base.label} → {head.label}{files}"
 
 
+def submodules_sentence(changed: Sequence[str]) -> str:
+    """That what was changed within submodules is not checked, as the work tree is what `git add` would take of it."""
+    one = len(changed) == 1
+    return (
+        f"changes within submodule{'s' * (not one)} {first_names(changed, _MOST_NAMES)} are not in what is checked, as "
+        f"`git add` takes none of them: commit them {'there' if one else 'in each'}"
+    )
+
+
 def change_sentence(system: SystemCheck) -> str:
     """``3 functions differ (parse_line, emit, main), 1 added``; that nothing does; "" where it is not known."""
     if system.is_same_program and system.changes is None and system.captures[0] == system.captures[1]:
