@@ -170,6 +170,18 @@ def of_measuring_themselves(system: SystemCheck) -> list[str]:
     ]
 
 
+def no_time_sentences(system: SystemCheck) -> list[str]:
+    """What is judged that is no speed, where a row has no name of a metric: of "more" nobody could tell what of."""
+    names = [each.quantity.benchmark for each in system.benchmarks]
+    found: dict[str, list[str]] = {}
+    for each in system.benchmarks:
+        if each.pair is not None and not is_speed(each.pair) and names.count(each.quantity.benchmark) == 1:
+            found.setdefault(each.quantity.metric, []).append(each.quantity.benchmark)
+    return [
+        f"{first_names(judged, _MOST_NAMES)}: judged by {metric}, which is no time" for metric, judged in found.items()
+    ]
+
+
 def apart_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:
     """Of which entries with a harness nothing was compared at all."""
     measured = "" if question.metric is None else f" with {question.metric}"
