@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from layoutrand.analysis.bisect_words import rest_words
+from layoutrand.analysis.bisect_words import has_more_steps, rest_commands
 from layoutrand.analysis.bisecting import Decision, SearchAnswer, SearchState, decide_ends, decide_side
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.stats import Interval
@@ -104,9 +104,15 @@ def interval(low, high):
 def test_that_there_are_more_steps_is_told_where_it_is_sure():
     state = dataclasses.replace(SearchState.begin(line_of(9), 0.95), good=3, bad=4)
     pair = SearchAnswer("found", (), interval(1.02, 1.04), interval(1.05, 1.06), state, 0, 0)
-    assert rest_words(pair).endswith("`bisect 000000000 000000003`, `bisect 000000004 000000008`")
-    assert rest_words(dataclasses.replace(pair, whole=interval(1.03, 1.05))) == ""
-    assert rest_words(dataclasses.replace(pair, state=dataclasses.replace(state, good=0))).count("`bisect") == 1
+    assert rest_commands(pair, "O2", "of two words") == [
+        "layoutrand bisect 000000000 000000003 --benchmark 'of two words' --system O2",
+        "layoutrand bisect 000000004 000000008 --benchmark 'of two words' --system O2",
+    ]
+    alone = dataclasses.replace(pair, whole=interval(1.03, 1.05))
+    assert not has_more_steps(alone)
+    assert rest_commands(alone, "O2", "b") == []
+    at_first = dataclasses.replace(pair, state=dataclasses.replace(state, good=0))
+    assert [each.split()[2] for each in rest_commands(at_first, "O2", "b")] == ["000000004"]
 
 
 def test_only_rounds_that_all_have_count():

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from gitkit import commit, git, head, make
-from layoutrand.capture.worktree import MOST_NAMED, empty_submodules, git_state
+from layoutrand.capture.worktree import MOST_NAMED, changed_submodules, empty_submodules, git_state
 
 
 @pytest.fixture
@@ -95,8 +95,10 @@ def test_submodules_are_looked_into(repository, tmp_path):
     clean = git_state(repository)["dirty"]
     (repository / "lib" / "l.c").write_text("L")
     changed = git_state(repository)["changed"]
+    assert changed_submodules(repository) == ["lib"]
     commit(repository / "lib")
     moved = git_state(repository)
+    assert changed_submodules(repository) == []  # another commit is what the repository itself has as a change
     (repository / "lib" / "new.c").write_text("n")
 
     assert (clean, changed, moved["changed"]) == (False, ["lib/l.c"], ["lib"])

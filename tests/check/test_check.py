@@ -404,6 +404,25 @@ def test_in_a_comment_the_system_stands_apart_from_the_commits(tmp_path):
     assert f"{answer.question.head.label} (O3)\n" in comment(two)
 
 
+def test_what_is_judged_by_a_count_is_said_where_its_row_does_not(tmp_path):
+    """``more`` stood there without a word of what there is more."""
+    answer = Made(tmp_path, ratio=1.03).check()
+    (each,) = only(answer).benchmarks
+    assert "no time" not in comment(answer) + screen_of(answer)
+    cycles = replace(
+        each, quantity=replace(each.quantity, metric="estimated_cycles"), pair=replace(each.pair, unit="cycles")
+    )
+    counted = replace(answer, systems=(replace(only(answer), benchmarks=(cycles,)),))
+    for text in (comment(counted), screen_of(counted)):
+        assert "work: judged by estimated_cycles, which is no time" in text
+    named = replace(answer, systems=(replace(only(answer), benchmarks=(cycles, each)),))
+    assert "work estimated_cycles" in screen_of(named) and "no time" not in screen_of(named)
+
+
+def screen_of(answer):
+    return "\n".join(map(_text, check_screen(answer, 80)))
+
+
 def test_a_program_that_fails_ends_the_check(tmp_path):
     made = Made(tmp_path, script="exit 3")
     answer = made.check()

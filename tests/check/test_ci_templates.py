@@ -97,6 +97,23 @@ def test_the_steps_of_the_action_tell_a_slowdown(project, tmp_path):
     assert os.path.isdir(outputs["results"])
 
 
+@pytest.mark.parametrize("branches", ["--single-branch", "--no-single-branch"])
+def test_a_pull_request_without_its_history_is_told_what_to_fetch(tmp_path, branches):
+    """git says little where the branch is not there, and nothing where it is and has no common commit."""
+    upstream = gitkit.make(tmp_path / "upstream", {"a.c": "int a;\n"})
+    gitkit.commit(upstream, {"a.c": "int a = 1;\n"})
+    gitkit.git("checkout", "-q", "-b", "topic", "HEAD~1", cwd=upstream)
+    gitkit.commit(upstream, {"a.c": "int a = 2;\n"})
+    root = tmp_path / "clone"
+    gitkit.git("clone", "-q", "--depth=1", branches, "--branch=topic", upstream.as_uri(), str(root), cwd=tmp_path)
+    (script,) = [step["run"] for step in steps() if step.get("id") == "check"]
+    env = {"PATH": "/usr/bin:/bin", "RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(tmp_path / "output")}
+    done = started(script, root, {**env, "IN": ".", "BASE": "", "HEAD_COMMIT": "HEAD", "GITHUB_BASE_REF": "main"})
+    assert done.returncode == 2, done.stderr
+    assert done.stdout.startswith("::error title=layoutrand check::where HEAD left origin/main is not known here")
+    assert "fetch-depth: 0" in done.stdout
+
+
 @pytest.mark.slow
 def test_the_script_of_the_template_leaves_what_gitlab_reads(project):
     root, env = project

@@ -162,13 +162,19 @@ def test_one_commit_is_not_told_to_be_one_of_several():
 
 def test_of_a_merge_it_is_told_how_its_branch_is_searched():
     merge = dataclasses.replace(answered(), merged=("a" * 40, "b" * 40))
-    assert "it is a merge: `bisect aaaaaaaaa bbbbbbbbb` searches the branch" in " ".join(screen(merge).split())
+    assert "    layoutrand bisect aaaaaaaaa bbbbbbbbb --benchmark work --system a" in screen(merge).splitlines()
+    assert "it is a merge; the branch that it merged is searched by" in screen(merge)
     assert "merge" not in screen(answered())
 
 
 def test_other_steps_between_the_ends_are_told():
     text = screen(dataclasses.replace(answered(), whole=between(1.08, 1.09)))
-    assert "there are more steps" in " ".join(text.split())
+    assert "there are more steps:" in " ".join(text.split())
+    searches = [line.split() for line in text.splitlines() if "layoutrand bisect" in line]
+    assert [words[2:] for words in searches] == [
+        [good, bad, "--benchmark", "work", "--system", "a"]
+        for good, bad in (("000000000", "000000012"), ("000000013", "000000027"))
+    ]
 
 
 def cases(*endings, one_sided=None):

@@ -38,6 +38,7 @@ def said(tmp_path, command, more=""):
         (["{artefact}", "--file=inputs/x"], "write --file={project}/inputs/x,"),
         (["./run.sh", "{artefact}"], "write {project}/run.sh,"),
         (["run.sh", "{artefact}"], "write {project}/run.sh,"),
+        (["run.sh", "{artefact}"], "write ./run.sh,"),
         (["{artefact}", "../data.txt"], "write {project}/../data.txt,"),
     ],
 )
@@ -45,6 +46,16 @@ def test_a_word_that_names_a_file_of_the_project_is_told_with_what_to_write(proj
     (sentence,) = said(project, command)
     assert sentence.startswith("benchmark 'b': each execution has a fresh working directory")
     assert mend in sentence
+    assert "or list it in `files` and write " in sentence
+
+
+@pytest.mark.parametrize(
+    ("word", "lists", "copy"), [("inputs/x", ["inputs/x"], "x"), ("--file=./inputs/x", ["inputs/x"], "--file=x")]
+)
+def test_a_file_that_is_listed_already_is_called_by_the_name_of_its_copy(project, word, lists, copy):
+    """It was told to be listed, which it is: copies have no directories."""
+    (sentence,) = said(project, ["{artefact}", word], f"files = {lists}".replace("'", '"'))
+    assert sentence.endswith(f", or write {copy}, as the copy that each execution has is called")
 
 
 @pytest.mark.parametrize(

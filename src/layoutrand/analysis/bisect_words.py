@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -124,7 +125,7 @@ def title(answer: SearchAnswer) -> str:
 def certainty(answer: SearchAnswer) -> str:
     """The stated error of the whole search."""
     share = f"{100 * (1 - answer.state.confidence):g} %"
-    if rest_words(answer):
+    if has_more_steps(answer):
         return (
             f"At most {share} of such searches give a size that is wrong; of several steps they follow the larger part"
         )
@@ -144,25 +145,35 @@ def _n_rounds(answer: SearchAnswer) -> int:
     return answer.state.decisions[-1].n_rounds if answer.state.decisions else 0
 
 
-def rest_words(answer: SearchAnswer) -> str:
-    """That other commits between the ends changed something as well, where that is sure; else nothing."""
-    pair, whole, state = answer.ratio, answer.whole, answer.state
+def bisect_command(good: str, bad: str, benchmark: str, system: str) -> str:
+    """The search between two commits, as it is typed in a project of several benchmarks and systems."""
+    return shlex.join(["layoutrand", "bisect", good, bad, "--benchmark", benchmark, "--system", system])
+
+
+def has_more_steps(answer: SearchAnswer) -> bool:
+    """Whether it is sure that other commits between the ends changed something as well."""
+    pair, whole = answer.ratio, answer.whole
     if pair is None or whole is None or answer.ending not in {"found", "one of several"}:
-        return ""
-    if pair.low <= whole.high and whole.low <= pair.high:
-        return ""
-    first, last = state.line[0].short, state.line[-1].short
-    before, after = state.line[state.good].short, state.line[state.bad].short
-    sides = [f"`bisect {first} {before}`"] * (state.good > 0) + [f"`bisect {after} {last}`"] * (after != last)
-    return f"there are more steps: {', '.join(sides)}"
+        return False
+    return not (pair.low <= whole.high and whole.low <= pair.high)
 
 
-def merge_words(answer: SearchAnswer) -> str:
-    """That the commit is a merge, and how its branch is looked into; else nothing."""
+def rest_commands(answer: SearchAnswer, system: str, benchmark: str) -> list[str]:
+    """The searches on both sides of what was found, where there are more steps."""
+    if not has_more_steps(answer):
+        return []
+    state = answer.state
+    first, before, after, last = (state.line[k].short for k in (0, state.good, state.bad, -1))
+    sides = [(first, before)] * (state.good > 0) + [(after, last)] * (after != last)
+    return [bisect_command(good, bad, benchmark, system) for good, bad in sides]
+
+
+def merge_command(answer: SearchAnswer, system: str, benchmark: str) -> str:
+    """The search of the branch that the commit merged; "" where it is no merge."""
     if answer.merged is None:
         return ""
-    begin, last = (LoggedCommit(each).short for each in answer.merged)
-    return f"it is a merge: `bisect {begin} {last}` searches the branch that it merged"
+    good, bad = (LoggedCommit(each).short for each in answer.merged)
+    return bisect_command(good, bad, benchmark, system)
 
 
 def cost_words(answer: SearchAnswer) -> str:
@@ -209,7 +220,7 @@ def bisect_document(
             *({"commit": state.line[place].commit, "error": why} for place, why in state.skipped.items()),
             *({"commit": state.line[place].commit, "error": _passed(state, place)} for place in state.numberless),
         ],
-        "more_steps": bool(rest_words(answer)),
+        "more_steps": has_more_steps(answer),
         "merged": None if answer.merged is None else dict(zip(("good", "bad"), answer.merged, strict=True)),
         "n_commits": len(state.line),
         "executed": answer.executed,

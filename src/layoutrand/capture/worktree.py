@@ -90,6 +90,14 @@ def _submodules(source: Path) -> list[str]:
     return [name for name in _all_submodules(source) if (source / name / ".git").exists()]
 
 
+def changed_submodules(source: Path) -> list[str]:
+    """Names relative to the source of submodules whose own work trees have changes; none where git does not say."""
+    try:
+        return [name for name in _submodules(source) if _changed(source / name, ())[0]]
+    except (BuildFailed, ToolNotFound, OSError):
+        return []
+
+
 def empty_submodules(source: Path) -> list[str]:
     """Names relative to the source of submodules of which it has no file; none where git does not say."""
     try:

@@ -20,15 +20,21 @@ from layoutrand.check.question import (
     one_program,
 )
 from layoutrand.config.two_commits import checkable, two_commits
+from layoutrand.host.launcher import find_launcher
+from layoutrand.instruments.known import instrument
 from layoutrand.model import STOCK
 
 
 def check(question: CheckQuestion, where: SourceRepository, tools: CheckTools) -> CheckAnswer:
     """Compare two commits of each system in rounds, until every benchmark has a verdict or the budget is used.
 
-    Raises what `build` and `execute` raise.  Whatever was executed is recorded, and another call goes on from there.
+    Raises what `build` and `execute` raise, and `ToolNotFound` before anything is built where what executes it is not
+    there.  Whatever was executed is recorded, and another call goes on from there.
     """
     quantities = judged_quantities(question)
+    for name in dict.fromkeys(each.instrument for each in quantities):
+        instrument(name).find()
+    find_launcher(question.config.run.launcher, question.project)
     systems, left_out = checkable(question.config)
     # Both commits of each system are captured; where the captures are the same nothing else is done.
     checks = [_Begun.of(question, where, tools, name, quantities) for name in systems if name in question.systems]

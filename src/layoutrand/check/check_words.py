@@ -31,6 +31,15 @@ def commits_words(question: CheckQuestion) -> str:
     return f"{question.base.label} → {head.label}{files}"
 
 
+def submodules_sentence(changed: Sequence[str]) -> str:
+    """That what was changed within submodules is not checked, as the work tree is what `git add` would take of it."""
+    one = len(changed) == 1
+    return (
+        f"changes within submodule{'s' * (not one)} {first_names(changed, _MOST_NAMES)} are not in what is checked, as "
+        f"`git add` takes none of them: commit them {'there' if one else 'in each'}"
+    )
+
+
 def change_sentence(system: SystemCheck) -> str:
     """``3 functions differ (parse_line, emit, main), 1 added``; that nothing does; "" where it is not known."""
     if system.is_same_program and system.changes is None and system.captures[0] == system.captures[1]:
@@ -158,6 +167,18 @@ def of_measuring_themselves(system: SystemCheck) -> list[str]:
     seen = () if system.selection is None else system.selection.warnings
     return [
         each.brief() for each in seen if isinstance(each, MeasuresItself) and (each.benchmark, each.metric) in judged
+    ]
+
+
+def no_time_sentences(system: SystemCheck) -> list[str]:
+    """What is judged that is no speed, where a row has no name of a metric: of "more" nobody could tell what of."""
+    names = [each.quantity.benchmark for each in system.benchmarks]
+    found: dict[str, list[str]] = {}
+    for each in system.benchmarks:
+        if each.pair is not None and not is_speed(each.pair) and names.count(each.quantity.benchmark) == 1:
+            found.setdefault(each.quantity.metric, []).append(each.quantity.benchmark)
+    return [
+        f"{first_names(judged, _MOST_NAMES)}: judged by {metric}, which is no time" for metric, judged in found.items()
     ]
 
 

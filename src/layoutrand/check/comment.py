@@ -18,6 +18,7 @@ from layoutrand.check.check_words import (
     commits_words,
     missed_words,
     multiplicity_sentence,
+    no_time_sentences,
     rounds_words,
     size_words,
     verdict_of,
@@ -95,7 +96,11 @@ def benchmark_name(system: SystemCheck, each: CheckedBenchmark, *, several: bool
 
 
 def _endings(answer: CheckAnswer) -> list[str]:
-    found = [(system.system, text) for system in answer.systems for text in closing_sentences(system, answer.question)]
+    found = [
+        (system.system, text)
+        for system in answer.systems
+        for text in [*no_time_sentences(system), *closing_sentences(system, answer.question)]
+    ]
     several = len(answer.systems) > 1
     return [f"{name}: {text}" if several else text for name, text in found]
 

@@ -12,11 +12,12 @@ from layoutrand.analysis.bisect_words import (
     certainty_of_cases,
     cost_words,
     direction,
-    merge_words,
+    has_more_steps,
+    merge_command,
     missed_words,
     numberless_step,
+    rest_commands,
     rest_of_cases,
-    rest_words,
     size_words,
     title,
 )
@@ -61,15 +62,17 @@ def bisect_screen(
             lines.append([(f"    and {len(answer.suspects) - _MOST_LISTED} more", "dim")])
     lines.append([])
     if answer.whole is not None:
-        rest = rest_words(answer)
+        rest = "so there are more steps" if has_more_steps(answer) else ""
+        searches = rest_commands(answer, system, benchmark)
         is_sure = not answer.whole.low <= 1 <= answer.whole.high
         what = "the ends differ by" if is_sure else "the later end against the earlier one:"
-        whole = f"{what} {' '.join(change_words(answer.whole))}{', so ' if rest else ''}{rest}"
-        lines += wrapped("ⓘ", "cyan", whole, width)
+        whole = f"{what} {' '.join(change_words(answer.whole))}{', ' * bool(rest)}{rest}{':' * bool(searches)}"
+        lines += [*wrapped("ⓘ", "cyan", whole, width), *_typed(searches)]
     if missed := missed_words(answer):
         lines += wrapped("≈", "", missed, width)
-    if merge := merge_words(answer):
-        lines += wrapped("ⓘ", "cyan", merge, width)
+    if search := merge_command(answer, system, benchmark):
+        merge = "it is a merge; the branch that it merged is searched by"
+        lines += [*wrapped("ⓘ", "cyan", merge, width), *_typed([search])]
     lines += wrapped("ⓘ", "cyan", cost_words(answer), width)
     if answer.ending in {"found", "one of several"}:
         lines += wrapped("ⓘ", "cyan", certainty(answer), width)
@@ -83,6 +86,11 @@ def bisect_screen(
         larger = "--budget" if answer.out_of_time else "--most-seeds"
         lines.append([("  Next: ", "bold"), (f"the same command with a larger {larger} goes on from here", "")])
     return lines
+
+
+def _typed(commands: Sequence[str]) -> list[Line]:
+    """Each on a line of its own, however long: what is broken anew is not what is to be typed."""
+    return [[("    ", ""), (command, "")] for command in commands]
 
 
 def _helping(answer: SearchAnswer) -> Sequence[Step]:

@@ -151,7 +151,7 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
     """The first screen: what was compared and what differs, verdicts, what stopped it, what to do next."""
     from layoutrand.analysis.evidence import reconciled_words
     from layoutrand.analysis.next_steps import told_once
-    from layoutrand.check.check_words import closing_sentences
+    from layoutrand.check.check_words import closing_sentences, no_time_sentences
     from layoutrand.cli.answer import as_built_lines, not_seen_lines
     from layoutrand.cli.answer_parts import (
         next_lines,
@@ -175,7 +175,7 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
                 for told in reconciled_words(system.comparison.evidence):
                     notes += wrapped("ⓘ", "cyan", told, width, most=4)
         notes += warning_lines([(each.quantity.benchmark, each.concluded.reasons) for each in system.benchmarks], width)
-        for text in closing_sentences(system, answer.question):
+        for text in [*no_time_sentences(system), *closing_sentences(system, answer.question)]:
             notes += wrapped("ⓘ", "cyan", text, width, most=3)  # why a build failed, and what helps
         lines += [*notes, []] if notes else []
     # What decides that which is open comes before what makes a verdict that is there more certain.

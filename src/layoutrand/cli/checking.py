@@ -82,7 +82,9 @@ def check(  # noqa: PLR0913 - one parameter for each option
     """
     from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.capture.checked_commits import chosen_commits, source_repository
+    from layoutrand.capture.worktree import changed_submodules
     from layoutrand.check.check import check as check_commits
+    from layoutrand.check.check_words import submodules_sentence
     from layoutrand.check.commit_pair import check_results_usable
     from layoutrand.check.question import CheckQuestion
     from layoutrand.cli.check_output import CheckOutput
@@ -101,7 +103,10 @@ def check(  # noqa: PLR0913 - one parameter for each option
     failures = Failures(DisplayNames.of(config))
     project = _CheckedProject(directory, config, options.count_jobs(jobs), terminal, confidence, failures)
     where = source_repository(directory, config.build.source, config.build.repo)
-    commits = chosen_commits(where, project.mirrors(), *both_ends(base, head))
+    ends = both_ends(base, head)
+    commits = chosen_commits(where, project.mirrors(), *ends)
+    if ends[1] is None and where.root is not None and (unseen := changed_submodules(where.root / where.inside)):
+        terminal.warn(submodules_sentence(unseen))
     labels = {each.commit: each.label for each in commits}
     refuse_misspelt(wanted, [config, declared_inside(config, where.inside)], directory, labels, terminal)
     question = CheckQuestion(

@@ -73,12 +73,18 @@ class ProjectCommits:
     def build(self, commits: Sequence[str], *, retry_failed: bool) -> dict[tuple[str, str], SystemBuild]:
         """Build each system at each commit, and link no layouts; by system and commit.
 
-        What failed to build earlier is built again where ``retry_failed``.
+        What failed to build earlier is built again where ``retry_failed``.  Raises `ToolNotFound` before anything is
+        built where what executes them is not there.
         """
         from layoutrand.cli.building import build_with_progress
+        from layoutrand.host.launcher import find_launcher
+        from layoutrand.instruments.asked_for import check_programs
         from layoutrand.model import IDENTITY
 
         part, wanted = self._at(commits)
+        check_programs(part.config, part.benchmarks)
+        if part.config.remote is None:  # nodes look for theirs
+            find_launcher(part.config.run.launcher, part.directory)
         layouts: list[LayoutName] = [] if part.config.build.mode == "relink" else [IDENTITY]  # which is a build there
         results = build_with_progress(part, layouts, self.terminal, recalls_failures=not retry_failed)
         return {wanted[result.system]: result for result in results}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
+from layoutrand.analysis.bisect_words import bisect_command
 from layoutrand.analysis.history_words import (
     NOTABLE,
     STEP_SYMBOLS,
@@ -165,7 +166,7 @@ def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Li
             place = step_place(history, series, step)
             if step.verdict in {"slower", "faster"} and (place.others or series.is_apart):
                 bad = series.points[step.last].commits[0].short
-                command = f"layoutrand bisect {place.good.short} {bad} --benchmark {series.benchmark}"
+                command = bisect_command(place.good.short, bad, series.benchmark, series.system)
                 return steps_and_details([command], "Details: --full", width)
     for series in sorted(told, key=_weight):
         is_short = series.n_rounds and any(step.verdict == "size unknown" for step in series.steps)

@@ -50,10 +50,12 @@ def missing_in_directory(config: Config, project: Path) -> list[str]:
                 continue
             if os.path.isfile(project / path):  # as opposed to Path.is_file it takes a word of any length
                 whose = "outside" if ".." in path.parts else "of"
+                copy = f"{word.removesuffix(name)}{'./' * (place == 0)}{path.name}"
+                lists = "" if path.name in copied else "list it in `files` and "
                 found.append(
                     f"benchmark {benchmark.name!r}: each execution has a fresh working directory, so {word!r} does not "
                     f"name the file {whose} the project there: write {word.removesuffix(name)}{{project}}/"
-                    f"{os.path.normpath(name)}, or list it in `files`, of which each execution has copies"
+                    f"{os.path.normpath(name)}, or {lists}write {copy}, as the copy that each execution has is called"
                 )
     return found
 
