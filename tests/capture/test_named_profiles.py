@@ -15,6 +15,15 @@ from layoutrand.capture.named_profiles import profiles_digest
         "-Wl,--symbol-ordering-file={}",
         "-Wl,--symbol-ordering-file,{}",
         "-fprofile-use -fprofile-dir={}",
+        "-fbasic-block-sections=list={}",
+        "-Wl,--section-ordering-file={}",
+        "-Wl,--call-graph-ordering-file={}",
+        "-Wl,-T,{}",
+        "-T {}",
+        "-Wl,--version-script={}",
+        "--data={}",
+        "-data={}",
+        "--reorder-functions=user --function-order={}",
     ],
 )
 @pytest.mark.parametrize("in_commands", [False, True])
@@ -42,7 +51,17 @@ def test_a_directory_is_its_files(tmp_path):
     assert profiles_digest(flags, []) != first
 
 
-@pytest.mark.parametrize("flags", ["-O2", "-fprofile-use", "-fprofile-use=../prof", "-I/usr/include"])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "-O2",
+        "-fprofile-use",
+        "-fprofile-use=../prof",
+        "-I/usr/include",
+        "-fprofile-use /etc/passwd",
+        "-fno-T/etc/passwd",
+    ],
+)
 def test_flags_that_name_none_leave_keys_as_they_were(flags):
     assert profiles_digest([flags], ["make"]) == ""
 
@@ -51,3 +70,6 @@ def test_what_commands_train_themselves_is_not_asked_for_before(tmp_path):
     use = f"$CC -fprofile-use={tmp_path}"
     assert profiles_digest([], [f"$CC -fprofile-generate={tmp_path}", use]) == ""
     assert profiles_digest([], [use]) != ""
+    bolted = f"llvm-bolt prog -o new -data={tmp_path}/fdata"
+    assert profiles_digest([], [f"perf2bolt prog -p perf.data -o {tmp_path}/fdata", bolted]) == ""
+    assert profiles_digest([], [bolted]) != ""

@@ -268,6 +268,23 @@ def test_lumped_objects_hold_several_functions_in_one_section(tmp_path):
     assert objects.lumped(found, objects.candidates(found)) == ["lump.o"]
 
 
+def test_functions_of_assembler_that_have_no_type(tmp_path):
+    """They are counted by where they begin: several names of one are one, and labels within one are none."""
+    texts = {
+        "_build/two.o": ".globl f, g; f: ret; g: ret",
+        "_temp/two.o": ".globl f, g; f: ret; g: ret",
+        "_build/one.o": ".globl f, _f; f: _f: nop; again: jmp again",
+    }
+    files = {}
+    for number, (name, text) in enumerate(texts.items()):
+        (tmp_path / f"{number}.s").write_text(f"{text}\n")
+        run("gcc", "-c", tmp_path / f"{number}.s", "-o", tmp_path / f"{number}.o")
+        files[name] = (tmp_path / f"{number}.o").read_bytes()
+    found = objects.objects(files, [])
+
+    assert sorted(objects.lumped(found, objects.candidates(found))) == ["temp(?) with f", "two.o"]
+
+
 def test_an_object_of_an_unknown_kind_is_named(tmp_path):
     """A 32-bit object is refused with its name in the capture."""
     require("as", "binutils")

@@ -185,9 +185,18 @@ def test_an_absolute_compiler(simple: Workshop) -> None:
     """A compiler called by its absolute path makes objects without function sections: refused, $CC is proposed."""
     result = simple.build("/usr/bin/gcc -O2 -o prog *.c", seeds=[1], system={"cflags": ""})
     message = failure_of(result).error
-    assert "no object of it was compiled through the wrappers, so it has no function sections" in message
+    assert "no object of it has function sections: none was compiled through the wrappers, or a flag" in message
     assert "or by distcc, which has it called elsewhere: call it by its name, as in CC=gcc" in message
     assert "stock" in {binary.layout for binary in result.binaries}
+
+
+@pytest.mark.parametrize(
+    ("flag", "toolchain"), [("-fno-function-sections", "gcc"), ("-fno-unique-section-names", "clang-lld")]
+)
+def test_a_flag_that_takes_function_sections_away(simple: Workshop, flag: str, toolchain: str) -> None:
+    """All was compiled through the wrappers, so the flag is named."""
+    system = {"toolchain": toolchain, "cflags": f"-O2 {flag}"}
+    assert f"{flag}" in failure_of(simple.build(BUILD, seeds=[1], system=system)).error
 
 
 def test_flags_that_an_absolute_compiler_is_not_given(simple: Workshop) -> None:
@@ -255,7 +264,7 @@ def test_stale_objects_in_the_source_tree(simple: Workshop) -> None:
     subprocess.run(["make", "-s", "prog"], cwd=simple.source, check=True)
     (simple.source / "prog").unlink()
     message = failure_of(simple.build("make", seeds=[1], system={"cflags": ""})).error
-    assert "no object of it was compiled through the wrappers" in message
+    assert "no object of it has function sections: none was compiled through the wrappers" in message
     assert "make clean" in message
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import pytest
@@ -345,6 +346,15 @@ def test_code_in_several_output_sections(units: Workshop) -> None:
     message = only_error(result)
     assert "spread over 2 output sections (.text, .text.startup)" in message
     assert "link without -z keep-text-section-prefix" in message
+
+
+def test_each_function_in_an_output_section(units: Workshop) -> None:
+    """As --unique with a pattern does: a few of the sections are named, and how many more there are."""
+    if units.linker != "gnu":
+        pytest.skip("lld has no --unique")
+    message = only_error(units.build(COMPILE + "$CC -o prog -Wl,--unique=.text.* *.o", seeds=[1], controls=False))
+    (count,) = re.findall(r"its code is spread over (\d+) output sections \(\.text, ", message)
+    assert f" and {int(count) - 12} more), and only one can be ordered" in message
 
 
 def test_the_linker_called_directly(shop: Workshop) -> None:

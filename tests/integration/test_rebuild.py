@@ -233,6 +233,9 @@ def test_a_build_that_always_fails_is_tried_once(gnu_units: Workshop) -> None:
     assert message.startswith("not built, since identity, with which every layout is compared, failed: system 'sys'")
     assert "the layout-identity build exited with status 4" in message
     assert all(failure.log for failure in result.failures)
+    assert "Full log" not in message  # whoever tells of it adds the log
+    assert {failure.cause for failure in result.failures} == {result.failures[0].cause}
+    assert result.failures[0].cause.startswith("the build exited with status 4")
 
 
 @pytest.mark.slow
@@ -460,3 +463,39 @@ def test_stock_alone(gnu_units: Workshop) -> None:
     assert not whole(result).result.failures
     assert builds(gnu_units) == ["sys: stock build"]
     assert not list(Path(gnu_units.cache, "captures").iterdir())
+
+
+# What BOLT does with --reorder-functions: other code, and marks at other addresses; here those of all layouts in one
+# order, or, kept, in that of the link.
+STEP = """
+import struct, sys
+data = bytearray(open("prog", "rb").read())
+at, count = struct.unpack_from("<Q", data, 40)[0], struct.unpack_from("<H", data, 60)[0]
+rows = [struct.unpack_from("<IIQQQQIIQQ", data, at + 64 * k) for k in range(count)]
+text = max((row for row in rows if row[2] & 4), key=lambda row: row[5])
+data[text[4] + text[5] - 1] ^= 1
+table = next(row for row in rows if row[1] == 2)
+names, marks = rows[table[6]][4], []
+for k in range(table[4], table[4] + table[5], 24):
+    start = names + struct.unpack_from("<I", data, k)[0]
+    name = bytes(data[start:data.index(0, start)])
+    if name.startswith(b".lr."):
+        marks.append((name, k, struct.unpack_from("<Q", data, k + 8)[0]))
+if sys.argv[1] == "order":
+    for (_, k, _), value in zip(sorted(marks), sorted(value for *_, value in marks)):
+        struct.pack_into("<Q", data, k + 8, value)
+open("prog", "wb").write(data)
+"""
+
+
+@pytest.mark.parametrize("does", ["order", "keep"])
+def test_a_step_that_orders_functions_by_itself(gnu_units: Workshop, does: str) -> None:
+    """Its layouts are other files, and what is executed has one order: told; a step that keeps the order is not."""
+    gnu_units.write_named({"step.py": STEP})
+    built = gnu_units.built(f"{PLAIN} && python3 step.py {does}", seeds=[1, 2, 3], build=REBUILD)
+    assert claims(built) == {NOT_COMPARABLE}
+    told = [text for text in map(str, built.result.notes) if "orders functions by itself" in text]
+    assert len(told) == (does == "order"), told
+    assert all("in all 4 layouts, though their links parted them" in text for text in told)
+    again = gnu_units.built(f"{PLAIN} && python3 step.py {does}", seeds=[1, 2, 3], build=REBUILD)
+    assert [text for text in map(str, again.result.notes) if "orders functions by itself" in text] == told

@@ -171,3 +171,24 @@ class ChangedAfterLink(AnyWarning):
     def __str__(self) -> str:
         proved = _PROVED[self.claim]
         return f"{self.system}: {self.artefact} is changed after its link ({self.n_layouts} layouts): {proved}"
+
+
+@dataclass(frozen=True)
+class OrderedAfterLink(AnyWarning):
+    """An artefact in which a step behind the link gave functions an order that no layout changes.
+
+    ``fixed`` of ``total`` pairs of functions that follow each other do so in the files of all layouts.
+    """
+
+    system: str
+    artefact: str
+    n_layouts: int
+    fixed: int
+    total: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.system}: a step after the link of {self.artefact} orders functions by itself: {self.fixed:,} of "
+            f"{self.total:,} pairs that follow each other do so in all {self.n_layouts} layouts, though their links "
+            "parted them. What it orders no layout moves; of BOLT, leave out --reorder-functions"
+        )

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from layoutrand.build import apply
-from layoutrand.build.binaries import as_failure, binary_key, cached_binary, store_linked
+from layoutrand.build.binaries import as_failure, binary_key, cached_binary, kept_addresses, store_linked
 from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
 from layoutrand.build.build_warnings import (
     CHANGED_CLAIMS,
     BinaryMadeAgain,
     ChangedAfterLink,
+    OrderedAfterLink,
     RecordedWarning,
     ReferenceBuiltAgain,
 )
@@ -31,8 +32,11 @@ from layoutrand.build.claims import NOT_COMPARABLE
 from layoutrand.build.descend import Descendant, FinishedBuild, descend, difference
 from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.link_helper import relinking
+from layoutrand.build.order_after import fixed_pairs, placing
 from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.cache.contents import content_of
 from layoutrand.cache.keys import rebuilt_id, reference_key
+from layoutrand.cache.store import Cache
 from layoutrand.capture.build_order import BuildOrder
 from layoutrand.capture.collect import BuildPlace
 from layoutrand.capture.ended_build import suite_facts, warnings_of_build
@@ -40,7 +44,7 @@ from layoutrand.capture.instrumented_build import built
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.workspace import Workspace
 from layoutrand.config.build_recipe import binary_facts
-from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError
+from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError, without_log
 from layoutrand.link.linked import Linked
 from layoutrand.linkers import linkline
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
@@ -86,6 +90,8 @@ def rebuild(setup: BuildSetup, system: str, find: Callable[[], BuildOrder], layo
     every = refuse_twins({artefact: [made[layout][artefact] for layout in layouts] for artefact in artefacts})
     for artefact, rows in every.items():
         notes += _remarks(system, artefact, rows)
+        if reference is not None:
+            notes += _reordered(setup.cache, reference.links[artefacts.index(artefact)], rows)
         results += rows
     return Rebuilt(reference, cached, results, notes, job.order.facts)
 
@@ -141,8 +147,10 @@ class _Job:
                 self.system,
                 artefact,
                 layout,
-                f"not built, since identity, with which every layout is compared, failed: {failure.error}",
+                "not built, since identity, with which every layout is compared, failed: "
+                + without_log(failure.error, failure.log),  # which whoever tells of it adds
                 failure.log,
+                failure.cause,
             )
             for artefact, failure in identity.items()
             if isinstance(failure, BuildFailure)
@@ -352,3 +360,18 @@ def _remarks(system: str, artefact: str, rows: Sequence[Binary | BuildFailure]) 
     return [
         ChangedAfterLink(system, artefact, count, claim) for claim, count in claims.items() if claim in CHANGED_CLAIMS
     ]
+
+
+def _reordered(cache: Cache, link: CapturedLink, rows: Sequence[Binary | BuildFailure]) -> list[OrderedAfterLink]:
+    """That a step behind the link undoes layouts, where it wrote the code anew and the marks tell its order."""
+    movable = frozenset(number for number, section in enumerate(link.sections) if not section.pinned)
+    found = []
+    for row in rows:
+        if isinstance(row, Binary) and row.verification and row.verification.post_processed == NOT_COMPARABLE:
+            addresses = kept_addresses(cache, row)
+            found.append(placing(content_of(row.stored), addresses, movable) if addresses else None)
+    known = [each for each in found if each is not None]
+    if len(known) < 2:
+        return []
+    fixed, total = fixed_pairs(known)
+    return [OrderedAfterLink(rows[0].system, link.artefact, len(known), fixed, total)] if fixed else []

@@ -25,6 +25,7 @@ from layoutrand.model import IDENTITY, Layout
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import PLAIN, is_code
 from layoutrand.platform.disk import cache_errors, remove_tree, sha256_file
+from layoutrand.text.name_lists import MOST_NAMED, first_names
 
 NOT_LOADED_CODE = frozenset({".note.gnu.build-id"})
 """A hash of the whole file, symbol tables included."""
@@ -73,7 +74,7 @@ def refuse_spread(artefact: str, binary: elf.Elf, kinds: Sequence[str], outputs:
         spread.setdefault(PLAIN if is_code(kind) else kind, set()).add(output)
     for name, places in spread.items():
         if len(places) > 1:
-            names = ", ".join(sorted({binary.section_names[index] for index in places}))
+            names = first_names(sorted({binary.section_names[index] for index in places}), MOST_NAMED)
             what = "code" if name == PLAIN else f"data of kind .{name}"
             raise FeatureUnsupported(
                 f"{artefact}: its {what} is spread over {len(places)} output sections ({names}), and only one can be "

@@ -341,7 +341,8 @@ def _edit(
         )
     if not any(section.group == "" and is_function_section(section.name) for section in movable):
         raise NotCompiledHere(
-            f"{link.artefact}: no object of it was compiled through the wrappers, so it has no function sections. "
+            f"{link.artefact}: no object of it has function sections: none was compiled through the wrappers, or a "
+            "flag takes them away (-fno-function-sections in cflags, clang's -fno-unique-section-names): drop it. "
             "A compiler that the build calls by its absolute path, or by distcc, which has it called elsewhere: call "
             "it by its name, as in CC=gcc (with distcc's own directory, such as /usr/lib/distcc, first on PATH). One "
             "that keeps its path, or has no wrapper, such as gdc or gccgo, needs -ffunction-sections added to its "

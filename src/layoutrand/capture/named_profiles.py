@@ -1,4 +1,4 @@
-"""What flags of a build name outside of the source and the compiler's output depends on: profiles, orders of functions.
+"""What flags of a build name outside of the source and the program depends on: profiles, orders, linker scripts.
 
 The key of a source knows nothing of it, and a program that is trained anew is another program.
 """
@@ -13,9 +13,15 @@ from typing import Final
 from layoutrand.platform.disk import digest_of_input, sha256_bytes
 
 _NAMED: Final = re.compile(
-    r"(?:-fprofile-(?:instr-|sample-)?use|-fprofile-dir|-fauto-profile|--symbol-ordering-file)[=,](/[^\s\"',;]+)"
+    r"(?:"
+    r"(?:-fprofile-(?:instr-|sample-)?use|-fprofile-dir|-fauto-profile|-fbasic-block-sections=list"
+    r"|--symbol-ordering-file|--section-ordering-file|--call-graph-ordering-file"
+    r"|(?<![\w-])--?(?:data|function-order)"  # of BOLT
+    r")[=,]"
+    r"|(?<![\w-])(?:-T|--script|--version-script)[=,\s]?"
+    r")(/[^\s\"',;]+)"
 )
-_TRAINS: Final = re.compile(r"-fprofile-(?:instr-)?generate|\bllvm-profdata\b")
+_TRAINS: Final = re.compile(r"-fprofile-(?:instr-)?generate|\bllvm-profdata\b|\bperf2bolt\b|\bmerge-fdata\b")
 
 
 def profiles_digest(flags: Iterable[str], commands: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from layoutrand.capture.bitcode import is_bitcode
 from layoutrand.capture.capture_warnings import CodeThatStays
@@ -256,7 +257,17 @@ def lumped(found: list[Object], chosen: list[Candidate]) -> list[str]:
         if candidate.section.name != ".text" or not item.ours:
             continue
         symbols = item.elf.symbols
-        inside = (item.elf.symbol_sections == candidate.header) & ((symbols["info"] & 0xF) == elf.STT_FUNC)
-        if int(inside.sum()) > 1:
-            names.append(item.name)
+        kind, binding = symbols["info"] & 0xF, symbols["info"] >> 4
+        # Assembler may give its functions no type; what is local and has none is a label within one.
+        functions = (kind == elf.STT_FUNC) | ((kind == elf.STT_NOTYPE) & (binding != elf.STB_LOCAL))
+        inside = np.flatnonzero((item.elf.symbol_sections == candidate.header) & functions)
+        if len(np.unique(symbols["value"][inside])) > 1:  # and not one function with several names
+            names.append(_told(item, inside[:1]))
     return names
+
+
+def _told(item: Object, symbol: NDArray[np.intp]) -> str:
+    """Its name; of an object of the driver's that names no source also what is in it."""
+    if item.elf.source_name() or not item.file.startswith("_temp/"):
+        return item.name
+    return f"{item.name} with {item.elf.symbol_names(symbol)[0]}"

@@ -50,6 +50,7 @@ GROUP_FLAGS: Final = 4
 """Bytes at the beginning of a group that say what it is."""
 
 STB_LOCAL: Final = 0
+STT_NOTYPE: Final = 0
 STT_OBJECT: Final = 1
 STT_FUNC: Final = 2
 STT_SECTION: Final = 3

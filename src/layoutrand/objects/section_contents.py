@@ -19,10 +19,8 @@ from layoutrand.errors import FeatureUnsupported
 from layoutrand.objects import elf
 from layoutrand.objects.known import processor, processors
 
-_STB_LOCAL: Final = 0
-_STT_NOTYPE: Final = 0
 _SHF_STRINGS: Final = 0x20
-_NAMED: Final = frozenset({_STT_NOTYPE, elf.STT_OBJECT, elf.STT_FUNC})
+_NAMED: Final = frozenset({elf.STT_NOTYPE, elf.STT_OBJECT, elf.STT_FUNC})
 _FIELD: Final = 4
 
 _NUMBER: Final = re.compile(r"\.\d+$")
@@ -81,7 +79,7 @@ class _References:
     def meaning(self, symbol: int, kind: int, addend: int) -> bytes:
         """What a relocation refers to."""
         row, home = self._symbols[symbol], int(self._homes[symbol])
-        name, is_local = self._names[symbol], int(row["info"]) >> 4 == _STB_LOCAL
+        name, is_local = self._names[symbol], int(row["info"]) >> 4 == elf.STB_LOCAL
         if not is_local or home == elf.SHN_UNDEF or home >= len(self._source.sections):
             return f"{name} {addend}".encode("utf-8", "surrogateescape")
         if int(row["info"]) & 0xF != elf.STT_SECTION and not name.startswith(".L"):  # as new assemblers have it
