@@ -407,7 +407,9 @@ def test_captions_say_seeds_version_and_doubts(tmp_path):
     busy = {"disturbances": ("busy",), "host_state": {"other_cpu_s": 1.0}}
     names = {"names": ("fib", "sum"), "systems": ("a", "b"), "n": 4, "executions": 2}
     page = page_of(recorded(tmp_path, **names))
-    assert all(each.endswith(f"Seeds 1..4 (4); layoutrand {__version__}.") for each in captions(page, "Means"))
+    calm = dataclasses.replace(page, doubts={}, forests=[dataclasses.replace(each, doubts="") for each in page.forests])
+    ending = f"Seeds 1..4 (4); layoutrand {__version__}."
+    assert all(each.endswith(ending) for tables in (False, True) for each in captions(calm, "", tables=tables))
     doubted = dataclasses.replace(page, doubts={"fib": "it drifts", "": "fib: it drifts"})
     assert all(each.endswith(" Doubtful: it drifts.") for each in captions(doubted, "fib-"))
     forests = [dataclasses.replace(each, doubts="sum: it failed") for each in page.forests]
@@ -415,6 +417,9 @@ def test_captions_say_seeds_version_and_doubts(tmp_path):
     assert all(each.endswith(" Doubtful: fib: it drifts.") for each in captions(doubted, "Panel"))
     assert all(each.endswith(" Doubtful: sum: it failed.") for each in captions(doubted, "Ratios"))
     assert not any("Doubtful" in each for each in captions(doubted, "sum-"))
+    assert all(each.endswith(" Doubtful: it drifts.") for each in captions(doubted, "fib-", tables=True))
+    assert all(each.endswith(" Doubtful: fib: it drifts.") for each in captions(doubted, "Means", tables=True))
+    assert all(each.endswith(" Doubtful: sum: it failed.") for each in captions(doubted, "Ratios", tables=True))
     quiet, loud = (page_of(recorded(tmp_path / k, **names, **more)) for k, more in (("q", {}), ("l", busy)))
     assert "disturbed" not in str(quiet.doubts)
     assert "executions were disturbed" in loud.doubts["fib"] and "fib" in loud.doubts[""]
@@ -436,6 +441,8 @@ def test_the_caption_of_a_comparison_has_its_own_doubts_alone(tmp_path):
     beside = "not sure beside the 2 verdicts given at once (Holm)"
     assert all(beside in each for each in captions(page, "Ratios-c-a", "Panel"))
     assert not any(beside in each for each in captions(page, "Ratios-b-a"))
+    assert all(beside in each for each in captions(page, "Ratios-c-a", tables=True))
+    assert not any(beside in each for each in captions(page, "Ratios-b-a", tables=True))
 
 
 def test_counts_of_benchmarks_that_were_disturbed_alike_are_their_sum(tmp_path):
@@ -447,12 +454,11 @@ def test_counts_of_benchmarks_that_were_disturbed_alike_are_their_sum(tmp_path):
     assert quiet.sentence == "fib, sum: 16 of 16 executions were disturbed"
 
 
-def captions(page, *begins):
-    """Of figures and tables whose files begin so; there is one at least."""
+def captions(page, *begins, tables=False):
+    """Of figures, or of tables, whose files begin so; there is one at least."""
     text = next(f.data for f in figure_files(page, ["svg", "tex"], Look()) if f.name == "captions.txt").decode()
     told = [entry.split("\n", 1) for entry in text.strip().split("\n\n")]
-    found = [words.strip() for name, words in told if name.startswith(begins) and "(table)" not in name]
-    found += [words.strip() for name, words in told if name.startswith(begins) and begins == ("Means",)]
+    found = [words.strip() for name, words in told if name.startswith(begins) and ("(table)" in name) == tables]
     assert found
     return found
 

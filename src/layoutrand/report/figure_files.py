@@ -11,7 +11,16 @@ from xml.sax.saxutils import escape as escape_xml
 from layoutrand.errors import AnalysisError
 from layoutrand.report import pdf, style
 from layoutrand.report.page_parts import Page
-from layoutrand.report.paper import CaptionedFile, caption_of, captions_latex, captions_text, origin, panels
+from layoutrand.report.paper import (
+    CaptionedFile,
+    caption_beside,
+    caption_of,
+    caption_of_table,
+    captions_latex,
+    captions_text,
+    origin,
+    panels,
+)
 from layoutrand.text.document import Figure, Table, plain
 from layoutrand.text.latex import tabular
 
@@ -60,12 +69,12 @@ def figure_files(page: Page, formats: Sequence[str], look: Look) -> list[FigureF
         if figure.table is not None and "tex" in formats:
             tables.add(stem.casefold())
             files.append(FigureFile(f"{stem}.tex", _encoded(figure.table, page)))
-            told.append(CaptionedFile(stem, f"{figure.table.caption}. {origin(page)}", is_table=True))
+            told.append(CaptionedFile(stem, caption_beside(page, title, figure, figure.table), is_table=True))
     for table in [table for section in page.sections for table in section.tables if not table.is_text]:
         if "tex" in formats:
             stem = _stem(table.caption, tables)
             files.append(FigureFile(f"{stem}.tex", _encoded(table, page)))
-            told.append(CaptionedFile(stem, f"{table.caption}. {origin(page)}", is_table=True))
+            told.append(CaptionedFile(stem, caption_of_table(page, table), is_table=True))
     if not files:
         raise AnalysisError("there is nothing to draw: no seed was executed successfully")
     if "tex" in formats:

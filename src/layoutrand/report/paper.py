@@ -10,8 +10,9 @@ from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape as escape_xml
 
 from layoutrand.report import canvas
-from layoutrand.report.page_parts import Page
-from layoutrand.text.document import Figure, plain
+from layoutrand.report.page_parts import Forest, Page
+from layoutrand.report.ratios import caption_of_ratios
+from layoutrand.text.document import Figure, Table, plain
 from layoutrand.text.latex import escape
 
 _SVG: Final = "http://www.w3.org/2000/svg"
@@ -83,15 +84,34 @@ def _combined(lettered: Sequence[tuple[str, tuple[str, Figure]]]) -> str:
 def caption_of(page: Page, title: str, figure: Figure) -> str:
     """What the figure shows, of which sources and seeds, where and when it was measured, and what casts doubt on it."""
     if not title and figure.heading.startswith(_PANEL):
-        return f"{figure.caption} {origin(page)}{_doubtful(page.doubts.get(''))}"
-    own = next((each for each in page.forests if each.figure is figure), None)
-    if own is not None:
-        return f"{title}: {figure.heading}. {figure.caption} {origin(page)}{_doubtful(own.doubts)}"
-    doubts = page.doubts.get(title if any(card.name == title for card in page.cards) else "")
-    return f"{title}: {_lead(figure)}. {figure.caption} {origin(page)}{_doubtful(doubts)}"
+        shown = figure.caption
+    elif _forest_of(page, figure) is not None:
+        shown = f"{title}: {figure.heading}. {figure.caption}"
+    else:
+        shown = f"{title}: {_lead(figure)}. {figure.caption}"
+    return f"{shown} {origin(page)}{_doubtful(page, title, figure)}"
 
 
-def _doubtful(doubts: str | None) -> str:
+def caption_beside(page: Page, title: str, figure: Figure, table: Table) -> str:
+    """The same of the table with the numbers of a figure."""
+    return f"{table.caption}. {origin(page)}{_doubtful(page, title, figure)}"
+
+
+def caption_of_table(page: Page, table: Table) -> str:
+    """The same of a table of numbers: of a comparison with the doubts of that alone, of others with those of all."""
+    of = [each.figure for each in page.forests if each.figure and caption_of_ratios(each.figure) == table.caption]
+    return f"{table.caption}. {origin(page)}{_doubtful(page, '', of[0] if of else None)}"
+
+
+def _forest_of(page: Page, figure: Figure | None) -> Forest | None:
+    return next((each for each in page.forests if figure is not None and each.figure is figure), None)
+
+
+def _doubtful(page: Page, title: str, figure: Figure | None) -> str:
+    """What casts doubt on the figure: on its comparison, or on the benchmark that it is titled by; else on any."""
+    own = _forest_of(page, figure)
+    about = title if any(card.name == title for card in page.cards) else ""
+    doubts = page.doubts.get(about) if own is None else own.doubts
     return f" Doubtful: {doubts}." if doubts else ""
 
 
