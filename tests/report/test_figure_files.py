@@ -389,7 +389,7 @@ def test_numbers_line_up_and_have_their_units(cells, specification, unit, shown)
 
 
 def test_captions_stand_alone_and_have_the_source(tmp_path):
-    page = dataclasses.replace(page_of(recorded(tmp_path, **FEW)), sources="commit 19c4d91a2b3c")
+    page = dataclasses.replace(page_of(recorded(tmp_path, **FEW)), sources=dict.fromkeys("ab", "commit 19c4d91a2b3c"))
     found = {file.name: file.data.decode() for file in figure_files(page, ["tex", "svg"], Look())}
 
     latex = found["captions.tex"]
@@ -423,6 +423,23 @@ def test_captions_say_seeds_version_and_doubts(tmp_path):
     quiet, loud = (page_of(recorded(tmp_path / k, **names, **more)) for k, more in (("q", {}), ("l", busy)))
     assert "disturbed" not in str(quiet.doubts)
     assert "executions were disturbed" in loud.doubts["fib"] and "fib" in loud.doubts[""]
+
+
+def test_captions_name_commits_once_and_of_what_is_shown_alone(tmp_path):
+    """A matrix has a dozen systems of two commits, executed in a random order; one comparison is of two of them."""
+    selection = recorded(tmp_path, names=("fib",), systems=("a", "b", "c"), n=4)
+    old, new = (f"commit {digit * 12}" for digit in "12")
+    made = {"c": f"{old} of /home/me/my repo", "b": f"{new} of https://host/repo", "a": f"{old} of /home/me/my repo"}
+    page = page_of(dataclasses.replace(selection, made=made))
+    named = {"Ratios-b-a": f"a: {old}; b: {new} of https://host/repo.", "Ratios-c-a": f"Built from {old}."}
+    named |= dict.fromkeys(("fib", "Means", "Panel"), f"Built from a, c: {old}; b: {new} of https://host/repo.")
+    for name, words in named.items():
+        for tables in {name.startswith(("Ratios", "fib")), name not in {"Panel", "fib"}}:
+            if name == "Means" and not tables:
+                continue
+            assert all(words in each for each in captions(page, name, tables=tables)), (name, tables)
+    svg = {file.name: file.data.decode() for file in figure_files(page, ["svg"], Look())}
+    assert f"Built from {old}." in svg["Ratios-c-a.svg"]
 
 
 def test_the_caption_of_a_comparison_has_its_own_doubts_alone(tmp_path):
@@ -469,7 +486,7 @@ def test_latex_sets_every_figure_and_table(tmp_path):
     for package in ("booktabs", "siunitx"):
         if not subprocess.run(["kpsewhich", f"{package}.sty"], capture_output=True, text=True, check=False).stdout:
             absent(f"LaTeX has no {package} (texlive-latex-recommended, texlive-science)")
-    page = dataclasses.replace(page_of(recorded(tmp_path, **FEW)), sources="100 % of a_b & #1 ~ {c} ^ $d \\e")
+    page = dataclasses.replace(page_of(recorded(tmp_path, **FEW)), sources={"a": "100 % of a_b & #1 ~ {c} ^ $d \\e"})
     for file in figure_files(page, ["tex", "pdf"], Look()):
         (tmp_path / file.name).write_bytes(file.data)
     packages = "".join(rf"\usepackage{{{each}}}" for each in ("graphicx", "booktabs", "siunitx"))

@@ -81,6 +81,35 @@ def _combined(lettered: Sequence[tuple[str, tuple[str, Figure]]]) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Behind:
+    """What stands behind a figure or a table: ``origin`` is of what it was made, ``doubts`` what casts doubt on it."""
+
+    origin: str
+    doubts: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.origin} Doubtful: {self.doubts}." if self.doubts else self.origin
+
+
+def behind_figure(page: Page, title: str, figure: Figure) -> Behind:
+    """Of a figure's comparison, or of the benchmark that it is titled by; else of the whole page."""
+    if (own := _forest_of(page, figure)) is not None:
+        return Behind(_origin(page, own.systems), own.doubts)
+    card = next((each for each in page.cards if title and each.name == title), None)
+    if card is not None:
+        return Behind(_origin(page, card.systems), page.doubts.get(title, ""))
+    return Behind(_origin(page), page.doubts.get("", ""))
+
+
+def behind_table(page: Page, table: Table) -> Behind:
+    """Of a table's comparison; else of the whole page."""
+    for each in page.forests:
+        if each.figure is not None and table.caption == caption_of_ratios(each.figure):
+            return behind_figure(page, "", each.figure)
+    return Behind(_origin(page), page.doubts.get("", ""))
+
+
 def caption_of(page: Page, title: str, figure: Figure) -> str:
     """What the figure shows, of which sources and seeds, where and when it was measured, and what casts doubt on it."""
     if not title and figure.heading.startswith(_PANEL):
@@ -89,36 +118,25 @@ def caption_of(page: Page, title: str, figure: Figure) -> str:
         shown = f"{title}: {figure.heading}. {figure.caption}"
     else:
         shown = f"{title}: {_lead(figure)}. {figure.caption}"
-    return f"{shown} {origin(page)}{_doubtful(page, title, figure)}"
+    return f"{shown} {behind_figure(page, title, figure)}"
 
 
-def caption_beside(page: Page, title: str, figure: Figure, table: Table) -> str:
-    """The same of the table with the numbers of a figure."""
-    return f"{table.caption}. {origin(page)}{_doubtful(page, title, figure)}"
+def _forest_of(page: Page, figure: Figure) -> Forest | None:
+    return next((each for each in page.forests if each.figure is figure), None)
 
 
-def caption_of_table(page: Page, table: Table) -> str:
-    """The same of a table of numbers: of a comparison with the doubts of that alone, of others with those of all."""
-    of = [each.figure for each in page.forests if each.figure and caption_of_ratios(each.figure) == table.caption]
-    return f"{table.caption}. {origin(page)}{_doubtful(page, '', of[0] if of else None)}"
+def _origin(page: Page, systems: Sequence[str] = ()) -> str:
+    """``Built from commit 19c4d91a2b3c. Measured on vm, ... Seeds 1..30 (30); layoutrand 0.1.0.``.
 
-
-def _forest_of(page: Page, figure: Figure | None) -> Forest | None:
-    return next((each for each in page.forests if figure is not None and each.figure is figure), None)
-
-
-def _doubtful(page: Page, title: str, figure: Figure | None) -> str:
-    """What casts doubt on the figure: on its comparison, or on the benchmark that it is titled by; else on any."""
-    own = _forest_of(page, figure)
-    about = title if any(card.name == title for card in page.cards) else ""
-    doubts = page.doubts.get(about) if own is None else own.doubts
-    return f" Doubtful: {doubts}." if doubts else ""
-
-
-def origin(page: Page) -> str:
-    """``Built from commit 19c4d91a2b3c. Measured on vm, ... Seeds 1..30 (30); layoutrand 0.1.0.``."""
-    parts = [f"Built from {page.sources}." if page.sources else "", page.subtitle, page.rests_on]
-    return " ".join(filter(None, parts))
+    It names what these ``systems`` were built from, or all: those of one commit together, where there are several.
+    """
+    groups: dict[str, list[str]] = {}
+    for system, words in page.sources.items():
+        if not systems or system in systems:
+            groups.setdefault(words, []).append(system)
+    built = "; ".join(f"{', '.join(own)}: {words}" for words, own in groups.items())
+    built = next(iter(groups)) if len(groups) == 1 else built
+    return " ".join(filter(None, [f"Built from {built}." if built else "", page.subtitle, page.rests_on]))
 
 
 def captions_text(files: Sequence[CaptionedFile]) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from layoutrand.analysis import layout_words, node_words, sentences
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, analyse, choose_metrics
@@ -22,6 +24,7 @@ from layoutrand.text.document import Chapter, Table
 from layoutrand.text.quantities import estimate, fine_percent
 
 _MOST_STEPS = 3
+_LOCAL_PATH: Final = re.compile(r"(?<=^commit [0-9a-f]{12}) of /.*$")
 
 
 def report(
@@ -102,12 +105,13 @@ def _names(found: AnalysisReport) -> list[str]:
     return list(dict.fromkeys(analysis.benchmark for analysis in found.analyses))
 
 
-def _sources(selection: Selection) -> str:
-    """``commit 19c4d91a2b3c``, or what each system was built from where that differs."""
-    made = {system: words for system, words in selection.made.items() if words}
-    if len(set(made.values())) == 1:
-        return next(iter(made.values()))
-    return "; ".join(f"{system}: {words}" for system, words in made.items())
+def _sources(selection: Selection) -> dict[str, str]:
+    """System -> ``commit 19c4d91a2b3c``, in the order in which they are declared; without those that are not known.
+
+    The path of a repository on this machine tells readers of a paper nothing.
+    """
+    shown = dict.fromkeys(sample.system for sample in selection.samples)
+    return {name: _LOCAL_PATH.sub("", words) for name in shown if (words := selection.made.get(name, ""))}
 
 
 def _left_out(selection: Selection, primary: Selection, metric: str | None) -> list[str]:
@@ -219,6 +223,7 @@ def _cards(
                 drawn.more,
                 drawn.absent,
                 benchmarks.shares(members, found.warnings),
+                [member.analysis.system for member in members],
             )
         )
     return sorted(cards, key=lambda card: -card.order)
