@@ -471,6 +471,13 @@ def test_counts_of_benchmarks_that_were_disturbed_alike_are_their_sum(tmp_path):
     assert quiet.sentence == "fib, sum: 16 of 16 executions were disturbed"
 
 
+def test_a_comparison_of_two_of_three_systems_counts_their_executions_alone(tmp_path):
+    busy = {"disturbances": ("busy",), "host_state": {"other_cpu_s": 1.0}}
+    page = page_of(recorded(tmp_path, names=("fib",), systems=("a", "b", "c"), n=4, stock=False, **busy))
+    assert "12 of 12 executions were disturbed" in page.doubts[""], "4 layouts of each"
+    assert ["8 of 8 executions were disturbed" in each.doubts for each in page.forests] == [True, True]
+
+
 def captions(page, *begins, tables=False):
     """Of figures, or of tables, whose files begin so; there is one at least."""
     text = next(f.data for f in figure_files(page, ["svg", "tex"], Look()) if f.name == "captions.txt").decode()

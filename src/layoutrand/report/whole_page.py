@@ -60,11 +60,12 @@ def report(
     sections += machine_section.environment(selection, contexts, asked)
     project = selection.experiment.project or "imported results"
     links = {name: f"benchmark-{number}" for number, name in enumerate(_names(found), 1)}
-    cards = _cards(primary, found, comparisons, links)
-    banners = [forest.banner(each) for each in comparisons]
+    own = [trust.of_its_own(each) for each in comparisons]
+    cards = _cards(primary, found, own, links)
+    banners = [forest.banner(each) for each in own]
     forests = [
         replace(forest.of_comparison(each, number, links), doubts=trust.doubts_of(found, each))
-        for number, each in enumerate(comparisons, 1)
+        for number, each in enumerate(own, 1)
     ]
     if found.analyses and not comparisons:
         banners = [forest.layout_banner(found)]
