@@ -187,6 +187,13 @@ def test_that_a_status_may_mean_success_is_told_of_what_always_ended_with_one(fa
     assert ("expect_status" in words) is told
 
 
+def test_where_there_is_no_number_the_reason_says_what_to_mend(failed, tmp_path):
+    """No command helps where valgrind reads no debugging information of the program."""
+    failures = tuple(replace(failed(layout), status="no-measurement") for layout in (1, 2))
+    words = executed_again(Summary(2, 0, 2, 0, failures, build_failures=(), results=tmp_path), "`layoutrand run`")
+    assert words == "mend what the reason names; then `layoutrand run` executes failed ones again"
+
+
 @pytest.mark.parametrize(
     ("layouts", "which"),
     [

@@ -70,3 +70,16 @@ def test_of_an_instruction_that_a_simulated_processor_does_not_know_the_usual_ca
     said = of_the_program(ended, SimpleNamespace(argv=()), instrument, SimpleNamespace(stderr=lambda: b""))
     assert ("-march=native" in said.reason) is told
     assert said.reason.startswith(ended.reason)
+
+
+@pytest.mark.parametrize(("instrument", "told"), [("cachegrind", True), ("native", False)])
+@pytest.mark.parametrize(("status", "reason"), [("exit", "exit status 1"), ("ok", "")])
+def test_that_valgrind_gave_up_is_no_exit_status_of_the_program(instrument, told, status, reason):
+    """Its log alone says so; a program that is to end with 1 would have ended well."""
+    ended = Outcome(1, 0.0, 1.0, status, reason, 1, None, {})
+    log = "==7== Valgrind: debuginfo reader: Possibly corrupted debuginfo file.\n"
+    place = SimpleNamespace(stderr=lambda: b"", all_written=lambda prefix: [log] if prefix == "valgrind.log" else [])
+    said = of_the_program(ended, SimpleNamespace(argv=()), instrument, place)
+    assert ("Possibly corrupted debuginfo file" in said.reason, said.status) == (
+        (True, "no-measurement") if told else (False, status)
+    )

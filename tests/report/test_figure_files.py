@@ -389,7 +389,7 @@ def test_numbers_line_up_and_have_their_units(cells, specification, unit, shown)
 
 
 def test_captions_stand_alone_and_have_the_source(tmp_path):
-    page = dataclasses.replace(page_of(recorded(tmp_path, **FEW)), sources="commit 19c4d91a2b3c")
+    page = dataclasses.replace(page_of(recorded(tmp_path, **FEW)), sources=dict.fromkeys("ab", "commit 19c4d91a2b3c"))
     found = {file.name: file.data.decode() for file in figure_files(page, ["tex", "svg"], Look())}
 
     latex = found["captions.tex"]
@@ -407,7 +407,9 @@ def test_captions_say_seeds_version_and_doubts(tmp_path):
     busy = {"disturbances": ("busy",), "host_state": {"other_cpu_s": 1.0}}
     names = {"names": ("fib", "sum"), "systems": ("a", "b"), "n": 4, "executions": 2}
     page = page_of(recorded(tmp_path, **names))
-    assert all(each.endswith(f"Seeds 1..4 (4); layoutrand {__version__}.") for each in captions(page, "Means"))
+    calm = dataclasses.replace(page, doubts={}, forests=[dataclasses.replace(each, doubts="") for each in page.forests])
+    ending = f"Seeds 1..4 (4); layoutrand {__version__}."
+    assert all(each.endswith(ending) for tables in (False, True) for each in captions(calm, "", tables=tables))
     doubted = dataclasses.replace(page, doubts={"fib": "it drifts", "": "fib: it drifts"})
     assert all(each.endswith(" Doubtful: it drifts.") for each in captions(doubted, "fib-"))
     forests = [dataclasses.replace(each, doubts="sum: it failed") for each in page.forests]
@@ -415,9 +417,29 @@ def test_captions_say_seeds_version_and_doubts(tmp_path):
     assert all(each.endswith(" Doubtful: fib: it drifts.") for each in captions(doubted, "Panel"))
     assert all(each.endswith(" Doubtful: sum: it failed.") for each in captions(doubted, "Ratios"))
     assert not any("Doubtful" in each for each in captions(doubted, "sum-"))
+    assert all(each.endswith(" Doubtful: it drifts.") for each in captions(doubted, "fib-", tables=True))
+    assert all(each.endswith(" Doubtful: fib: it drifts.") for each in captions(doubted, "Means", tables=True))
+    assert all(each.endswith(" Doubtful: sum: it failed.") for each in captions(doubted, "Ratios", tables=True))
     quiet, loud = (page_of(recorded(tmp_path / k, **names, **more)) for k, more in (("q", {}), ("l", busy)))
     assert "disturbed" not in str(quiet.doubts)
     assert "executions were disturbed" in loud.doubts["fib"] and "fib" in loud.doubts[""]
+
+
+def test_captions_name_commits_once_and_of_what_is_shown_alone(tmp_path):
+    """A matrix has a dozen systems of two commits, executed in a random order; one comparison is of two of them."""
+    selection = recorded(tmp_path, names=("fib",), systems=("a", "b", "c"), n=4)
+    old, new = (f"commit {digit * 12}" for digit in "12")
+    made = {"c": f"{old} of /home/me/my repo", "b": f"{new} of https://host/repo", "a": f"{old} of /home/me/my repo"}
+    page = page_of(dataclasses.replace(selection, made=made))
+    named = {"Ratios-b-a": f"a: {old}; b: {new} of https://host/repo.", "Ratios-c-a": f"Built from {old}."}
+    named |= dict.fromkeys(("fib", "Means", "Panel"), f"Built from a, c: {old}; b: {new} of https://host/repo.")
+    for name, words in named.items():
+        for tables in {name.startswith(("Ratios", "fib")), name not in {"Panel", "fib"}}:
+            if name == "Means" and not tables:
+                continue
+            assert all(words in each for each in captions(page, name, tables=tables)), (name, tables)
+    svg = {file.name: file.data.decode() for file in figure_files(page, ["svg"], Look())}
+    assert f"Built from {old}." in svg["Ratios-c-a.svg"]
 
 
 def test_the_caption_of_a_comparison_has_its_own_doubts_alone(tmp_path):
@@ -436,6 +458,8 @@ def test_the_caption_of_a_comparison_has_its_own_doubts_alone(tmp_path):
     beside = "not sure beside the 2 verdicts given at once (Holm)"
     assert all(beside in each for each in captions(page, "Ratios-c-a", "Panel"))
     assert not any(beside in each for each in captions(page, "Ratios-b-a"))
+    assert all(beside in each for each in captions(page, "Ratios-c-a", tables=True))
+    assert not any(beside in each for each in captions(page, "Ratios-b-a", tables=True))
 
 
 def test_counts_of_benchmarks_that_were_disturbed_alike_are_their_sum(tmp_path):
@@ -447,12 +471,18 @@ def test_counts_of_benchmarks_that_were_disturbed_alike_are_their_sum(tmp_path):
     assert quiet.sentence == "fib, sum: 16 of 16 executions were disturbed"
 
 
-def captions(page, *begins):
-    """Of figures and tables whose files begin so; there is one at least."""
+def test_a_comparison_of_two_of_three_systems_counts_their_executions_alone(tmp_path):
+    busy = {"disturbances": ("busy",), "host_state": {"other_cpu_s": 1.0}}
+    page = page_of(recorded(tmp_path, names=("fib",), systems=("a", "b", "c"), n=4, stock=False, **busy))
+    assert "12 of 12 executions were disturbed" in page.doubts[""], "4 layouts of each"
+    assert ["8 of 8 executions were disturbed" in each.doubts for each in page.forests] == [True, True]
+
+
+def captions(page, *begins, tables=False):
+    """Of figures, or of tables, whose files begin so; there is one at least."""
     text = next(f.data for f in figure_files(page, ["svg", "tex"], Look()) if f.name == "captions.txt").decode()
     told = [entry.split("\n", 1) for entry in text.strip().split("\n\n")]
-    found = [words.strip() for name, words in told if name.startswith(begins) and "(table)" not in name]
-    found += [words.strip() for name, words in told if name.startswith(begins) and begins == ("Means",)]
+    found = [words.strip() for name, words in told if name.startswith(begins) and ("(table)" in name) == tables]
     assert found
     return found
 
@@ -463,7 +493,7 @@ def test_latex_sets_every_figure_and_table(tmp_path):
     for package in ("booktabs", "siunitx"):
         if not subprocess.run(["kpsewhich", f"{package}.sty"], capture_output=True, text=True, check=False).stdout:
             absent(f"LaTeX has no {package} (texlive-latex-recommended, texlive-science)")
-    page = dataclasses.replace(page_of(recorded(tmp_path, **FEW)), sources="100 % of a_b & #1 ~ {c} ^ $d \\e")
+    page = dataclasses.replace(page_of(recorded(tmp_path, **FEW)), sources={"a": "100 % of a_b & #1 ~ {c} ^ $d \\e"})
     for file in figure_files(page, ["tex", "pdf"], Look()):
         (tmp_path / file.name).write_bytes(file.data)
     packages = "".join(rf"\usepackage{{{each}}}" for each in ("graphicx", "booktabs", "siunitx"))

@@ -35,8 +35,8 @@ _ROUNDING: Final = 1e-12
 class ClockSteps:
     """A step in seconds, and half of it as a share of the means of the samples in question; 0 of what scatters more.
 
-    ``possible`` are these shares whether or not a sample scatters more; ``is_alike`` and ``may_simulate`` as
-    `CoarseClock` has them.
+    ``possible`` are these shares whether or not a sample scatters more; ``is_alike``, ``may_simulate`` and
+    ``is_imported`` as `CoarseClock` has them.
     """
 
     step_s: float
@@ -44,6 +44,7 @@ class ClockSteps:
     possible: tuple[float, ...] = ()
     is_alike: bool = False
     may_simulate: bool = True
+    is_imported: bool = False
 
     @property
     def are_seen(self) -> bool:
@@ -71,7 +72,7 @@ class ClockSteps:
         """What to tell; ``is_open`` where nothing can be concluded."""
         if not self.are_seen:
             return []
-        return [CoarseClock(self.step_s, max(self.halves), is_open, self.is_alike, self.may_simulate)]
+        return [CoarseClock(self.step_s, max(self.halves), is_open, self.is_alike, self.may_simulate, self.is_imported)]
 
     def against(self, threshold: float) -> list[CoarseClock]:
         """What to tell where differences of this share are to be told apart."""
@@ -153,7 +154,8 @@ def _common_steps(samples: Sequence[Sample], beside: Iterable[Sample] = ()) -> C
     """
     first = samples[0]
     may_simulate = all(sample.may_simulate for sample in samples)
-    nothing = ClockSteps(0.0, (0.0,) * len(samples), may_simulate=may_simulate)
+    is_imported = any(sample.is_imported for sample in samples)
+    nothing = ClockSteps(0.0, (0.0,) * len(samples), may_simulate=may_simulate, is_imported=is_imported)
     if first.unit not in SECONDS or first.instrument in simulated():
         return nothing
     if not all(sample.binaries for sample in samples):

@@ -42,6 +42,7 @@ class Sample:
     were made on the submitting machine.  ``rounds`` and ``started`` hold in the same way the round that each belongs to
     and when it began, in seconds since the epoch; of imported results nothing, or numbers that grow with time.
     ``fixed_addresses`` where nothing of the address space was random (run.aslr); ``may_simulate`` as of `Benchmark`.
+    ``is_imported`` where another harness may have measured, which no key of layoutrand.toml is for.
     """
 
     system: str
@@ -59,6 +60,7 @@ class Sample:
     started: Mapping[BinaryName, tuple[float, ...]] = field(default_factory=dict)
     fixed_addresses: bool = False
     may_simulate: bool = True
+    is_imported: bool = False
 
     def __post_init__(self) -> None:
         """Raise `AnalysisError` for a value that nothing can be computed with."""

@@ -19,7 +19,9 @@ def of_short(*samples: Sample) -> list[TooShort]:
     for sample in samples:
         if is_elapsed(sample.metric) and sample.unit == "s" and sample.instrument not in simulated():
             values = [value for _, executions in sample.binaries for run in executions for value in run]
-            found += too_short(sample.benchmark, values, may_simulate=sample.may_simulate)
+            found += too_short(
+                sample.benchmark, values, may_simulate=sample.may_simulate, is_imported=sample.is_imported
+            )
     return [min(found, key=lambda each: each.seconds)] if found else []
 
 

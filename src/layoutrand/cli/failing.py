@@ -103,7 +103,10 @@ def executed_again(summary: Summary, again: str) -> str:
     fruitless = {(each.system, each.benchmark, each.instrument) for each in summary.not_executed}
     failed = {(each.system, each.benchmark, each.instrument) for each in summary.failures}
     if failed <= fruitless or len(summary.failures) + left_out == summary.total > 1:
-        ends_so = all(each.status == "exit" for each in summary.failures)
+        statuses = {each.status for each in summary.failures}
+        if statuses == {"no-measurement"}:  # which the program, its flags or the metric may be at fault for
+            return f"mend what the reason names; then {again} executes failed ones again"
+        ends_so = statuses <= {"exit"}
         told = ", or name its status in expect_status if all is well" if ends_so else ""
         return f"mend the command in layoutrand.toml, or what it reads{told}; then {again} executes failed ones again"
     return f"{again} executes failed ones again"

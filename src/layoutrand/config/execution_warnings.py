@@ -207,15 +207,16 @@ middle half 0.9 to 4.7 ms: at least 4 % of 20 ms is not the program's work.  Whe
 class TooShort(AnyWarning):
     """Times of processes of which the start is no small part; ``seconds`` is their lower quartile.
 
-    ``may_simulate`` as of `Benchmark`.
+    ``may_simulate`` as of `Benchmark`, and ``is_imported`` as of `Sample`.
     """
 
     benchmark: str
     seconds: float
     may_simulate: bool = True
+    is_imported: bool = False
 
     def __str__(self) -> str:
-        printed = "have it print the time of it (metric.regex)"
+        printed = f"have it print the time of it ({'and import that' if self.is_imported else 'metric.regex'})"
         ways = f"{printed}, or measure simulated counts (metric.cachegrind)" if self.may_simulate else f"or {printed}"
         return (
             f"{self.benchmark}: an execution takes {quantity(self.seconds, 's')}, and part of that is the start of the "
@@ -228,13 +229,15 @@ class TooShort(AnyWarning):
         return f"an execution takes {quantity(self.seconds, 's')}, much of it the start of the process"
 
 
-def too_short(benchmark: str, seconds: Sequence[float], *, may_simulate: bool = True) -> list[TooShort]:
+def too_short(
+    benchmark: str, seconds: Sequence[float], *, may_simulate: bool = True, is_imported: bool = False
+) -> list[TooShort]:
     """A warning where the lower quartile of these times of whole processes is below `TOO_SHORT_S`.
 
     A load on the machine only ever adds to a time, and to short ones many times over: slow executions do not hide it.
     """
     typical = sorted(seconds)[len(seconds) // 4] if seconds else TOO_SHORT_S
-    return [TooShort(benchmark, typical, may_simulate)] if typical < TOO_SHORT_S else []
+    return [TooShort(benchmark, typical, may_simulate, is_imported)] if typical < TOO_SHORT_S else []
 
 
 def mixed_settings(executions: Iterable[Execution]) -> list[MachineWarning]:

@@ -51,6 +51,8 @@ _UNKNOWN_TO_IT: Final = (
 
 def of_the_program(outcome: Outcome, command: Command, name: str, workplace: Workplace) -> Outcome:
     """How the program ended that was executed under the instrument of that name, which may end well where it failed."""
+    if outcome.returncode and (gave_up := instrument(name).why_it_gave_up(workplace.all_written)):
+        return replace(outcome, status="no-measurement", reason=gave_up)
     if outcome.status == "signal" and outcome.signal == SIGILL and name in simulated():
         return replace(outcome, reason=f"{outcome.reason}{_UNKNOWN_TO_IT}")
     if outcome.status != "ok":

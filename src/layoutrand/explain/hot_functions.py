@@ -87,6 +87,8 @@ def _profile(run: IdentityRun, place: LookingPlace, profiling: ProfilingSetup, c
     profiler.prepare(place.sandbox.instrument)
     prefix = profiler.prefix(chosen.program, chosen.event, place.sandbox.instrument)
     outcome = profiling.executor(place.command(prefix, profiler))
+    if outcome.returncode and (gave_up := profiler.why_it_gave_up(place.workplace.all_written)):
+        raise AnalysisError(gave_up)
     _check(outcome, run.plan, run.slot, place.workplace, profiler.option)
     if case:
         _check_case(run.plan, run.slot, place.workplace, case)

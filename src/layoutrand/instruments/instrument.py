@@ -91,6 +91,14 @@ class Starter(ABC):
         """The command that installs its program."""
         return install([self.program])
 
+    def why_it_gave_up(self, written: Callable[[str], Sequence[str]]) -> str:
+        """Why it ended an execution by itself, which the program may not have failed, and what may help; else "".
+
+        ``written`` reads those of its files in `InstrumentFiles.output` whose names begin so.
+        """
+        del written
+        return ""
+
     def prepare(self, files: InstrumentFiles, qemu: str = "") -> None:
         """Make what it needs there before an execution, such as a FIFO; ``qemu`` as in `Instrument.check`."""
         del files, qemu

@@ -240,6 +240,8 @@ def _sample(key: _Key, table: Mapping[str, _Runs], unit: _Unit, *, is_primary: b
         nodes=nodes if any(map(any, nodes.values())) else {},
         rounds=_whole(rounds, nodes),
         started=_whole(started, nodes),
+        may_simulate=False,
+        is_imported=True,
     )
 
 

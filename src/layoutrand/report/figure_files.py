@@ -11,8 +11,16 @@ from xml.sax.saxutils import escape as escape_xml
 from layoutrand.errors import AnalysisError
 from layoutrand.report import pdf, style
 from layoutrand.report.page_parts import Page
-from layoutrand.report.paper import CaptionedFile, caption_of, captions_latex, captions_text, origin, panels
-from layoutrand.text.document import Figure, Table, plain
+from layoutrand.report.paper import (
+    CaptionedFile,
+    behind_figure,
+    behind_table,
+    caption_of,
+    captions_latex,
+    captions_text,
+    panels,
+)
+from layoutrand.text.document import Figure, plain
 from layoutrand.text.latex import tabular
 
 FORMATS: Final = ("svg", "pdf", "png", "tex")
@@ -52,20 +60,22 @@ def figure_files(page: Page, formats: Sequence[str], look: Look) -> list[FigureF
     widths: dict[str, float] = {}
     several = [("", figure, columns) for figure, columns in panels(page)]
     for title, figure, columns in [*several, *((title, figure, 1) for title, figure in figures_of(page))]:
+        behind = behind_figure(page, title, figure)
         stem = _stem(f"{title} {figure.heading}".strip(), taken)
         widths[stem] = columns * look.width_mm + (columns - 1) * _GUTTER_MM
-        svg = _with_origin(figure.svg, page)
+        svg = _with_origin(figure.svg, behind.origin)
         files += [FigureFile(f"{stem}.{kind}", data) for kind, data in _drawn(svg, formats, look, widths[stem])]
         told.append(CaptionedFile(stem, caption_of(page, title, figure)))
         if figure.table is not None and "tex" in formats:
             tables.add(stem.casefold())
-            files.append(FigureFile(f"{stem}.tex", _encoded(figure.table, page)))
-            told.append(CaptionedFile(stem, f"{figure.table.caption}. {origin(page)}", is_table=True))
+            files.append(FigureFile(f"{stem}.tex", _utf8(tabular(figure.table, behind.origin))))
+            told.append(CaptionedFile(stem, f"{figure.table.caption}. {behind}", is_table=True))
     for table in [table for section in page.sections for table in section.tables if not table.is_text]:
         if "tex" in formats:
+            behind = behind_table(page, table)
             stem = _stem(table.caption, tables)
-            files.append(FigureFile(f"{stem}.tex", _encoded(table, page)))
-            told.append(CaptionedFile(stem, f"{table.caption}. {origin(page)}", is_table=True))
+            files.append(FigureFile(f"{stem}.tex", _utf8(tabular(table, behind.origin))))
+            told.append(CaptionedFile(stem, f"{table.caption}. {behind}", is_table=True))
     if not files:
         raise AnalysisError("there is nothing to draw: no seed was executed successfully")
     if "tex" in formats:
@@ -93,13 +103,9 @@ def _drawn(svg: str, formats: Sequence[str], look: Look, width_mm: float) -> Ite
             yield "png", pdf.png(page, look.dpi)
 
 
-def _encoded(table: Table, page: Page) -> bytes:
-    return _utf8(tabular(table, origin(page)))
-
-
-def _with_origin(svg: str, page: Page) -> str:
+def _with_origin(svg: str, origin: str) -> str:
     """A figure whose description, which is not seen, says what was built and where and when it was measured."""
-    return svg.replace("</desc>", f" {escape_xml(plain(origin(page)))}</desc>", 1)
+    return svg.replace("</desc>", f" {escape_xml(plain(origin))}</desc>", 1)
 
 
 def _utf8(words: str) -> bytes:

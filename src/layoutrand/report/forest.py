@@ -92,6 +92,7 @@ def of_comparison(result: Comparison, number: int, links: Mapping[str, str]) -> 
         rows,
         caption,
         ratios.forest_figure(result),
+        systems=(result.baseline, result.candidate),
     )
 
 

@@ -59,7 +59,7 @@ class ForestRow:
 class Forest:
     """Rows over one axis (SVG), the words at its two ends, what is drawn, and the same as a figure for papers.
 
-    ``doubts`` is what casts doubt on its numbers, for the caption of that figure.
+    ``doubts`` is what casts doubt on its numbers, and ``systems`` are those shown, for the caption of that figure.
     """
 
     anchor: str
@@ -71,6 +71,7 @@ class Forest:
     caption: str
     figure: Figure | None = None
     doubts: str = ""
+    systems: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class BenchmarkCard:
     """One benchmark: verdicts, sentences, the figures that are shown and those that are folded away.
 
     ``absent`` says why figures are not there; ``shares`` are (system, bar as SVG, words): what varies, as one bar for
-    each system.
+    each system.  ``systems`` are those that are shown.
     """
 
     anchor: str
@@ -90,6 +91,7 @@ class BenchmarkCard:
     more: Sequence[Figure] = ()
     absent: Sequence[str] = ()
     shares: Sequence[tuple[str, str, str]] = ()
+    systems: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,8 @@ class Page:
     cards: Sequence[BenchmarkCard]
     sections: Sequence[Chapter]
     unfolded: frozenset[str] = field(default_factory=frozenset)
-    sources: str = ""
-    """Of which commit or files the systems were built, for captions of figures; empty where that is not known."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """System -> of which commit or files it was built, where that is known, for captions of figures."""
     rests_on: str = ""
     """Seeds and versions of layoutrand, for captions, too."""
     doubts: Mapping[str, str] = field(default_factory=dict)

@@ -10,8 +10,9 @@ from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape as escape_xml
 
 from layoutrand.report import canvas
-from layoutrand.report.page_parts import Page
-from layoutrand.text.document import Figure, plain
+from layoutrand.report.page_parts import Forest, Page
+from layoutrand.report.ratios import caption_of_ratios
+from layoutrand.text.document import Figure, Table, plain
 from layoutrand.text.latex import escape
 
 _SVG: Final = "http://www.w3.org/2000/svg"
@@ -80,25 +81,62 @@ def _combined(lettered: Sequence[tuple[str, tuple[str, Figure]]]) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Behind:
+    """What stands behind a figure or a table: ``origin`` is of what it was made, ``doubts`` what casts doubt on it."""
+
+    origin: str
+    doubts: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.origin} Doubtful: {self.doubts}." if self.doubts else self.origin
+
+
+def behind_figure(page: Page, title: str, figure: Figure) -> Behind:
+    """Of a figure's comparison, or of the benchmark that it is titled by; else of the whole page."""
+    if (own := _forest_of(page, figure)) is not None:
+        return Behind(_origin(page, own.systems), own.doubts)
+    card = next((each for each in page.cards if title and each.name == title), None)
+    if card is not None:
+        return Behind(_origin(page, card.systems), page.doubts.get(title, ""))
+    return Behind(_origin(page), page.doubts.get("", ""))
+
+
+def behind_table(page: Page, table: Table) -> Behind:
+    """Of a table's comparison; else of the whole page."""
+    for each in page.forests:
+        if each.figure is not None and table.caption == caption_of_ratios(each.figure):
+            return behind_figure(page, "", each.figure)
+    return Behind(_origin(page), page.doubts.get("", ""))
+
+
 def caption_of(page: Page, title: str, figure: Figure) -> str:
     """What the figure shows, of which sources and seeds, where and when it was measured, and what casts doubt on it."""
     if not title and figure.heading.startswith(_PANEL):
-        return f"{figure.caption} {origin(page)}{_doubtful(page.doubts.get(''))}"
-    own = next((each for each in page.forests if each.figure is figure), None)
-    if own is not None:
-        return f"{title}: {figure.heading}. {figure.caption} {origin(page)}{_doubtful(own.doubts)}"
-    doubts = page.doubts.get(title if any(card.name == title for card in page.cards) else "")
-    return f"{title}: {_lead(figure)}. {figure.caption} {origin(page)}{_doubtful(doubts)}"
+        shown = figure.caption
+    elif _forest_of(page, figure) is not None:
+        shown = f"{title}: {figure.heading}. {figure.caption}"
+    else:
+        shown = f"{title}: {_lead(figure)}. {figure.caption}"
+    return f"{shown} {behind_figure(page, title, figure)}"
 
 
-def _doubtful(doubts: str | None) -> str:
-    return f" Doubtful: {doubts}." if doubts else ""
+def _forest_of(page: Page, figure: Figure) -> Forest | None:
+    return next((each for each in page.forests if each.figure is figure), None)
 
 
-def origin(page: Page) -> str:
-    """``Built from commit 19c4d91a2b3c. Measured on vm, ... Seeds 1..30 (30); layoutrand 0.1.0.``."""
-    parts = [f"Built from {page.sources}." if page.sources else "", page.subtitle, page.rests_on]
-    return " ".join(filter(None, parts))
+def _origin(page: Page, systems: Sequence[str] = ()) -> str:
+    """``Built from commit 19c4d91a2b3c. Measured on vm, ... Seeds 1..30 (30); layoutrand 0.1.0.``.
+
+    It names what these ``systems`` were built from, or all: those of one commit together, where there are several.
+    """
+    groups: dict[str, list[str]] = {}
+    for system, words in page.sources.items():
+        if not systems or system in systems:
+            groups.setdefault(words, []).append(system)
+    built = "; ".join(f"{', '.join(own)}: {words}" for words, own in groups.items())
+    built = next(iter(groups)) if len(groups) == 1 else built
+    return " ".join(filter(None, [f"Built from {built}." if built else "", page.subtitle, page.rests_on]))
 
 
 def captions_text(files: Sequence[CaptionedFile]) -> str:

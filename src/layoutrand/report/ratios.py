@@ -18,6 +18,8 @@ from layoutrand.stats import Interval
 from layoutrand.text.document import Chapter, Figure, Table
 from layoutrand.text.quantities import NO_BOUNDS, alike, in_a_column, p_value, ratio_words
 
+_RATIOS: Final = "Ratios"
+
 LAST: Final = -math.inf
 """Place of what has no effect to be sorted by."""
 
@@ -90,9 +92,9 @@ def forest_figure(result: Comparison) -> Figure:
         drawn.append(row_figures.FigureRow("geometric mean", said, 1, interval=bounds, strong=True, colour=colour))
     directions = {pair.better for pair in result.benchmarks}
     meaning = {"less": ", below 1 is better", "more": ", above 1 is better"}
-    name = f"{result.candidate} / {result.baseline}"
+    name = _name(result)
     chart = row_figures.RowChart(
-        title=f"Ratios {name}",
+        title=f"{_RATIOS} {name}",
         description=f"{len(drawn)} ratios with {100 * result.confidence:g} % intervals; the numbers are in the table.",
         axis=f"ratio {name}{meaning[directions.pop()] if len(directions) == 1 else ''}",
         rows=drawn,
@@ -108,6 +110,15 @@ def forest_figure(result: Comparison) -> Figure:
     if any(row.hollow is not None for row in drawn):
         caption += " Hollow diamond: what the two default builds alone show."
     return Figure(name, row_figures.draw(chart), caption)
+
+
+def caption_of_ratios(figure: Figure) -> str:
+    """The caption of the table with the numbers of a forest."""
+    return f"{_RATIOS} {figure.heading}"
+
+
+def _name(result: Comparison) -> str:
+    return f"{result.candidate} / {result.baseline}"
 
 
 def _row(result: Comparison, pair: BenchmarkRatio) -> row_figures.FigureRow:
@@ -159,7 +170,7 @@ def _ratios(result: Comparison) -> Table:
         f"mean {result.candidate}",
         "metric",
     )
-    return Table(f"Ratios {result.candidate} / {result.baseline}", columns, cells)
+    return Table(f"{_RATIOS} {_name(result)}", columns, cells)
 
 
 def _cells(result: Comparison, pair: BenchmarkRatio) -> tuple[str, ...]:

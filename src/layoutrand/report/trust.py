@@ -16,11 +16,13 @@ from layoutrand.analysis.conclusion import of_layouts, of_pair
 from layoutrand.analysis.reasons import Cause, Reason
 from layoutrand.analysis.sample import order_is_known
 from layoutrand.analysis.selection import Selection
-from layoutrand.config.execution_warnings import summed_of_each
+from layoutrand.config.disturbance import Disturbed
+from layoutrand.config.execution_warnings import DisturbedExecutions, summed_of_each
 from layoutrand.execute.cases import processes
 from layoutrand.instruments.known import simulated
 from layoutrand.report.page_parts import LightState, TrustLight
 from layoutrand.text.name_lists import fitting_names
+from layoutrand.warning import AnyWarning
 
 _MACHINE: Final[frozenset[Cause]] = frozenset({"machine", "disturbed", "unlike conditions", "false alarm", "nodes"})
 _DRIFT: Final[frozenset[Cause]] = frozenset({"drift"})
@@ -81,7 +83,24 @@ def doubts_of(found: AnalysisReport, result: Comparison) -> str:
     What another candidate of the same page has is none: not sure beside the others is one verdict, not both.
     """
     own = tuple(each for each in found.analyses if each.system in {result.baseline, result.candidate})
-    return doubts(replace(found, analyses=own), [result]).get("", "")
+    warnings = _disturbed_of(found.warnings, result.disturbed)
+    return doubts(replace(found, analyses=own, warnings=warnings), [of_its_own(result)]).get("", "")
+
+
+def of_its_own(result: Comparison) -> Comparison:
+    """The comparison with the disturbed executions of its own two systems: a selection counts those of all."""
+    return replace(result, warnings=_disturbed_of(result.warnings, result.disturbed))
+
+
+def _disturbed_of(warnings: Sequence[AnyWarning], rows: Sequence[Disturbed]) -> tuple[AnyWarning, ...]:
+    own = {row.benchmark: row for row in rows}
+    found: list[AnyWarning] = []
+    for each in warnings:
+        if not isinstance(each, DisturbedExecutions):
+            found.append(each)
+        elif each.row.benchmark in own:
+            found.append(replace(each, row=own[each.row.benchmark]))
+    return tuple(found)
 
 
 def _of_all(about: Found, *, named: bool) -> str:

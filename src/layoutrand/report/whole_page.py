@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from layoutrand.analysis import layout_words, node_words, sentences
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, analyse, choose_metrics
@@ -22,6 +24,7 @@ from layoutrand.text.document import Chapter, Table
 from layoutrand.text.quantities import estimate, fine_percent
 
 _MOST_STEPS = 3
+_LOCAL_PATH: Final = re.compile(r"(?<=^commit [0-9a-f]{12}) of /.*$")
 
 
 def report(
@@ -57,11 +60,12 @@ def report(
     sections += machine_section.environment(selection, contexts, asked)
     project = selection.experiment.project or "imported results"
     links = {name: f"benchmark-{number}" for number, name in enumerate(_names(found), 1)}
-    cards = _cards(primary, found, comparisons, links)
-    banners = [forest.banner(each) for each in comparisons]
+    own = [trust.of_its_own(each) for each in comparisons]
+    cards = _cards(primary, found, own, links)
+    banners = [forest.banner(each) for each in own]
     forests = [
         replace(forest.of_comparison(each, number, links), doubts=trust.doubts_of(found, each))
-        for number, each in enumerate(comparisons, 1)
+        for number, each in enumerate(own, 1)
     ]
     if found.analyses and not comparisons:
         banners = [forest.layout_banner(found)]
@@ -102,12 +106,13 @@ def _names(found: AnalysisReport) -> list[str]:
     return list(dict.fromkeys(analysis.benchmark for analysis in found.analyses))
 
 
-def _sources(selection: Selection) -> str:
-    """``commit 19c4d91a2b3c``, or what each system was built from where that differs."""
-    made = {system: words for system, words in selection.made.items() if words}
-    if len(set(made.values())) == 1:
-        return next(iter(made.values()))
-    return "; ".join(f"{system}: {words}" for system, words in made.items())
+def _sources(selection: Selection) -> dict[str, str]:
+    """System -> ``commit 19c4d91a2b3c``, in the order in which they are declared; without those that are not known.
+
+    The path of a repository on this machine tells readers of a paper nothing.
+    """
+    shown = dict.fromkeys(sample.system for sample in selection.samples)
+    return {name: _LOCAL_PATH.sub("", words) for name in shown if (words := selection.made.get(name, ""))}
 
 
 def _left_out(selection: Selection, primary: Selection, metric: str | None) -> list[str]:
@@ -219,6 +224,7 @@ def _cards(
                 drawn.more,
                 drawn.absent,
                 benchmarks.shares(members, found.warnings),
+                [member.analysis.system for member in members],
             )
         )
     return sorted(cards, key=lambda card: -card.order)

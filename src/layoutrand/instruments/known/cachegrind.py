@@ -7,10 +7,12 @@ is cachegrind's own two-bit predictor, which layout reaches through aliasing of 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from layoutrand.config.metric import Metric
 from layoutrand.errors import NoMeasurement
+from layoutrand.instruments import valgrind_log
 from layoutrand.instruments.instrument import EndedExecution, Instrument, InstrumentFiles
 from layoutrand.instruments.simulated_caches import D1, ESTIMATED_CYCLES, I1, LL, estimated_cycles
 from layoutrand.model import Measurement
@@ -131,10 +133,14 @@ class _Cachegrind(Instrument):
         """See `Starter`; valgrind finds its tools beside the file that it really is."""
         return os.path.realpath(super().find())
 
+    def why_it_gave_up(self, written: Callable[[str], Sequence[str]]) -> str:
+        """See `Starter`."""
+        return valgrind_log.why_it_gave_up(written(valgrind_log.NAME))
+
     def prefix(self, program: str, metric: Metric, files: InstrumentFiles) -> tuple[str, ...]:
         """See `Instrument`."""
         del metric
-        return command_prefix(program, str(files.output / _PROFILE), str(files.output / "valgrind.log"))
+        return command_prefix(program, str(files.output / _PROFILE), str(files.output / valgrind_log.NAME))
 
     def measurements(self, ended: EndedExecution) -> tuple[Measurement, ...]:
         """See `Instrument`."""

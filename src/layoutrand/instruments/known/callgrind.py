@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from layoutrand.errors import NoMeasurement
+from layoutrand.instruments import valgrind_log
 from layoutrand.instruments.instrument import InstrumentFiles
 from layoutrand.instruments.profile import Profile, ProfiledExecution, Profiler
 from layoutrand.text.digits import LARGEST_COUNT, whole_number
@@ -120,10 +121,14 @@ class _Callgrind(Profiler):
         del event
         return "instructions counted by callgrind"
 
+    def why_it_gave_up(self, written: Callable[[str], Sequence[str]]) -> str:
+        """See `Starter`."""
+        return valgrind_log.why_it_gave_up(written(valgrind_log.NAME))
+
     def prefix(self, program: str, event: str, files: InstrumentFiles) -> tuple[str, ...]:
         """See `Profiler`."""
         del event
-        return command_prefix(program, str(files.output / _PROFILE), str(files.output / "valgrind.log"))
+        return command_prefix(program, str(files.output / _PROFILE), str(files.output / valgrind_log.NAME))
 
     def profile(self, program: str, ended: ProfiledExecution) -> Profile:
         """See `Profiler`; each process wrote a file."""
