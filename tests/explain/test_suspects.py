@@ -608,7 +608,7 @@ def test_a_profile_without_anything_of_the_artefact_says_where_else_the_cost_may
     kind = SimpleNamespace(
         option="callgrind", prepare=lambda *_: None, prefix=lambda *_: (), profile=lambda *_: Profile(9.0, {}, {})
     )
-    executor = lambda _: SimpleNamespace(status="ok", reason="")  # noqa: E731
+    executor = lambda _: SimpleNamespace(status="ok", reason="", returncode=0)  # noqa: E731
     profiling = SimpleNamespace(
         profiler=SimpleNamespace(kind=kind, program="", event=""), executor=executor, runner=None, say=print
     )

@@ -465,8 +465,8 @@ def test_stock_alone(gnu_units: Workshop) -> None:
     assert not list(Path(gnu_units.cache, "captures").iterdir())
 
 
-# What BOLT does with --reorder-functions: other code, and marks at other addresses; here those of all layouts in one
-# order, or, kept, in that of the link.
+# What BOLT does with --reorder-functions: other code, and marks at other addresses; here of all functions, of some, or of
+# none, in one order for all layouts.
 STEP = """
 import struct, sys
 data = bytearray(open("prog", "rb").read())
@@ -481,21 +481,32 @@ for k in range(table[4], table[4] + table[5], 24):
     name = bytes(data[start:data.index(0, start)])
     if name.startswith(b".lr."):
         marks.append((name, k, struct.unpack_from("<Q", data, k + 8)[0]))
-if sys.argv[1] == "order":
-    for (_, k, _), value in zip(sorted(marks), sorted(value for *_, value in marks)):
-        struct.pack_into("<Q", data, k + 8, value)
+begin = min((value for *_, value in marks), default=0) - len(marks)  # the stock build has none
+for place, (_, k, _) in enumerate(sorted(marks)[:{"all": len(marks), "some": 5, "none": 0}[sys.argv[1]]]):
+    struct.pack_into("<Q", data, k + 8, begin + place)
 open("prog", "wb").write(data)
 """
 
 
-@pytest.mark.parametrize("does", ["order", "keep"])
-def test_a_step_that_orders_functions_by_itself(gnu_units: Workshop, does: str) -> None:
-    """Its layouts are other files, and what is executed has one order: told; a step that keeps the order is not."""
+def built_with(gnu_units: Workshop, step: str) -> SystemBuild:
     gnu_units.write_named({"step.py": STEP})
-    built = gnu_units.built(f"{PLAIN} && python3 step.py {does}", seeds=[1, 2, 3], build=REBUILD)
-    assert claims(built) == {NOT_COMPARABLE}
-    told = [text for text in map(str, built.result.notes) if "orders functions by itself" in text]
-    assert len(told) == (does == "order"), told
-    assert all("in all 4 layouts, though their links parted them" in text for text in told)
-    again = gnu_units.built(f"{PLAIN} && python3 step.py {does}", seeds=[1, 2, 3], build=REBUILD)
-    assert [text for text in map(str, again.result.notes) if "orders functions by itself" in text] == told
+    return gnu_units.build(f"{PLAIN} && python3 step.py {step}", seeds=[1, 2, 3], build=REBUILD)
+
+
+def test_a_step_that_orders_all_functions(gnu_units: Workshop) -> None:
+    """Its layouts are other files, and what is executed has one order: they are none, now and when they are cached."""
+    for _ in range(2):
+        failures = built_with(gnu_units, "all").failures
+        assert [failure.layout for failure in failures] == [1, 2, 3]
+        assert all("orders all functions by itself" in failure.error for failure in failures)
+
+
+@pytest.mark.parametrize("step", ["some", "none"])
+def test_a_step_that_orders_some_functions(gnu_units: Workshop, step: str) -> None:
+    """It is told, of cached layouts too; a step that keeps the order is not."""
+    told = [
+        [text for text in map(str, built_with(gnu_units, step).notes) if "orders functions by itself" in text]
+        for _ in range(2)
+    ]
+    assert [len(texts) for texts in told] == [step == "some"] * 2, told
+    assert all("in all 4 layouts, though their links parted them" in text for texts in told for text in texts)

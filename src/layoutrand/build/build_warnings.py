@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from layoutrand.build.claims import CODE, LOADED, NOT_COMPARABLE
 from layoutrand.cache.sealed_records import RecordState
 from layoutrand.model import LayoutName
 from layoutrand.warning import AnyWarning
+
+if TYPE_CHECKING:
+    from layoutrand.build.order_after import FixedPairs
 
 _PROVED: Final = {
     LOADED: "all that is loaded is as it was linked and verified",
@@ -22,6 +25,7 @@ _RECORDS: Final[Mapping[RecordState, str]] = {
     "of another key": "the record of what was built with this key was another build's",
     "without its key": "the record of its build is of an earlier layoutrand and does not say which build it is of",
 }
+_OF_BOLT: Final = "of BOLT, leave out --reorder-functions"
 CHANGED_CLAIMS: Final = tuple(_PROVED)
 """The claims of `layoutrand.build.descent` about a file that is not as the linker left it."""
 
@@ -175,20 +179,23 @@ class ChangedAfterLink(AnyWarning):
 
 @dataclass(frozen=True)
 class OrderedAfterLink(AnyWarning):
-    """An artefact in which a step behind the link gave functions an order that no layout changes.
-
-    ``fixed`` of ``total`` pairs of functions that follow each other do so in the files of all layouts.
-    """
+    """An artefact in which a step behind the link gave some functions an order that no layout changes."""
 
     system: str
     artefact: str
-    n_layouts: int
-    fixed: int
-    total: int
+    pairs: FixedPairs
 
     def __str__(self) -> str:
         return (
-            f"{self.system}: a step after the link of {self.artefact} orders functions by itself: {self.fixed:,} of "
-            f"{self.total:,} pairs that follow each other do so in all {self.n_layouts} layouts, though their links "
-            "parted them. What it orders no layout moves; of BOLT, leave out --reorder-functions"
+            f"{self.system}: a step after the link of {self.artefact} orders functions by itself: {self.pairs.fixed:,} "
+            f"of {self.pairs.total:,} pairs that follow each other do so in all {self.pairs.n_layouts} layouts, though "
+            f"their links parted them. What it orders no layout moves; {_OF_BOLT}"
         )
+
+
+def undone_by_step(artefact: str, pairs: FixedPairs) -> str:
+    """Why layouts of which a step behind the link left nothing are none."""
+    return (
+        f"a step after the link of {artefact} orders all functions by itself: in the files of all {pairs.n_layouts} "
+        f"layouts they follow each other alike, though their links parted them; {_OF_BOLT}"
+    )

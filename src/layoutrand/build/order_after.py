@@ -23,6 +23,7 @@ class FixedPairs(NamedTuple):
 
     fixed: int
     total: int
+    n_layouts: int
 
 
 class Placing(NamedTuple):
@@ -53,7 +54,7 @@ def fixed_pairs(layouts: Sequence[Placing]) -> FixedPairs:
     files = [_pairs(each.file) for each in layouts]
     links = [_pairs(each.link) for each in layouts]
     alike: _Pairs = files[0].intersection(*files)
-    return FixedPairs(len(alike - links[0].intersection(*links)), len(files[0]))
+    return FixedPairs(len(alike - links[0].intersection(*links)), len(files[0]), len(layouts))
 
 
 def _pairs(order: Sequence[int]) -> _Pairs:

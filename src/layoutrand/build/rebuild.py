@@ -27,12 +27,13 @@ from layoutrand.build.build_warnings import (
     OrderedAfterLink,
     RecordedWarning,
     ReferenceBuiltAgain,
+    undone_by_step,
 )
 from layoutrand.build.claims import NOT_COMPARABLE
 from layoutrand.build.descend import Descendant, FinishedBuild, descend, difference
 from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.link_helper import relinking
-from layoutrand.build.order_after import fixed_pairs, placing
+from layoutrand.build.order_after import FixedPairs, fixed_pairs, placing
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.contents import content_of
 from layoutrand.cache.keys import rebuilt_id, reference_key
@@ -90,8 +91,14 @@ def rebuild(setup: BuildSetup, system: str, find: Callable[[], BuildOrder], layo
     every = refuse_twins({artefact: [made[layout][artefact] for layout in layouts] for artefact in artefacts})
     for artefact, rows in every.items():
         notes += _remarks(system, artefact, rows)
-        if reference is not None:
-            notes += _reordered(setup.cache, reference.links[artefacts.index(artefact)], rows)
+        pairs = (
+            None if reference is None else _ordered_after(setup.cache, reference.links[artefacts.index(artefact)], rows)
+        )
+        if pairs is not None and pairs.fixed == pairs.total:
+            results += [_undone(row, pairs) for row in rows]
+            continue
+        if pairs is not None:
+            notes.append(OrderedAfterLink(system, artefact, pairs))
         results += rows
     return Rebuilt(reference, cached, results, notes, job.order.facts)
 
@@ -362,8 +369,8 @@ def _remarks(system: str, artefact: str, rows: Sequence[Binary | BuildFailure]) 
     ]
 
 
-def _reordered(cache: Cache, link: CapturedLink, rows: Sequence[Binary | BuildFailure]) -> list[OrderedAfterLink]:
-    """That a step behind the link undoes layouts, where it wrote the code anew and the marks tell its order."""
+def _ordered_after(cache: Cache, link: CapturedLink, rows: Sequence[Binary | BuildFailure]) -> FixedPairs | None:
+    """What a step behind the link ordered by itself, where it wrote the code anew and the marks tell its order."""
     movable = frozenset(number for number, section in enumerate(link.sections) if not section.pinned)
     found = []
     for row in rows:
@@ -371,7 +378,12 @@ def _reordered(cache: Cache, link: CapturedLink, rows: Sequence[Binary | BuildFa
             addresses = kept_addresses(cache, row)
             found.append(placing(content_of(row.stored), addresses, movable) if addresses else None)
     known = [each for each in found if each is not None]
-    if len(known) < 2:
-        return []
-    fixed, total = fixed_pairs(known)
-    return [OrderedAfterLink(rows[0].system, link.artefact, len(known), fixed, total)] if fixed else []
+    pairs = fixed_pairs(known) if len(known) > 1 else None
+    return pairs if pairs is not None and pairs.fixed else None
+
+
+def _undone(row: Binary | BuildFailure, pairs: FixedPairs) -> Binary | BuildFailure:
+    """A layout of which nothing is left: identity's order is that of its file."""
+    if isinstance(row, BuildFailure) or row.layout == IDENTITY:
+        return row
+    return as_failure(row.system, row.artefact, row.layout, LayoutNotApplied(undone_by_step(row.artefact, pairs)))
