@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from layoutrand.build.claims import CODE, LOADED, NOT_COMPARABLE
 from layoutrand.cache.sealed_records import RecordState
 from layoutrand.model import LayoutName
 from layoutrand.warning import AnyWarning
-
-if TYPE_CHECKING:
-    from layoutrand.build.order_after import FixedPairs
 
 _PROVED: Final = {
     LOADED: "all that is loaded is as it was linked and verified",
@@ -179,23 +176,28 @@ class ChangedAfterLink(AnyWarning):
 
 @dataclass(frozen=True)
 class OrderedAfterLink(AnyWarning):
-    """An artefact in which a step behind the link gave some functions an order that no layout changes."""
+    """An artefact in which a step behind the link gave some functions an order that no layout changes.
+
+    Of ``total`` pairs of functions that follow each other, ``fixed`` do so in the files of all layouts, by no link.
+    """
 
     system: str
     artefact: str
-    pairs: FixedPairs
+    n_layouts: int
+    fixed: int
+    total: int
 
     def __str__(self) -> str:
         return (
-            f"{self.system}: a step after the link of {self.artefact} orders functions by itself: {self.pairs.fixed:,} "
-            f"of {self.pairs.total:,} pairs that follow each other do so in all {self.pairs.n_layouts} layouts, though "
+            f"{self.system}: a step after the link of {self.artefact} orders functions by itself: {self.fixed:,} "
+            f"of {self.total:,} pairs that follow each other do so in all {self.n_layouts} layouts, though "
             f"their links parted them. What it orders no layout moves; {_OF_BOLT}"
         )
 
 
-def undone_by_step(artefact: str, pairs: FixedPairs) -> str:
+def undone_by_step(artefact: str, n_layouts: int) -> str:
     """Why layouts of which a step behind the link left nothing are none."""
     return (
-        f"a step after the link of {artefact} orders all functions by itself: in the files of all {pairs.n_layouts} "
+        f"a step after the link of {artefact} orders all functions by itself: in the files of all {n_layouts} "
         f"layouts they follow each other alike, though their links parted them; {_OF_BOLT}"
     )

@@ -95,10 +95,10 @@ def rebuild(setup: BuildSetup, system: str, find: Callable[[], BuildOrder], layo
             None if reference is None else _ordered_after(setup.cache, reference.links[artefacts.index(artefact)], rows)
         )
         if pairs is not None and pairs.fixed == pairs.total:
-            results += [_undone(row, pairs) for row in rows]
+            results += [_undone(row, pairs.n_layouts) for row in rows]
             continue
         if pairs is not None:
-            notes.append(OrderedAfterLink(system, artefact, pairs))
+            notes.append(OrderedAfterLink(system, artefact, pairs.n_layouts, pairs.fixed, pairs.total))
         results += rows
     return Rebuilt(reference, cached, results, notes, job.order.facts)
 
@@ -382,8 +382,8 @@ def _ordered_after(cache: Cache, link: CapturedLink, rows: Sequence[Binary | Bui
     return pairs if pairs is not None and pairs.fixed else None
 
 
-def _undone(row: Binary | BuildFailure, pairs: FixedPairs) -> Binary | BuildFailure:
+def _undone(row: Binary | BuildFailure, n_layouts: int) -> Binary | BuildFailure:
     """A layout of which nothing is left: identity's order is that of its file."""
     if isinstance(row, BuildFailure) or row.layout == IDENTITY:
         return row
-    return as_failure(row.system, row.artefact, row.layout, LayoutNotApplied(undone_by_step(row.artefact, pairs)))
+    return as_failure(row.system, row.artefact, row.layout, LayoutNotApplied(undone_by_step(row.artefact, n_layouts)))

@@ -254,6 +254,11 @@ def source_words(source: Mapping[str, Any]) -> str:
     return f"{files}, commit {git['commit'][:12]}{' with changes' if git.get('dirty') else ''}"
 
 
+def source_without_path(words: str) -> str:
+    """`source_words` without the path of the repository on this machine, which tells readers elsewhere nothing."""
+    return re.sub(r"^(commit [0-9a-f]{12}) of /.*$", r"\1", words)
+
+
 def source_in_brief(words: str) -> str:
     """`source_words` with a commit, or the digest of files, as short as git has it."""
     commit = re.search(r"\bcommit ([0-9a-f]{7})[0-9a-f]*( with changes)?", words)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from layoutrand.analysis import layout_words, node_words, sentences
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, analyse, choose_metrics
@@ -16,6 +14,7 @@ from layoutrand.analysis.distinct_layouts import analysed_within_what_there_is, 
 from layoutrand.analysis.evidence import evidence
 from layoutrand.analysis.forecasting import range_words
 from layoutrand.analysis.selection import Selection
+from layoutrand.cache.capture_record import source_without_path
 from layoutrand.model import Context
 from layoutrand.report import benchmarks, evidence_section, forest, machine_section, ratios, trust
 from layoutrand.report.members import SuiteMember
@@ -24,7 +23,6 @@ from layoutrand.text.document import Chapter, Table
 from layoutrand.text.quantities import estimate, fine_percent
 
 _MOST_STEPS = 3
-_LOCAL_PATH: Final = re.compile(r"(?<=^commit [0-9a-f]{12}) of /.*$")
 
 
 def report(
@@ -107,12 +105,9 @@ def _names(found: AnalysisReport) -> list[str]:
 
 
 def _sources(selection: Selection) -> dict[str, str]:
-    """System -> ``commit 19c4d91a2b3c``, in the order in which they are declared; without those that are not known.
-
-    The path of a repository on this machine tells readers of a paper nothing.
-    """
+    """System -> ``commit 19c4d91a2b3c``, in the order in which they are declared; without those that are not known."""
     shown = dict.fromkeys(sample.system for sample in selection.samples)
-    return {name: _LOCAL_PATH.sub("", words) for name in shown if (words := selection.made.get(name, ""))}
+    return {name: source_without_path(words) for name in shown if (words := selection.made.get(name, ""))}
 
 
 def _left_out(selection: Selection, primary: Selection, metric: str | None) -> list[str]:
