@@ -342,6 +342,29 @@ def test_commits_that_were_built_and_have_no_layouts_are_not_said_to_be_unbuilt(
     assert answer.has_failed
 
 
+def test_the_same_call_takes_no_layout_for_a_new_one_that_was_executed_under_an_earlier_seed(tmp_path):
+    """Of a program that has two layouts the second call said *more*, of one of them twice."""
+    made = Made(tmp_path, ratio=1.03)
+    build = made.build
+
+    def of_two_layouts(*asked):
+        def text(layout):
+            return layout if layout == "stock" else str(layout in (4, 7))
+
+        return [
+            replace(one, binaries=tuple(replace(each, text_sha256=text(each.layout)) for each in one.binaries))
+            for one in build(*asked)
+        ]
+
+    made.build = of_two_layouts
+    answers = [made.check(), made.check()]
+    for answer in answers:
+        (each,) = only(answer).benchmarks
+        assert (each.concluded.verdict, each.n_rounds, only(answer).ending) == ("cannot tell", 2, "failures")
+        assert "the same code in the same order as seed 1" in ending_sentence(only(answer), answer.question)
+    assert only(answers[1]).executed == 0
+
+
 def test_a_stock_build_that_fails_is_not_why_executions_do(tmp_path):
     answer = Made(tmp_path, fails={("head", "stock")}, script="exit 3").check()
     said = ending_sentence(only(answer), answer.question)

@@ -15,7 +15,7 @@ from checkkit import TWO, Made
 from layoutrand.analysis.next_steps import STEPS
 from layoutrand.analysis.reasons import Reason
 from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges, named_readably
-from layoutrand.check.check_words import change_sentence, of_artefact, size_words
+from layoutrand.check.check_words import change_sentence, ending_sentence, of_artefact, size_words
 from layoutrand.check.ci_formats import github_annotations, gitlab_code_quality, junit
 from layoutrand.check.comment import comment, reproduce
 from layoutrand.check.question import CheckAnswer
@@ -234,3 +234,12 @@ def test_functions_of_cxx_are_told_by_the_names_of_its_source():
     assert of_artefact(found) == "3 functions differ (a::b, main, _Zodd), 1 added"
     assert size_words(found.added[0]) == "a::b 10 → 12 bytes"
     assert [each.name for each in found.differ] == ["_ZN1a1bEv", "main", "_Zodd"]
+
+
+def test_an_error_of_junit_says_at_which_commit_it_is(answers):
+    """What it holds names a side, *base* or *head*, which nobody has asked for."""
+    answer = answers["failed"]
+    (system,) = answer.systems
+    error = ET.fromstring(junit(answer, ["slower"])).find(".//error")
+    assert error.get("message") == ending_sentence(system, answer.question)
+    assert answer.question.head.label in error.get("message")

@@ -195,6 +195,28 @@ def test_cases_with_a_step_are_told_one_by_one_and_the_others_in_a_line():
     assert document["one_sided"] == {"bench/new": "bad"}
 
 
+def test_what_is_searched_by_is_named_where_it_is_no_time():
+    """``more`` stood there without a word of what there is more."""
+    counted = dataclasses.replace(answered(), of_speed=False)
+    lines = bisect_screen(counted, "less", "a", "work", 0.01, 80, "estimated_cycles")
+    assert "ⓘ work: judged by estimated_cycles, which is no time" in text_of(lines)
+    assert "no time" not in text_of(bisect_screen(answered(), "less", "a", "work", 0.01, 80, "wall_s"))
+
+
+def test_what_cases_are_searched_by_is_told_of_all_at_once():
+    found = tuple(
+        CaseSearch(name, metric, "less", dataclasses.replace(answered(ending), of_speed=metric == "time_s"))
+        for name, metric, ending in (
+            ("b/0", "instructions", "found"),
+            ("b/1", "instructions", "no step"),
+            ("b/2", "time_s", "found"),
+        )
+    )
+    text = " ".join(text_of(bisect_cases_screen(CaseSearches("b", found, {}, 0), "a", 0.01, 80)).split())
+    assert text.count("no time") == 1
+    assert "b/0, b/1: judged by instructions, which is no time" in text
+
+
 def test_what_so_few_layouts_may_have_missed_is_told_of_cases_too():
     def without_step(*counts):
         found = []

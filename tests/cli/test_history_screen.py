@@ -118,6 +118,7 @@ def test_of_counts_it_is_more_or_less_on_the_screen_in_sentences_and_on_the_page
     page = (tmp_path / "p" / "page.html").read_text()
     assert "✗ more  +3.7" in screen and ": more: +3.7" in full and ">more: 1<" in page and "✗ more +3.7" in page
     assert not any("slower" in each for each in (screen, full))
+    assert "ⓘ work, startup: judged by wall_s, which is no time" in screen
 
 
 @pytest.mark.parametrize("width", [80, 120])

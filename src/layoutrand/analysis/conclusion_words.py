@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, Protocol
 
 from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, Verdict
 from layoutrand.analysis.next_steps import Step
 from layoutrand.analysis.reasons import Reason
 from layoutrand.config.metric import Better
+from layoutrand.text.name_lists import first_names
 from layoutrand.text.quantities import SECONDS
 
 _OF_AMOUNTS: Final[dict[Verdict, str]] = {"faster": "less", "slower": "more"}
 """Of a count of which less is better: fewer instructions need not be faster."""
+
+_MOST_NAMES: Final = 3
 
 
 class Measured(Protocol):
@@ -29,6 +33,20 @@ class Measured(Protocol):
 def is_speed(of: Measured) -> bool:
     """Whether it measures how fast something is: in time, or in what more is better of."""
     return of.unit in SECONDS or of.better == "more"
+
+
+def no_time_words(judged: Iterable[tuple[str, str]]) -> list[str]:
+    """What (benchmark, metric) that are no speed are judged by, a sentence for each metric.
+
+    Where a row has no name of a metric nobody could tell what there is more of.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for benchmark, metric in judged:
+        found.setdefault(metric, {})[benchmark] = None
+    return [
+        f"{first_names(list(names), _MOST_NAMES)}: judged by {metric}, which is no time"
+        for metric, names in found.items()
+    ]
 
 
 def verdict_words(verdict: Verdict, threshold: float, *, of_speed: bool) -> str:

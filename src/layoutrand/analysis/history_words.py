@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from layoutrand.analysis.comparison_document import interval_json
-from layoutrand.analysis.conclusion_words import is_speed, reason_json, verdict_words
+from layoutrand.analysis.conclusion_words import is_speed, no_time_words, reason_json, verdict_words
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
 from layoutrand.analysis.history_warnings import FEWEST_ROUNDS
 from layoutrand.analysis.next_steps import has_more_layouts
@@ -154,6 +154,15 @@ def sentences(history: History) -> list[str]:
     return said
 
 
+def no_time_sentences(history: History) -> list[str]:
+    """What is followed that is no speed, where a series is shown without the name of its metric."""
+    return no_time_words(
+        (series.benchmark, series.metric)
+        for series in history.series
+        if not is_speed(series) and not series.is_one_program and not _names_metric(history.series)
+    )
+
+
 def certainty_words(history: History) -> str:
     """How often steps are told where there are none, and what that takes for granted."""
     text = f"of histories without a step at most {100 * (1 - history.confidence):g} % show one, for each series"
@@ -256,7 +265,7 @@ def series_name(series: CommitSeries, all_series: Sequence[CommitSeries]) -> str
     parts = [series.benchmark]
     if len({each.system for each in all_series}) > 1:
         parts.append(series.system)
-    if len({(each.benchmark, each.system) for each in all_series}) < len(all_series):
+    if _names_metric(all_series):
         parts.append(series.metric)
     return " ".join(parts)
 
@@ -267,3 +276,7 @@ def from_to(series: CommitSeries) -> str:
     first, last = (estimate(mean.centre, mean.low, mean.high, series.unit)[0] for mean in means)
     number, _, unit = first.partition(" ")
     return f"{number} → {last}" if last.endswith(f" {unit}") or not unit else f"{first} → {last}"
+
+
+def _names_metric(all_series: Sequence[CommitSeries]) -> bool:
+    return len({(each.benchmark, each.system) for each in all_series}) < len(all_series)

@@ -245,15 +245,15 @@ class CheckRounds:
         return [each for each in found if each.instrument in simulated() or each.benchmark not in counting]
 
     def _link(self, seeds: Iterable[int]) -> None:
-        """Have binaries of these rounds, and of some more ahead of them."""
-        wanted = sorted(set(seeds))
-        if all(seed in self.pair.linked for seed in wanted):
+        """Have binaries of these rounds, of some more ahead, and of all before: a layout of two seeds counts once."""
+        wanted = set(seeds)
+        if wanted <= self.pair.linked:
             return
-        last = wanted[-1]
+        last = max(wanted)
         ahead = FEWEST_ROUNDS if last <= FEWEST_ROUNDS else AHEAD
-        end = min(max(last, (last - 1) // ahead * ahead + ahead), self.pair.question.most_layouts)
+        end = max(last, min((last - 1) // ahead * ahead + ahead, self.pair.question.most_layouts))
         stock: list[LayoutName] = [STOCK] if self.pair.question.as_built else []
-        self.pair.link([*stock, *dict.fromkeys([*wanted, *range(min(last, end), end + 1)])])
+        self.pair.link([*stock, *range(1, end + 1)])
 
     def _execute(self, wanted: Mapping[_Executed, int]) -> float | None:
         """Execute the wanted rounds; how long the machine was not ours, None where there was nothing to execute."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from layoutrand.analysis.conclusion_words import is_speed, verdict_words
+from layoutrand.analysis.conclusion_words import is_speed, no_time_words, verdict_words
 from layoutrand.analysis.layout_words import may_have_missed
 from layoutrand.analysis.next_steps import USUAL_LAYOUTS
 from layoutrand.analysis.sentences import percent_digits
@@ -171,15 +171,13 @@ def of_measuring_themselves(system: SystemCheck) -> list[str]:
 
 
 def no_time_sentences(system: SystemCheck) -> list[str]:
-    """What is judged that is no speed, where a row has no name of a metric: of "more" nobody could tell what of."""
+    """What is judged that is no speed, where a row has no name of a metric."""
     names = [each.quantity.benchmark for each in system.benchmarks]
-    found: dict[str, list[str]] = {}
-    for each in system.benchmarks:
-        if each.pair is not None and not is_speed(each.pair) and names.count(each.quantity.benchmark) == 1:
-            found.setdefault(each.quantity.metric, []).append(each.quantity.benchmark)
-    return [
-        f"{first_names(judged, _MOST_NAMES)}: judged by {metric}, which is no time" for metric, judged in found.items()
-    ]
+    return no_time_words(
+        (each.quantity.benchmark, each.quantity.metric)
+        for each in system.benchmarks
+        if each.pair is not None and not is_speed(each.pair) and names.count(each.quantity.benchmark) == 1
+    )
 
 
 def apart_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:

@@ -133,7 +133,8 @@ def junit(answer: CheckAnswer, failing: Collection[Verdict]) -> str:
             verdict, text = verdict_of(answer, each), details(each)
             if system.ending == "failures" and each.pair is None:
                 counts["errors"] += 1
-                ET.SubElement(case, "error", message="builds or executions failed").text = _clean(_why(system))
+                stopped = _clean(ending_sentence(system, answer.question))
+                ET.SubElement(case, "error", message=stopped).text = _clean(_why(system))
             elif each.concluded.verdict in failing:
                 counts["failures"] += 1
                 ET.SubElement(case, "failure", message=_clean(f"{verdict}: {text}"), type=each.concluded.verdict)

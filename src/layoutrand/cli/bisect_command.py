@@ -101,7 +101,7 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     if json:
         terminal.document(bisect_document(answer, system=chosen, benchmark=name, metric=metric, threshold=limit))
     else:
-        terminal.screen(bisect_screen(answer, better, chosen, name, limit, terminal_width()))
+        terminal.screen(bisect_screen(answer, better, chosen, name, limit, terminal_width(), metric))
     return CANNOT_TELL if answer.ending == "cannot tell" else 0
 
 

@@ -21,6 +21,7 @@ from layoutrand.analysis.bisect_words import (
     size_words,
     title,
 )
+from layoutrand.analysis.conclusion_words import no_time_words
 from layoutrand.analysis.next_steps import LayoutsThere
 from layoutrand.analysis.reasons import steps
 from layoutrand.analysis.verdict_marks import change_words
@@ -40,9 +41,18 @@ _STYLES: Final = {"✗": "red", "✓": "green", "?": "yellow"}
 
 
 def bisect_screen(
-    answer: SearchAnswer, better: Better, system: str, benchmark: str, threshold: float, columns: int | None
+    answer: SearchAnswer,
+    better: Better,
+    system: str,
+    benchmark: str,
+    threshold: float,
+    columns: int | None,
+    metric: str = "",
 ) -> list[Line]:
-    """The lines for so many columns; None where there is no terminal."""
+    """The lines for so many columns; None where there is no terminal.
+
+    ``metric`` is named where it is no time; "" where that is told elsewhere.
+    """
     width = screen_width(columns)
     line = answer.state.line
     of = f"{line[0].short} … {line[-1].short}"
@@ -61,6 +71,8 @@ def bisect_screen(
         if len(answer.suspects) > _MOST_LISTED:
             lines.append([(f"    and {len(answer.suspects) - _MOST_LISTED} more", "dim")])
     lines.append([])
+    if metric and not answer.of_speed:
+        lines += [line for text in no_time_words([(benchmark, metric)]) for line in wrapped("ⓘ", "cyan", text, width)]
     if answer.whole is not None:
         rest = "so there are more steps" if has_more_steps(answer) else ""
         searches = rest_commands(answer, system, benchmark)
@@ -115,4 +127,8 @@ def bisect_cases_screen(found: CaseSearches, system: str, threshold: float, colu
         if case.answer.ending not in QUIET:
             lines += [*bisect_screen(case.answer, case.better, system, case.name, threshold, columns), []]
     lines += [line for text in rest_of_cases(found, threshold) for line in wrapped("≈", "", text, width)]
-    return [*lines, *wrapped("ⓘ", "cyan", certainty_of_cases(found), width)]
+    counted = no_time_words((case.name, case.metric) for case in found.cases if not case.answer.of_speed)
+    return [
+        *lines,
+        *(line for text in [*counted, certainty_of_cases(found)] for line in wrapped("ⓘ", "cyan", text, width)),
+    ]

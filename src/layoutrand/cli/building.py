@@ -14,7 +14,7 @@ import typer
 from layoutrand.cli import explaining, options
 from layoutrand.cli.failing import warn_folded
 from layoutrand.cli.terminal import Display, Terminal, printable
-from layoutrand.errors import LayoutrandError, with_log
+from layoutrand.errors import LayoutrandError, with_log, without_log
 from layoutrand.warning import plural
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def show_failures(failures: Sequence[BuildFailure], page: Display) -> None:
     """Failures: each cause once, with all systems and layouts that it concerns, and the log of the first."""
     causes: dict[str, list[BuildFailure]] = {}
     for failure in failures:
-        causes.setdefault(failure.cause or failure.error, []).append(failure)
+        causes.setdefault(failure.cause or without_log(failure.error, failure.log), []).append(failure)
     several = len({failure.artefact for failure in failures}) > 1
     for cause, members in causes.items():
         page.fail(with_log(f"{_concerned(members, artefacts=several)}: {cause}", members[0].log))

@@ -17,6 +17,7 @@ from layoutrand.analysis.history_words import (
     has_no_step,
     how_compared,
     no_step,
+    no_time_sentences,
     reasons_of,
     seeds_with_more,
     series_name,
@@ -149,7 +150,8 @@ def _step(step: HistoryStep, series: CommitSeries, history: History, width: int)
 def _notes(history: History, width: int) -> list[Line]:
     warnings = [each for each in all_warnings(history) if not isinstance(each, DisturbedExecutions)]
     said = list(dict.fromkeys(str(each) for each in warnings))
-    lines = warning_lines(disturbed(history), width)
+    lines = [line for text in no_time_sentences(history) for line in wrapped("ⓘ", "cyan", text, width)]
+    lines += warning_lines(disturbed(history), width)
     lines += [line for text in said[:_MOST_WARNINGS] for line in wrapped("ⓘ", "cyan", text, width, _LINES_OF_NOTE)]
     if len(said) > _MOST_WARNINGS:
         lines.append([(f"    and {len(said) - _MOST_WARNINGS} more: --full", "dim")])

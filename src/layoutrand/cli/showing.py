@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import building, options
-from layoutrand.errors import BuildFailed, CacheError, UsageError
+from layoutrand.errors import BuildFailed, CacheError, UsageError, without_log
 from layoutrand.text.quantities import ago
 from layoutrand.text.sizes import size_of, sized
 from layoutrand.warning import plural
@@ -63,7 +63,8 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     part = options.ProjectPart(config, directory, [system], jobs=options.count_jobs(0))
     result = building.build_with_progress(part, [layout], options.terminal(json=json, quiet=True))[0]
     for failure in result.failures:
-        raise BuildFailed(f"system {system}, layout {seed}: {failure.error}", log=failure.log)
+        why = failure.cause or without_log(failure.error, failure.log)
+        raise BuildFailed(f"system {system}, layout {seed}: {why}", log=failure.log)
     assert result.capture is not None
     binary = next(binary for binary in result.binaries if binary.artefact == name)
     kept = kept_addresses(Cache(default_root()), binary)
