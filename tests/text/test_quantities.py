@@ -17,6 +17,7 @@ from layoutrand.text.quantities import (
     ratio_words,
     telling,
     telling_side,
+    two_digits,
 )
 
 
@@ -191,3 +192,11 @@ def test_a_small_share_is_not_told_as_none(values, said):
 )
 def test_how_long_ago(seconds, said):
     assert ago(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(0.1418, "14 %"), (0.0271, "2.7 %"), (0.0996, "10 %"), (0.0000231, "0.0023 %"), (1.234, "123 %"), (0.0, "0 %")],
+)
+def test_two_digits(share, said):
+    assert two_digits(share) == said

@@ -33,7 +33,7 @@ from layoutrand.cli.answer_parts import (
 )
 from layoutrand.cli.charts import Line, histogram, in_order, screen_width, width_of
 from layoutrand.text.name_lists import first_names
-from layoutrand.text.quantities import MINUS, at_most, quantity, signed
+from layoutrand.text.quantities import MINUS, at_most, quantity, signed, two_digits
 
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import Analysis, AnalysisReport
@@ -179,7 +179,7 @@ def _cells(row: _Row) -> tuple[str, str, str, str, str]:
         noise_sd = _of_one_binary(analysis) if analysis.n_binaries == 1 else part.noise_sd
         noise = "-" if noise_sd is None else _plain(noise_sd)
         if row.concluded.verdict == "layout matters" and part.sd is not None:
-            layout = f"±{_rough(part.sd.centre)} %"
+            layout = f"±{two_digits(part.sd.centre)}"
         elif part.upper is not None and row.concluded.verdict in {"practically none", "cannot tell"}:
             layout = bounded(part.upper)
         elif row.concluded.verdict == "machine, not layout":
@@ -219,13 +219,7 @@ def bounded(upper: float) -> str:
 
 
 def _plain(noise: float) -> str:
-    return "none" if noise == 0 else f"±{_rough(noise)} %"
-
-
-def _rough(share: float) -> str:
-    """A share in percent with two significant digits."""
-    value = 100 * share
-    return f"{value:.{max(0, 1 - math.floor(math.log10(value)))}f}" if value > 0 else "0"
+    return "none" if noise == 0 else f"±{two_digits(noise)}"
 
 
 def _figures(rows: Sequence[_Row], report: AnalysisReport, width: int) -> Iterator[list[Line]]:

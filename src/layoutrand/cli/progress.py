@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from rich.markup import escape
 
 from layoutrand.cli.terminal import Terminal, printable, time_left
-from layoutrand.text.quantities import estimate, percent
+from layoutrand.text.quantities import estimate, two_digits
 
 if TYPE_CHECKING:
     from layoutrand.analysis.display_names import DisplayNames
@@ -170,7 +170,7 @@ def _by_width(standings: Sequence[Standing]) -> list[Standing]:
 def _standing(standing: Standing) -> str:
     binaries = "1 binary" if standing.n_binaries == 1 else f"{standing.n_binaries} binaries"
     relative = standing.relative_half_width
-    width = "" if relative is None else f" ± {percent(relative)}"
+    width = "" if relative is None else f" ± {two_digits(relative)}"
     away = math.inf if relative is None else abs(standing.mean) * relative
     mean, _ = estimate(standing.mean, standing.mean - away, standing.mean + away, standing.unit)
     return f"{standing.benchmark}, {standing.system}: {mean}{width} ({binaries})"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from layoutrand.cli import import_options
 from layoutrand.cli.terminal import Display
 from layoutrand.text.name_lists import fitting_names
-from layoutrand.text.quantities import NO_BOUNDS, changes, estimate, p_value, percent, quantity, ratio_words
+from layoutrand.text.quantities import NO_BOUNDS, changes, estimate, p_value, percent, quantity, ratio_words, two_digits
 from layoutrand.warning import AnyWarning
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _mean_row(analysis: Analysis) -> tuple[str, ...]:
     return (
         ", ".join(f"{count:,}" for count in counts),
         *estimate(middle.centre, middle.low, middle.high, analysis.unit),
-        "-" if math.isinf(middle.half_width) else percent(middle.relative_half_width),
+        "-" if math.isinf(middle.half_width) else two_digits(middle.relative_half_width),
         enough,
     )
 

@@ -23,7 +23,7 @@ from layoutrand.report.members import Axis, SuiteMember, axis_of, remarks_of
 from layoutrand.stats import Interval
 from layoutrand.text.document import Figure, Table
 from layoutrand.text.name_lists import fitting_names
-from layoutrand.text.quantities import alike, estimate, fine_percent, in_a_column, quantity
+from layoutrand.text.quantities import alike, estimate, fine_percent, in_a_column, quantity, two_digits
 from layoutrand.warning import AnyWarning
 
 _MOST_NAMED: Final = 3
@@ -187,7 +187,7 @@ def _far(analysis: Analysis) -> Sequence[Outlier]:
 
 def _with_width(analysis: Analysis) -> str:
     middle = analysis.mean
-    width = f" ± {fine_percent(middle.relative_half_width)}" if math.isfinite(middle.relative_half_width) else ""
+    width = f" ± {two_digits(middle.relative_half_width)}" if math.isfinite(middle.relative_half_width) else ""
     return f"{estimate(middle.centre, middle.low, middle.high, analysis.unit)[0]}{width}"
 
 

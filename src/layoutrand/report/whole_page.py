@@ -20,7 +20,7 @@ from layoutrand.report import benchmarks, evidence_section, forest, machine_sect
 from layoutrand.report.members import SuiteMember
 from layoutrand.report.page_parts import BenchmarkCard, Page, TrustLight
 from layoutrand.text.document import Chapter, Table
-from layoutrand.text.quantities import estimate, fine_percent
+from layoutrand.text.quantities import estimate, fine_percent, two_digits
 
 _MOST_STEPS = 3
 
@@ -173,7 +173,7 @@ def _summary_row(analysis: Analysis) -> tuple[str, ...]:
         analysis.benchmark,
         analysis.system,
         estimate(centre, analysis.mean.low, analysis.mean.high, analysis.unit)[0],
-        f"± {fine_percent(width)}" if math.isfinite(width) else "-",
+        f"± {two_digits(width)}" if math.isfinite(width) else "-",
         fine_percent(analysis.levels[0].relative_sd) if several else "-",
         spread,
         "-" if stock is None or not centre else sentences.place_of(stock, centre),

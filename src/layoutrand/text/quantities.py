@@ -119,6 +119,12 @@ def fine_percent(value: float | None, *ends: float) -> str:
     return f"{said} [{low}, {high}]"
 
 
+def two_digits(share: float) -> str:
+    """How wide something is, in percent with two significant digits: ``14 %``, ``2.7 %``, ``0.0023 %``."""
+    _, _, power = f"{100 * share:.1e}".partition("e")
+    return percent(share, max(0, 1 - int(power)) if share else 0)
+
+
 def telling(values: Sequence[float], digits: int = 1, most: int = MOST_DIGITS) -> int:
     """How many digits after the point, ``digits`` to ``most``, tell different values apart, and each from 0."""
     different = set(values)
