@@ -305,7 +305,7 @@ def test_what_leaves_room_for_as_much_as_before_is_no_cure():
 
 
 def test_what_takes_away_half_of_what_layout_adds_helps_and_is_no_cure():
-    """Of 100 such cases 42 were told as cured, though layout was found to matter after it."""
+    """Of 100 such cases 42 were told as cured, though the test found layout to matter after it; now none is."""
     left = tuple(0.5 if number == SECOND else 1.0 for number in range(len(CANDIDATES)))
     found = treated(drawn(np.random.default_rng(6), World("normal", "still", n=60, left=left)))
     cure = found.recommended
