@@ -126,12 +126,13 @@ def test_false_alarms_without_rounds(noise):
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["normal", "spikes", "random walk"])
 def test_false_alarms_of_repeated_executions(noise):
+    """Fewer than one in twenty, as two tests must agree: `agreement_p` has no alarms of what is noise alone, either."""
     rng, runs = np.random.default_rng(5), 800
     alarms = sum(
         stats.rounds_spread_test(cells(rng, noise, 20, passes=2), n_resamples=199).p_value <= 0.05 for _ in range(runs)
     )
 
-    assert 0.02 * runs < alarms < 0.05 * runs + 3 * math.sqrt(0.0475 * runs)
+    assert 0 < alarms < 0.05 * runs + 3 * math.sqrt(0.0475 * runs)
 
 
 @pytest.mark.slow

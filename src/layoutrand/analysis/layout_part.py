@@ -10,15 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from statistics import fmean
 from typing import Any, Final, Literal
+
+import numpy as np
 
 from layoutrand.analysis.analysis_warnings import NoisyStock, NoNoise, UntestedLayout
 from layoutrand.analysis.blocking import Freed
 from layoutrand.analysis.sample import Executions, Sample
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import simulated
-from layoutrand.model import BinaryName
+from layoutrand.model import IDENTITY, STOCK, BinaryName
 from layoutrand.stats import (
     ControlNoise,
     Interval,
@@ -33,6 +36,7 @@ from layoutrand.stats import (
     variance_components,
     variance_test,
 )
+from layoutrand.stats.agreement import agreement_p
 from layoutrand.stats.levels import nested
 from layoutrand.stats.spread import JUST_FOUND
 from layoutrand.text.quantities import finite
@@ -60,7 +64,8 @@ class LayoutTest:
 
     ``method`` is "rounds" where controls in the same rounds show the noise, "controls" where all of their executions
     do (statistic: ratio of mean absolute deviations), "exact" where a simulated control repeats to the digit, and
-    "f" or "permutation" where binaries were executed repeatedly (statistic: F).
+    "f" or "permutation" where binaries were executed repeatedly (statistic: F).  Where they were, ``p_value`` is
+    no less than that of `agreement_p`, too.
     """
 
     p_value: float
@@ -88,8 +93,9 @@ class LayoutPart:
     ``sd`` is the interval of what layout alone adds over the mean; it begins at 0 exactly where the test finds nothing.
     ``upper`` is its end, known without a test, too: layouts add no more than binaries differ by.  ``noise_sd`` is the
     standard deviation of executions over the mean: of binaries that were executed repeatedly their own, else that of
-    controls, without what the executions of a round have in common.  ``correlation`` is the share that layout has of
-    the variance of one execution.
+    controls, without what the executions of a round have in common; these are ``noise_of``, as noisy as which the
+    executions of all layouts are then taken to be.  ``correlation`` is the share that layout has of the variance of one
+    execution.
     """
 
     answer: Answer | None
@@ -98,6 +104,7 @@ class LayoutPart:
     sd: Interval | None = None
     upper: float | None = None
     noise_sd: float | None = None
+    noise_of: tuple[BinaryName, ...] = ()
     correlation: Interval | None = None
     warnings: tuple[AnyWarning, ...] = ()
 
@@ -119,6 +126,8 @@ def layout_part(own: Freed, data: Any, names: tuple[str, ...], confidence: float
             found = _untested(own, data, confidence, found)
     if "execution" in names:
         found = replace(found, noise_sd=_noise_within(own.sample))
+    elif found.noise_sd:
+        found = replace(found, noise_of=tuple(name for name in (STOCK, IDENTITY) if name in own.sample.controls))
     return replace(found, answer=_answer(found, confidence))
 
 
@@ -342,14 +351,21 @@ def _repeated(own: Freed, data: Any) -> tuple[TestResult, str]:
     """The test between binaries that were executed repeatedly, and its name; on several nodes within these."""
     if len(own.nodes) < 2:
         method = "f" if nested(data).is_balanced else "permutation"
-        return variance_test(data, method=method), method
+        return _no_surer(variance_test(data, method=method), own.sample), method
     measured = [[fmean(run) for run in executions] for _, executions in own.raw.binaries]
     blocks = [
         own.raw.nodes.get(name, ("",) * len(runs))[place]
         for name, runs in own.raw.binaries
         for place in range(len(runs))
     ]
-    return variance_test(measured, method="permutation", blocks=blocks), "permutation"
+    return _no_surer(variance_test(measured, method="permutation", blocks=blocks), own.sample), "permutation"
+
+
+def _no_surer(result: TestResult, sample: Sample) -> TestResult:
+    """With a p-value that is no less where binaries have noise of their own: their executions must agree, too."""
+    runs = [[fmean(run) for run in executions] for _, executions in sample.binaries]
+    agree = agreement_p(np.array(list(zip_longest(*runs, fillvalue=math.nan))))
+    return replace(result, p_value=max(result.p_value, agree or 0.0))
 
 
 def _untested(own: Freed, data: Any, confidence: float, found: LayoutPart) -> LayoutPart:

@@ -7,6 +7,7 @@ from typing import Final
 
 from layoutrand.analysis.findings import Findings
 from layoutrand.analysis.layout_part import PRACTICALLY_NONE, LayoutPart
+from layoutrand.model import BinaryName
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import at_most, digits_of, estimate, p_words, percents
 
@@ -29,7 +30,7 @@ def answer(found: Findings) -> str:
     what = "layout, or drift of the machine," if drift else "layout"
     p = [] if part.test is None else [p_words(part.test.p_value)]
     if part.answer == "matters":
-        beside = [] if not part.noise_sd else [f"beside {percents([part.noise_sd])[0]} % between executions of one"]
+        beside = [_beside(part.noise_sd, part.noise_of)] if part.noise_sd else []
         size = [f"a standard deviation of {_size(part.sd)}"] if part.sd is not None else []
         return _said(f"{what} matters", [", ".join([*size, *beside])] if size or beside else [], p)
     most = _most(part.upper)
@@ -42,6 +43,12 @@ def answer(found: Findings) -> str:
         [f"it may add {_up_to(part.upper)}"] if part.upper is not None else ["how much it may add is not known either"]
     )
     return _said(f"cannot tell whether {what} matters", size, p)
+
+
+def _beside(noise_sd: float, of: tuple[BinaryName, ...]) -> str:
+    """The noise; where layouts were executed once, whose it is, as nothing shows that theirs is the same."""
+    noise = f"beside {percents([noise_sd])[0]} % between executions of"
+    return f"{noise} {' and '.join(map(str, of))}, if those of all layouts are as noisy" if of else f"{noise} one"
 
 
 def cell(found: Findings | None) -> str:

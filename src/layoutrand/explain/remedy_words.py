@@ -12,7 +12,7 @@ from layoutrand.analysis.layout_words import size_of
 from layoutrand.config.seeds import format_seeds
 from layoutrand.explain.remedies import ALIGNMENT, SECTIONS, LinkerOrder, Remedy
 from layoutrand.explain.source_files import CMAKE, MESON
-from layoutrand.explain.treated import Treatment, Tried, leaves_less
+from layoutrand.explain.treated import Treatment, Tried, cures
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import MINUS, change, digits_of, p_words, signed
 from layoutrand.text.toml_words import toml_string
@@ -69,7 +69,7 @@ def conclusion(found: Treatment) -> str:
     remedy = cure.candidate.remedy
     before, after = layout_adds(found.before), layout_adds(cure.after)
     is_less = cure.spread_p <= 1 - found.confidence
-    verb = "cured by" if is_less and leaves_less(found.before, cure.after) else "helped by"
+    verb = "cured by" if is_less and cures(found.before, cure.after) else "helped by"
     if cure.spread_p <= 1 - found.confidence:
         layout = f"layout adds {after} instead of {before} ({p_words(cure.spread_p)})"
     else:

@@ -240,7 +240,7 @@ def recommended(
     """
     helping = [each for each in tried if each.verdict == "helps" and each.after is not None]
     without = [each for each in helping if each.after and _shows_none(each.after)]
-    curing = [each for each in without if each.after and leaves_less(before, each.after)]
+    curing = [each for each in without if each.after and cures(before, each.after)]
     chosen = next(iter(curing or without), None) or min(helping, key=_left, default=None)
     for number, each in enumerate(curing[1:], 1):
         chosen = each if is_better(curing[:number], each) else chosen
@@ -259,9 +259,9 @@ def _is_better(
     return True
 
 
-def leaves_less(before: Analysis, after: Analysis) -> bool:
-    """Whether layout adds less with it than the estimate without it, also at the upper end of its interval."""
-    if before.findings is None or after.findings is None:
+def cures(before: Analysis, after: Analysis) -> bool:
+    """Whether no sign of layout is left, nor room, at the upper end of its interval, for the estimate without it."""
+    if not _shows_none(after) or before.findings is None or after.findings is None:
         return False
     was, left = before.findings.layout.sd, after.findings.layout.upper
     return was is not None and left is not None and left < was.centre

@@ -97,7 +97,7 @@ def contrasts(table: FloatArray, window: int | None) -> Contrasts:
     only[:, :, 0] = np.nan
     total, count = _window_sums(only, window)
     there = np.isfinite(table[:, :, 0])
-    binaries = np.where(there, table[:, :, 0] - total / np.maximum(count, 1), np.nan)
+    binaries = binaries_by_pass(table, window)
     noise = np.full((n_passes, n_rounds, n_labels - 1), np.nan)
     for label in range(1, n_labels):
         own = table[:, :, label]
@@ -122,6 +122,14 @@ def contrasts(table: FloatArray, window: int | None) -> Contrasts:
         degrees=degrees,
         to_execution=per_round / (1 + float((1 / np.maximum(count[there], 1)).mean())),
     )
+
+
+def binaries_by_pass(table: FloatArray, window: int | None) -> FloatArray:
+    """Binaries ``(pass, round)`` less the mean of the controls around them."""
+    only = table.copy()
+    only[:, :, 0] = np.nan
+    total, count = _window_sums(only, window)
+    return np.where(np.isfinite(table[:, :, 0]), table[:, :, 0] - total / np.maximum(count, 1), np.nan)
 
 
 def _takes_part(table: FloatArray) -> Any:

@@ -34,6 +34,7 @@ from typing import Final
 import numpy as np
 
 from layoutrand.errors import AnalysisError
+from layoutrand.stats.agreement import agreement_p
 from layoutrand.stats.checks import check_confidence, check_count, check_seed
 from layoutrand.stats.interval import Interval
 from layoutrand.stats.levels import FloatArray
@@ -42,6 +43,7 @@ from layoutrand.stats.round_contrasts import (
     Contrasts,
     LabelTable,
     RoundValues,
+    binaries_by_pass,
     contrasts,
     deviations_by_label,
     window_of,
@@ -190,7 +192,8 @@ def rounds_spread_test(
     So they change places within their round and pass alone.  Each is taken relative to the mean of the others in the
     same round and some before and after it: as many as make the mean square of what is left the least, or all.  This
     choice regards no label, so the exchange stays exact but for the centres.  Binaries that were executed in several
-    passes are judged by the mean of these.
+    passes are judged by the mean of these, and p is no less than that of `agreement_p`: executed once, they are taken
+    to be as noisy as the controls.
     """
     _check(confidence, n_resamples, seed)
     table = deviations_by_label(cells)
@@ -198,6 +201,8 @@ def rounds_spread_test(
         return _constant(confidence, int(np.asarray(cells).shape[1]))
     window = window_in(table, are_apart=are_apart)
     p_value = _rounds_p(table.relative(window), n_resamples, seed)
+    agree = agreement_p(binaries_by_pass(table.values, window), n_resamples=n_resamples, seed=seed)
+    p_value = max(p_value, agree or 0.0)
     return _result(p_value, contrasts(table.values, window), table.size, window, confidence)
 
 
