@@ -160,13 +160,24 @@ class NotCompiledHere(CaptureFailed):
 
 
 class FlagsUnheard(NotCompiledHere):
-    """Flags of a system reached no compiler of its build; ``unheard`` says so without what may help."""
+    """Flags of a system reached no compiler of its build; ``unheard`` says so without what may help.
+
+    ``is_fortran`` where what was compiled is Fortran, which they are not for.
+    """
 
     def __init__(
-        self, message: str, *, log: Path | None = None, cause: str = "", compilers: str = "", unheard: str = ""
+        self,
+        message: str,
+        *,
+        log: Path | None = None,
+        cause: str = "",
+        compilers: str = "",
+        unheard: str = "",
+        is_fortran: bool = False,
     ) -> None:
         """As `NotCompiledHere`."""
         self.unheard = unheard
+        self.is_fortran = is_fortran
         super().__init__(message, log=log, cause=cause, compilers=compilers)
 
 

@@ -340,6 +340,28 @@ def test_fortran_flags_are_their_own(gnu: Workshop) -> None:
     assert built.outputs()["stock"].split() == [b"42"]
 
 
+def test_flags_of_c_for_fortran_alone_are_an_error(gnu: Workshop) -> None:
+    """Systems that differ in them would be one program twice; the error has the key that Fortran's flags have."""
+    require("gfortran", "gfortran")
+    gnu.write_named({"m.f90": "program m\nprint *, 42\nend program\n"})
+    result = gnu.build("gfortran -c m.f90 && gfortran -o prog m.o", seeds=[1], system={"cflags": "-O2"})
+    assert not result.binaries
+    cause = 'cflags = "-O2" reached no compilation: what was compiled is Fortran, whose flags are fflags'
+    assert {failure.cause.startswith(cause) for failure in result.failures} == {True}
+
+
+@pytest.mark.parametrize(("fflags", "expected"), [("", 1), ("-O1", 0)])
+def test_fortran_beside_c_without_flags_of_its_own_is_told(gnu: Workshop, fflags: str, expected: int) -> None:
+    """Where C is given flags that Fortran is not."""
+    require("gfortran", "gfortran")
+    gnu.write_named({"m.f90": "program m\nprint *, 42\nend program\n"})
+    gnu.write(pad__c=FILLER)
+    commands = "$CC -c pad.c && gfortran -c m.f90 && gfortran -o prog m.o pad.o"
+    notes = build(gnu, commands, system={"cflags": "-O2", "fflags": fflags}).result.notes
+    told = 'Fortran was compiled without cflags = "-O2": its flags are fflags'
+    assert sum(told in sentence for sentence in said(notes)) == expected
+
+
 def test_other_sources_that_clang_takes(shop: Workshop, pair: tuple[str, str]) -> None:
     """LLVM's own assembler text is compiled with function sections too."""
     if pair[0] == "gcc":

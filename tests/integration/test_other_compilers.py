@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,24 @@ def test_a_build_past_the_wrappers_is_made_again_only_for_a_compiler_that_it_may
     assert done.returncode == 1
     assert ("it is built again for toolchain clang" in done.stderr) is ("clang" in compiler)
     assert "absolute path" in done.stderr
+
+
+@pytest.mark.parametrize(("sources", "expected"), [("m.f90", 2), ("m.f90 c.c", 2), ("main.c c.c", 0)])
+def test_init_gives_flags_to_fortran_where_it_is_compiled(tmp_path: Path, sources: str, expected: int) -> None:
+    """-O2 against -O3 of C alone would be the same program, or leave Fortran out of the comparison."""
+    require("gfortran", "gfortran")
+    project = tmp_path / "p"
+    project.mkdir()
+    (project / "m.f90").write_text("program m\nprint *, 42\nend program\n")
+    (project / "c.c").write_text("int two(void) { return 2; }\nint three(void) { return 3; }\n")
+    (project / "main.c").write_text("int main(void) { return 0; }\n")
+    objects = " ".join(name.split(".")[0] + ".o" for name in sources.split())
+    rules = "%.o: %.f90\n\tgfortran -c $<\n%.o: %.c\n\tgcc -c $<\n"
+    driver = "gfortran" if "f90" in sources else "gcc"
+    (project / "Makefile").write_text(f"prog: {objects}\n\t{driver} -o $@ $^\n{rules}")
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+    done = startkit.layoutrand("init", cwd=project, env=env)
+    assert done.returncode == 0, done.stderr
+    text = (project / "layoutrand.toml").read_text()
+    assert text.count("\nfflags = ") == expected
+    assert text.count("\ncflags = ") == 2

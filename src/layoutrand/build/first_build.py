@@ -40,6 +40,7 @@ from layoutrand.config.layout_policy import Factor, LayoutPolicy
 from layoutrand.errors import (
     BuildError,
     BuildFailed,
+    FlagsUnheard,
     NotCompiledHere,
     NothingLinked,
     OtherMachine,
@@ -63,7 +64,7 @@ _CROSS: Final = re.compile(r"""(?:--host[= ]|\bCROSS_COMPILE=)['"]?(?:[^\s'"]*/)
 ``aarch64-linux-gnu``, of which the first part is the processor."""
 
 _VERSIONED: Final = re.compile(r"-\d+$")
-_VERSION: Final = 4  # of what is remembered; another version's is as good as none
+_VERSION: Final = 5  # of what is remembered; another version's is as good as none
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class Learned:
 
     ``mode`` is "rebuild" where the build works on the program after its link; ``launcher`` are the words of
     ``run.launcher`` that have the program executed here, () where this machine does it itself; ``harness`` is the one
-    that the program's cases are linked with, "" where none is seen.
+    that the program's cases are linked with, "" where none is seen; ``has_fortran`` says whether Fortran was compiled
+    that the flags did not reach.
     """
 
     toolchain: str
@@ -92,6 +94,7 @@ class Learned:
     mode: Literal["relink", "rebuild"] = "relink"
     launcher: tuple[str, ...] = ()
     harness: str = ""
+    has_fortran: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,8 @@ class FirstBuild:
                 try:
                     made = self._attempt(toolchain, way, order)
                 except BuildError as error:
-                    if not past_us and not isinstance(error, NotCompiledHere):
+                    is_fortran = isinstance(error, FlagsUnheard) and error.is_fortran
+                    if is_fortran or (not past_us and not isinstance(error, NotCompiledHere)):
                         raise
                     past_us.append(error)
                     todo = deque(other for other in todo if _could_be(other, error))
@@ -275,6 +279,7 @@ class FirstBuild:
                 factors_for(toolchain, self.project),
                 launcher=self._launcher(toolchain),
                 harness=harness_of(made.tree / chosen.artefacts[0]) if chosen.is_program else "",
+                has_fortran=made.space.fortran_without.exists(),
             )
             setup = self._setup(toolchain, way, chosen.artefacts)
             recipe = replace(order.recipe, build=setup.config.build)
@@ -317,6 +322,7 @@ class FirstBuild:
             found["mode"],
             self._launcher(found["toolchain"]),
             found["harness"],
+            found["has_fortran"],
         )
 
     def _launcher(self, toolchain: str) -> tuple[str, ...]:
@@ -340,6 +346,7 @@ class FirstBuild:
                 "factors": list(learned.factors),
                 "mode": learned.mode,
                 "harness": learned.harness,
+                "has_fortran": learned.has_fortran,
             },
         )
 

@@ -151,6 +151,16 @@ class Unoptimised(AnyWarning):
         )
 
 
+@dataclass(frozen=True)
+class FortranWithout(AnyWarning):
+    """Fortran that was compiled without flags of the system, which are ``given`` to other languages."""
+
+    given: str
+
+    def __str__(self) -> str:
+        return f"Fortran was compiled without {self.given}: its flags are fflags"
+
+
 Others = Literal["none", "of this path", "of another path"]
 """Profiles of other objects than those that have none, by the path of the build that their names have."""
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from layoutrand.cache.capture_record import Capture, CapturedLink, identity_facts
 from layoutrand.cache.keys import captured_id
 from layoutrand.cache.store import Cache
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
 from layoutrand.capture.built_artefact import artefact_of
-from layoutrand.capture.capture_warnings import EarlierObjects, Unoptimised
+from layoutrand.capture.capture_warnings import EarlierObjects, FortranWithout, Unoptimised
 from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.earlier_objects import earlier_objects
@@ -52,6 +53,9 @@ _UNHEARD: Mapping[str, str] = {
     "cargo": "no cargo: the build does not call it by that name with build, rustc, run, test or bench",
 }
 """Whom flags did not reach, by kind (`Recipe.given_flags`)."""
+
+_FORTRAN: Final = "no compilation: what was compiled is Fortran, whose flags are fflags"
+"""The same of flags for others where a Fortran compiler was called."""
 
 
 def refuse_failed(order: BuildOrder, made: InstrumentedBuild, runner: Runner, status: int, what: str) -> None:
@@ -122,8 +126,10 @@ def keep(
 
 def warnings_of_build(order: BuildOrder, made: InstrumentedBuild) -> list[AnyWarning]:
     """What there is to say of how the program was compiled."""
+    given = order.recipe.given_flags().get("compiler", "")
     return [
         *([Unoptimised()] if made.space.is_unoptimised() else []),
+        *([FortranWithout(given)] if given and made.space.fortran_without.exists() else []),
         *missing_profiles(made.log, made.tree, is_copy=order.origin.in_place is None),
         *profiles_of_other_paths(made.space, made.tree),
     ]
@@ -177,6 +183,9 @@ def _refuse_unheard(order: BuildOrder, space: Workspace, tree: Path, log: Path) 
     if not unheard or not (links := read_records(space.records)):
         return
     flags, reached = next(iter(unheard.items()))
+    is_fortran = reached == _UNHEARD["compiler"] and space.fortran_without.exists()
+    if is_fortran:
+        reached = _FORTRAN
     cause = (
         f"{flags} reached {reached}. This would be the program without: leave them out, or give what the build can take"
     )
@@ -185,6 +194,7 @@ def _refuse_unheard(order: BuildOrder, space: Workspace, tree: Path, log: Path) 
         log=log,
         cause=cause,
         unheard=f"{flags} reached {reached.partition(':')[0]}",
+        is_fortran=is_fortran,
         compilers=compilers_of_files(tree / each.path for each in linked_files(links, tree)),
     )
 

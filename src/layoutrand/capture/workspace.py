@@ -70,6 +70,11 @@ class Workspace:
         return self.compiled.exists() and not self.optimised.exists()
 
     @property
+    def fortran_without(self) -> Path:
+        """What the wrapper of Fortran's driver leaves where it compiled and the system's flags are for others."""
+        return self.heard("fortran-without")
+
+    @property
     def compiled(self) -> Path:
         """What a wrapper leaves once something was compiled."""
         return self.heard("any-level")

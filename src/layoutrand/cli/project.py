@@ -110,6 +110,7 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
         of_linked_cases,
         systems_to_compare,
         unreported_cases,
+        with_fortran,
     )
     from layoutrand.capture.recognise import safe_name
     from layoutrand.errors import FlagsUnheard
@@ -121,9 +122,12 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
     try:
         learned = question.learn(found, first, systems[first])
     except FlagsUnheard as error:
-        terminal.say(f"{error.unheard}: the build is made again without, as the one system")
-        systems = dict(AS_IT_IS)
+        again = "with fflags, too" if error.is_fortran else "without, as the one system"
+        terminal.say(f"{error.unheard}: the build is made again {again}")
+        systems = with_fortran(systems) if error.is_fortran else dict(AS_IT_IS)
         learned = question.learn(found, *next(iter(systems.items())))
+    if learned.has_fortran:
+        systems = with_fortran(systems)
     artefact = learned.chosen.artefacts[0]
     words = question.words.program or (artefact,)
     benchmark: FirstBenchmark | None = None

@@ -125,10 +125,13 @@ class Recipe:
 
     def compile_flags(self, build_root: str, role: Driver) -> list[str]:
         """Flags the wrapper of that driver appends to a compilation, the system's own last so that they win."""
+        return [*self.section_flags(), self.path_flag(build_root), *shlex.split(self.own_flags(role))]
+
+    def own_flags(self, role: Driver) -> str:
+        """The system's own flags for compilations by that driver: those of C are for C++, too, and not for Fortran."""
         options = self.options
         cxxflags = options.cflags if options.cxxflags is None else options.cxxflags
-        own = {"cc": options.cflags, "cxx": cxxflags, "fc": options.fflags}[role]
-        return [*self.section_flags(), self.path_flag(build_root), *shlex.split(own)]
+        return {"cc": options.cflags, "cxx": cxxflags, "fc": options.fflags}[role]
 
     def file_flags(self) -> list[tuple[str, list[str]]]:
         """Files, relative to the source, with what the wrappers append where they alone are compiled."""
