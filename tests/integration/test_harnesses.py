@@ -218,6 +218,9 @@ def test_the_harness_that_a_program_is_linked_with_is_noticed(tmp_path, text, li
     (tmp_path / "Makefile").write_text(f"b: b.cc\n\t$(CXX) $(CXXFLAGS) -o b b.cc {libraries}\n")
     said = layoutrand(tmp_path, "init", "--", "make", "--", "./b", *words)
     assert "each of its cases is a benchmark" in said
+    said = layoutrand(tmp_path, "init", "--force", "--", "make")
+    assert "each of its cases is a benchmark" in said
+    assert "without arguments" not in said  # the harness is told what to execute
     said = layoutrand(tmp_path, "try", "--seeds", "2", "--", "make", "--", "./b", *words)
     assert case in said
 

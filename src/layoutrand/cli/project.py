@@ -156,14 +156,14 @@ def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, ter
     if project.benchmark is None:
         terminal.line("  a library alone: add a benchmark, a program that uses it, to the file")
         return
-    if not question.words.program:
+    if not question.words.program and not project.benchmark.harness:  # which is told what to execute
         given = f"{project.benchmark.stdin} as its" if project.benchmark.stdin else "an empty"
         terminal.line(
             f"  to be executed: {what.split(', ', maxsplit=1)[0]} without arguments and with {given} standard input; "
             "it has to end by itself. Add what it needs in the file: command, stdin"
         )
-        if project.benches:  # nobody has said which program it is to be
-            terminal.line(f"  for a benchmark of its own: layoutrand init --force{where} -- {project.benches[0]}")
+    if project.benches and not question.words.program:  # nobody has said which program it is to be
+        terminal.line(f"  for a benchmark of its own: layoutrand init --force{where} -- {project.benches[0]}")
     if project.benchmark.harness:
         terminal.line(f"  each of its cases is a benchmark (harness = {toml_string(project.benchmark.harness)})")
     if project.inputs:
