@@ -210,6 +210,7 @@ def test_shares_in_words(share, words):
     ("sd", "words"),
     [
         (interval(0.031, 0.042, 0.059), "4.2 % [3.1, 5.9]"),
+        (interval(0.00821, 0.00997, 0.0134), "1.0 % [0.82, 1.3]"),
         (interval(0.31, 1.42, 2.59), "142 % [31, 259]"),
         (interval(0.0, 0.001, 0.0042), "at most 0.42 %"),
         (interval(0.0, 0.0, 0.0), "nothing"),

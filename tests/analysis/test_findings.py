@@ -56,6 +56,12 @@ def column_of(tmp_path, capsys, name):
     return lines[head + 2][lines[head].index(name)]
 
 
+def test_a_mean_of_0_has_no_half_width_beside_it(tmp_path, capsys):
+    """As of differences that a harness prints: no width is a share of it, and the table was an exception."""
+    analysed(tmp_path, {seed: [[1.0 if seed % 2 else -1.0]] for seed in range(1, 21)})
+    assert column_of(tmp_path, capsys, "interval").startswith("[-")
+
+
 def layouts(sd, *, seed=1, n=20, executions=1, noise=0.1):
     chance = random.Random(seed)
     return {

@@ -23,6 +23,9 @@ from layoutrand.capture.named_profiles import profiles_digest
         "-Wl,--version-script={}",
         "--data={}",
         "-data={}",
+        "-data {}",
+        "-Cprofile-use={}",
+        "-C profile-use={}",
         "--reorder-functions=user --function-order={}",
     ],
 )
@@ -64,6 +67,12 @@ def test_a_directory_is_its_files(tmp_path):
 )
 def test_flags_that_name_none_leave_keys_as_they_were(flags):
     assert profiles_digest([flags], ["make"]) == ""
+
+
+@pytest.mark.parametrize("command", ["sort -T {} names", "rsync -T {} a b", "cp -T {} here", "./configure --data={}"])
+def test_a_directory_that_other_programs_are_given_is_in_no_key(tmp_path, command):
+    """Else a build whose `sort` has room in /tmp is another one each time, and all of /tmp is read for it."""
+    assert profiles_digest([], [command.format(tmp_path)]) == ""
 
 
 def test_what_commands_train_themselves_is_not_asked_for_before(tmp_path):

@@ -269,11 +269,12 @@ def test_lumped_objects_hold_several_functions_in_one_section(tmp_path):
 
 
 def test_functions_of_assembler_that_have_no_type(tmp_path):
-    """They are counted by where they begin: several names of one are one, and labels within one are none."""
+    """They are counted by where they begin: several names of one are one, and labels in it or at its end none."""
     texts = {
         "_build/two.o": ".globl f, g; f: ret; g: ret",
         "_temp/two.o": ".globl f, g; f: ret; g: ret",
         "_build/one.o": ".globl f, _f; f: _f: nop; again: jmp again",
+        "_build/ended.o": ".globl f, f_end; f: nop; ret; f_end:",
     }
     files = {}
     for number, (name, text) in enumerate(texts.items()):

@@ -96,6 +96,7 @@ def test_submodules_are_looked_into(repository, tmp_path):
     (repository / "lib" / "l.c").write_text("L")
     changed = git_state(repository)["changed"]
     assert changed_submodules(repository) == ["lib"]
+    assert changed_submodules(repository, ["*.c"]) == changed_submodules(repository, ["lib"]) == []
     commit(repository / "lib")
     moved = git_state(repository)
     assert changed_submodules(repository) == []  # another commit is what the repository itself has as a change

@@ -8,7 +8,20 @@ import sys
 
 import pytest
 
-WORDS = ("metric.", "simulated counts")
+WORDS = ("metric.", "run.executions", "simulated counts")
+
+
+def told(folder, *arguments):
+    """What a call says, on both streams."""
+    done = subprocess.run(
+        [sys.executable, "-m", "layoutrand", *arguments, "--import", "t.csv"],
+        cwd=folder,
+        env={**os.environ, "CI": "true"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("size", [0.002, 0.2], ids=["short executions", "steps of a clock"])
@@ -18,11 +31,16 @@ def test_no_keys_of_a_configuration_and_no_counts_are_advised(tmp_path, size):
     for system, more in (("a", 0), ("b", 1)):
         lines += [f"{system},x,{seed},wall_s,s,{size + step * (seed % 2 + more):.7f}" for seed in range(1, 13)]
     (tmp_path / "t.csv").write_text("\n".join([*lines, ""]))
-    call = [sys.executable, "-m", "layoutrand", "compare", "a", "b", "--import", "t.csv"]
     for option in ("--full", "--json"):
-        done = subprocess.run(
-            [*call, option], cwd=tmp_path, env={**os.environ, "CI": "true"}, capture_output=True, text=True, check=True
-        )
-        told = done.stdout + done.stderr
-        assert not [words for words in WORDS if words in told], told
-        assert "import that" in told
+        said = told(tmp_path, "compare", "a", "b", option)
+        assert not [words for words in WORDS if words in said], said
+        assert "import that" in said
+
+
+def test_no_keys_are_advised_where_nothing_shows_the_noise(tmp_path):
+    rows = [f"{seed},{1 + seed % 5}" for seed in range(1, 13)]
+    (tmp_path / "t.csv").write_text("\n".join(["seed,value", *rows, ""]))
+    for option in ("--full", "--json"):
+        said = " ".join(told(tmp_path, "analyse", option).split())
+        assert not [words for words in WORDS if words in said], said
+        assert "execute each twice, or stock beside them, and import that" in said

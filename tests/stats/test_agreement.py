@@ -57,6 +57,14 @@ def test_what_was_not_repeated_says_nothing_of_agreement():
     assert agreement_p(np.ones((2, 5))) == 1.0
 
 
+def test_executions_that_repeat_to_the_digit_agree_however_few_there_are():
+    """As of a simulator; 1 of 4 signs of three binaries gives as large a sum."""
+    values = np.array([100.0, 101.0, 102.0])
+    assert agreement_p(np.array([values, values])) is None
+    assert agreement_p(np.array([values, values + 0.1])) is None  # the machine was slower in the second pass
+    assert agreement_p(np.array([values, values + np.array([0.0, 0.0, 1e-6])])) == 0.25
+
+
 @pytest.mark.parametrize("passes", [2, 3])
 def test_binaries_that_differ_in_noise_alone_are_seldom_taken_for_layouts(passes):
     """At 5 %, more than 22 of 200 come by chance in 2 of 10,000; by the exchanges alone a quarter did."""

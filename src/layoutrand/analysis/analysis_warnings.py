@@ -306,12 +306,19 @@ class UnboundedShift(AnyWarning):
 
 @dataclass(frozen=True)
 class NoNoise(AnyWarning):
-    """Nothing shows what executions of one binary differ by."""
+    """Nothing shows what executions of one binary differ by; ``is_imported`` as of `Sample`."""
+
+    is_imported: bool = False
 
     def __str__(self) -> str:
+        ways = (
+            "execute each twice, or stock beside them, and import that"
+            if self.is_imported
+            else "set run.executions = 2, or execute stock as a control"
+        )
         return (
             "each binary was executed once and there are no repeated executions of stock, so layout cannot be told "
-            "from the noise of executions; set run.executions = 2, or execute stock as a control"
+            f"from the noise of executions; {ways}"
         )
 
     def brief(self) -> str:

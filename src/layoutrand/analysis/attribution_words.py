@@ -7,7 +7,7 @@ import math
 from layoutrand.analysis.attribution import Attribution, FactorPart
 from layoutrand.stats import Interval
 from layoutrand.text.name_lists import joined_names
-from layoutrand.text.quantities import at_most
+from layoutrand.text.quantities import at_most, two_digits
 
 _ALL = 100
 
@@ -41,7 +41,7 @@ def sd_words(sd: Interval | None) -> str:
         return "cannot tell"
     if sd.low <= 0:
         return f"at most {at_most(sd.high)} %" if sd.high > 0 else "nothing"
-    low, centre, high = (_two_digits(100 * end) for end in (sd.low, sd.centre, sd.high))
+    low, centre, high = (two_digits(end).removesuffix(" %") for end in (sd.low, sd.centre, sd.high))
     return f"{centre} % [{low}, {high}]"
 
 
@@ -53,7 +53,3 @@ def share_words(part: FactorPart) -> str:
     if low <= 0:
         return f"at most {high} %" if high < _ALL else "cannot tell"
     return f"at least {low} %" if high >= _ALL else f"{low} to {high} %"
-
-
-def _two_digits(value: float) -> str:
-    return f"{value:.{max(0, 1 - math.floor(math.log10(value)))}f}" if value > 0 else "0"

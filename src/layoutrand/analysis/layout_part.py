@@ -377,7 +377,7 @@ def _untested(own: Freed, data: Any, confidence: float, found: LayoutPart) -> La
     warnings = found.warnings
     if not warnings and own.sample.instrument not in simulated():
         # A simulator is executed once per binary whatever run.executions says.
-        warnings = (NoNoise(),)
+        warnings = (NoNoise(own.sample.is_imported),)
     is_once = all(len(executions) == 1 for _, executions in own.sample.binaries)
     try:
         differing = own.charged(own.sample.binary_means if is_once else data)

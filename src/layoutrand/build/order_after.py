@@ -5,17 +5,17 @@ BOLT keeps the marks of sections and gives them the addresses of what it wrote, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.link import codecheck
 from layoutrand.objects import elf
 
-_Pairs = set[tuple[int, int]]
+_HALF: Final = 32  # bits: there are fewer sections
 
 
 class FixedPairs(NamedTuple):
@@ -49,13 +49,28 @@ def placing(data: bytes, addresses: Sequence[int], movable: frozenset[int]) -> P
     return Placing(file, link) if sorted(file) == sorted(link) else None
 
 
-def fixed_pairs(layouts: Sequence[Placing]) -> FixedPairs:
-    """What no layout of several moves, though the links did: what a step of the build orders by itself."""
-    files = [_pairs(each.file) for each in layouts]
-    links = [_pairs(each.link) for each in layouts]
-    alike: _Pairs = files[0].intersection(*files)
-    return FixedPairs(len(alike - links[0].intersection(*links)), len(files[0]), len(layouts))
+def fixed_pairs(layouts: Iterable[Placing]) -> FixedPairs | None:
+    """What no layout of several moves, though the links did: what a step of the build orders by itself.
+
+    None of fewer than two, and where nothing is fixed.  They are taken one by one, as pairs of all are no small thing
+    of a program with many functions, and no more than are needed to see that nothing is.
+    """
+    alike, links = np.empty(0, np.int64), np.empty(0, np.int64)
+    total = count = 0
+    for each in layouts:
+        file, link = _pairs(each.file), _pairs(each.link)
+        if count == 0:
+            alike, links, total = file, link, len(file)
+        else:
+            alike, links = np.intersect1d(alike, file, True), np.intersect1d(links, link, True)
+        count += 1
+        if not len(alike):
+            return None
+    fixed = len(np.setdiff1d(alike, links, True))
+    return FixedPairs(fixed, total, count) if count > 1 and fixed else None
 
 
-def _pairs(order: Sequence[int]) -> _Pairs:
-    return set(pairwise(order))
+def _pairs(order: Sequence[int]) -> NDArray[np.int64]:
+    """A number for each two that follow each other, all different."""
+    numbers = np.asarray(order, np.int64)
+    return (numbers[:-1] << _HALF) + numbers[1:]

@@ -33,7 +33,7 @@ from layoutrand.build.claims import NOT_COMPARABLE
 from layoutrand.build.descend import Descendant, FinishedBuild, descend, difference
 from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.link_helper import relinking
-from layoutrand.build.order_after import FixedPairs, fixed_pairs, placing
+from layoutrand.build.order_after import FixedPairs, Placing, fixed_pairs, placing
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.contents import content_of
 from layoutrand.cache.keys import rebuilt_id, reference_key
@@ -372,14 +372,16 @@ def _remarks(system: str, artefact: str, rows: Sequence[Binary | BuildFailure]) 
 def _ordered_after(cache: Cache, link: CapturedLink, rows: Sequence[Binary | BuildFailure]) -> FixedPairs | None:
     """What a step behind the link ordered by itself, where it wrote the code anew and the marks tell its order."""
     movable = frozenset(number for number, section in enumerate(link.sections) if not section.pinned)
-    found = []
-    for row in rows:
-        if isinstance(row, Binary) and row.verification and row.verification.post_processed == NOT_COMPARABLE:
-            addresses = kept_addresses(cache, row)
-            found.append(placing(content_of(row.stored), addresses, movable) if addresses else None)
-    known = [each for each in found if each is not None]
-    pairs = fixed_pairs(known) if len(known) > 1 else None
-    return pairs if pairs is not None and pairs.fixed else None
+
+    def placings() -> Iterator[Placing]:
+        for row in rows:
+            if isinstance(row, Binary) and row.verification and row.verification.post_processed == NOT_COMPARABLE:
+                addresses = kept_addresses(cache, row)
+                found = placing(content_of(row.stored), addresses, movable) if addresses else None
+                if found is not None:
+                    yield found
+
+    return fixed_pairs(placings())
 
 
 def _undone(row: Binary | BuildFailure, n_layouts: int) -> Binary | BuildFailure:

@@ -75,7 +75,8 @@ def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox, tools: SuiteToo
         configured = configuration_digest(origin.home, environment)
         facts |= {"cargo_configuration": configured} if configured else {}
     options = recipe.options
-    flags = [options.cflags, options.cxxflags or "", options.fflags, options.ldflags, *options.file_flags.values()]
+    own = (options.cflags, options.cxxflags or "", options.fflags, options.ldflags, options.rustflags)
+    flags = [*own, *options.file_flags.values(), *recipe.build.env.values(), *options.env.values()]
     profiles = profiles_digest(flags, recipe.build.commands)
     facts |= {"profiles": profiles} if profiles else {}
     return BuildOrder(recipe, origin, toolbox, build_key(facts), facts, tools)

@@ -5,6 +5,7 @@ The key of a source knows nothing of it, and a program that is trained anew is a
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,15 +13,19 @@ from typing import Final
 
 from layoutrand.platform.disk import digest_of_input, sha256_bytes
 
-_NAMED: Final = re.compile(
-    r"(?:"
-    r"(?:-fprofile-(?:instr-|sample-)?use|-fprofile-dir|-fauto-profile|-fbasic-block-sections=list"
-    r"|--symbol-ordering-file|--section-ordering-file|--call-graph-ordering-file"
-    r"|(?<![\w-])--?(?:data|function-order)"  # of BOLT
-    r")[=,]"
-    r"|(?<![\w-])(?:-T|--script|--version-script)[=,\s]?"
-    r")(/[^\s\"',;]+)"
+_PATH: Final = r"(/[^\s\"',;]+)"
+_PROFILES: Final = re.compile(
+    r"(?:-fprofile-(?:instr-|sample-)?use|-fprofile-dir|-fauto-profile|(?<![\w-])(?:-C\s?)?profile-use)[=,]" + _PATH
 )
+"""Where a directory may stand for the files in it; the last is rustc's."""
+_FILES: Final = re.compile(
+    r"(?:"
+    r"(?:-fbasic-block-sections=list|--symbol-ordering-file|--section-ordering-file|--call-graph-ordering-file)[=,]"
+    r"|(?<![\w-])--?(?:data|function-order)[=\s]"  # of BOLT
+    r"|(?<![\w-])(?:-T|--script|--version-script)[=,\s]?"
+    r")" + _PATH
+)
+"""What is a file; options of other programs, as ``sort -T /tmp`` or ``cp -T``, have a directory behind the same."""
 _TRAINS: Final = re.compile(r"-fprofile-(?:instr-)?generate|\bllvm-profdata\b|\bperf2bolt\b|\bmerge-fdata\b")
 
 
@@ -31,7 +36,9 @@ def profiles_digest(flags: Iterable[str], commands: Sequence[str]) -> str:
     """
     trains = any(_TRAINS.search(command) for command in commands)
     texts = [*flags, *([] if trains else commands)]
-    paths = dict.fromkeys(path for text in texts for path in _NAMED.findall(text))
+    profiles = [path for text in texts for path in _PROFILES.findall(text)]
+    files = [path for text in texts for path in _FILES.findall(text) if not os.path.isdir(path)]
+    paths = dict.fromkeys([*profiles, *files])
     return sha256_bytes("\n".join(map(_digest, paths)).encode()) if paths else ""
 
 

@@ -260,6 +260,7 @@ def lumped(found: list[Object], chosen: list[Candidate]) -> list[str]:
         kind, binding = symbols["info"] & 0xF, symbols["info"] >> 4
         # Assembler may give its functions no type; what is local and has none is a label within one.
         functions = (kind == elf.STT_FUNC) | ((kind == elf.STT_NOTYPE) & (binding != elf.STB_LOCAL))
+        functions &= symbols["value"] < candidate.section.size  # a label at the end, from which sizes are computed
         inside = np.flatnonzero((item.elf.symbol_sections == candidate.header) & functions)
         if len(np.unique(symbols["value"][inside])) > 1:  # and not one function with several names
             names.append(_told(item, inside[:1]))

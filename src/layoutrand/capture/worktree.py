@@ -90,10 +90,17 @@ def _submodules(source: Path) -> list[str]:
     return [name for name in _all_submodules(source) if (source / name / ".git").exists()]
 
 
-def changed_submodules(source: Path) -> list[str]:
-    """Names relative to the source of submodules whose own work trees have changes; none where git does not say."""
+def changed_submodules(source: Path, exclude: Sequence[str] = ()) -> list[str]:
+    """Names relative to the source of submodules whose own work trees have changes; none where git does not say.
+
+    What the build leaves out (``exclude``) does not count.
+    """
     try:
-        return [name for name in _submodules(source) if _changed(source / name, ())[0]]
+        return [
+            name
+            for name in _submodules(source)
+            if any(not left_out(f"{name}/{path}", exclude) for path in _changed(source / name, ())[0])
+        ]
     except (BuildFailed, ToolNotFound, OSError):
         return []
 

@@ -105,7 +105,8 @@ def check(  # noqa: PLR0913 - one parameter for each option
     where = source_repository(directory, config.build.source, config.build.repo)
     ends = both_ends(base, head)
     commits = chosen_commits(where, project.mirrors(), *ends)
-    if ends[1] is None and where.root is not None and (unseen := changed_submodules(where.root / where.inside)):
+    here = where.root / where.inside if ends[1] is None and where.root is not None else None
+    if here is not None and (unseen := changed_submodules(here, config.build.exclude)):
         terminal.warn(submodules_sentence(unseen))
     labels = {each.commit: each.label for each in commits}
     refuse_misspelt(wanted, [config, declared_inside(config, where.inside)], directory, labels, terminal)

@@ -180,7 +180,7 @@ def _mean_row(analysis: Analysis) -> tuple[str, ...]:
     return (
         ", ".join(f"{count:,}" for count in counts),
         *estimate(middle.centre, middle.low, middle.high, analysis.unit),
-        "-" if math.isinf(middle.half_width) else two_digits(middle.relative_half_width),
+        two_digits(middle.relative_half_width) if math.isfinite(middle.relative_half_width) else "-",
         enough,
     )
 

@@ -21,7 +21,10 @@ _REPEATED: Final = 0.5
 
 
 def agreement_p(passes: FloatArray, *, n_resamples: int = 10_000, seed: int = 0) -> float | None:
-    """p of "what binaries differ by in one pass has nothing to do with the next"; None where too few were repeated.
+    """p of "what binaries differ by in one pass has nothing to do with the next".
+
+    None where too few were repeated, and where all that were agree to the digit: they have no noise, and of a handful
+    there are too few signs to show it.
 
     ``passes`` has shape ``(pass, binary)``, NaN for what is missing.  The statistic is the sum over binaries of the
     products of their deviations from the mean of each pass.  Noise is as likely to have the other sign, whatever its
@@ -37,6 +40,9 @@ def agreement_p(passes: FloatArray, *, n_resamples: int = 10_000, seed: int = 0)
     if largest == 0:
         return 1.0
     away /= largest
+    ends = np.where(there, away, np.inf).min(axis=0), np.where(there, away, -np.inf).max(axis=0)
+    if float((ends[1] - ends[0]).max()) <= _ROUNDING:
+        return None
     first, others = away[0], away[1:]
     # The sum of products is this less the sum of squares, which no sign changes; nor do those of all of a binary's.
     observed = float((away.sum(axis=0) ** 2).sum()) * (1 - _ROUNDING)
