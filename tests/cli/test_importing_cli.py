@@ -303,7 +303,7 @@ def test_names_that_are_long_make_no_line_too_long(layoutrand, tmp_path):
     for command in (["compare", "gcc", name], ["compare", name, name], ["analyse"]):
         lines = layoutrand(*command, "--import", "t.csv").stdout.splitlines()
         assert [line for line in lines if cell_len(line) > 80] == [], command
-        assert any(("less" in line and "more ►" in line) or "S = your own build" in line for line in lines), command
+        assert any(("less" in line and "more ►" in line) or "S = your " in line for line in lines), command
 
 
 def test_a_figure_shows_no_time_below_nothing(layoutrand, tmp_path):

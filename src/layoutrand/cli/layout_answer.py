@@ -50,6 +50,9 @@ _NARROW_NAME: Final = 12
 
 _COLUMNS: Final = ("", "layout", "noise", "one build shows", "your build")
 
+_LEGENDS: Final = ("   S = your own build", "   S = your build")
+"""What S is in a figure, at length and where there is less room."""
+
 _STYLES: Final[dict[str, str]] = {
     "layout matters": "magenta",
     "practically none": "blue",
@@ -247,10 +250,11 @@ def _distribution(rows: Sequence[_Row], width: int) -> list[Line]:
     title = f"{first.benchmark}, {first.metric}: {quantity(low, first.unit)} to {quantity(high, first.unit)}"
     lines = paragraph(title, "  ", width, below="    ")
     if any(row.analysis.stock is not None for row in several):
-        legend = ("   S = your own build", "dim")
-        if width_of([*lines[-1], legend]) > width:
+        room = width - width_of(lines[-1])
+        legend = next((each for each in _LEGENDS if cell_len(each) <= room), "")
+        if not legend:
             lines.append([(" ", "")])
-        lines[-1].append(legend)
+        lines[-1].append((legend or _LEGENDS[0], "dim"))
     for row in several:
         bars = list(histogram([mean for _, mean in row.analysis.binary_means], low, high, columns))
         line: Line = [("    ", ""), (filled(row.analysis.system, names), ""), ("  ", "")]
