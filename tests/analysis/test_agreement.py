@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -45,6 +46,7 @@ def recorded(
     lost: int = 0,
     layouts: int = 20,
     ratio: float = 1.0,
+    slow: int = 0,
 ) -> None:
     """Two systems in turns: what layouts, executions and rounds differ by, over the mean; ``lost`` seeds of one; ``once``: executed once."""
     chance = random.Random(7)
@@ -60,6 +62,7 @@ def recorded(
                     continue
                 value = own.get((system, layout), 1.0) * both * (1 + chance.gauss(0, noise))
                 value *= ratio if system == "b" else 1.0
+                value *= 1.0 if system == "a" or layout != seed or not slow else 0.97 if seed % slow else 1.5
                 rows.append(
                     execution(
                         CONFIG,
@@ -83,6 +86,23 @@ def told(project) -> tuple[BenchmarkRatio, dict[str, Analysis], dict[str, Benchm
     plans = make_plans(selection, {}, half_widths=(0.01,), threshold=0.01, confidence=0.95)
     analyses = analyse(selection, confidence=0.95, metrics=[]).analyses
     return pair, {each.system: each for each in analyses}, {each.system: each for each in plans}
+
+
+def test_means_and_medians_that_say_the_opposite_decide_nothing_anywhere(tmp_path, monkeypatch, capsys):
+    """Three of four layouts are faster by 3 %, the others slower by half: "decided" would stand beside "cannot tell"."""
+    monkeypatch.chdir(tmp_path)
+    recorded(tmp_path, sd=0.003, layouts=40, slow=4)
+    pair, _, plans = told(tmp_path)
+    assert (pair.verdict, pair.forecast) == ("slower", None)
+    assert plans["b"].for_ratio is not None
+    assert not plans["b"].for_ratio.is_decided
+    assert run(["compare", "a", "b", "--full"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "x: cannot tell: " in said
+    assert not any(words in said for words in ("decided", "say the opposite"))
+    assert run(["compare", "a", "b", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["benchmarks"]
+    assert (row["conclusion"], row["single_pairs"]) == ("cannot tell", None)
 
 
 @pytest.mark.parametrize("once", SYSTEMS)

@@ -105,6 +105,14 @@ def test_what_is_larger_than_the_steps_is_found_and_sure(tmp_path):
     assert pair.ratio.low <= 1.5 <= pair.ratio.high
 
 
+def test_what_one_more_of_each_would_show_is_no_narrower_than_what_all_show(tmp_path):
+    """All of them measure one number, and so would the next: of their means half a step is open all the same."""
+    (pair,) = compared(experiment(tmp_path, 1, seconds=0.2, step=0.1)).benchmarks
+    assert pair.ratio is not None
+    assert pair.ratio.low < 0.96
+    assert pair.new_pair is None
+
+
 def test_a_suite_of_such_benchmarks_is_as_uncertain(tmp_path):
     result = compared(experiment(tmp_path, 0, seconds=0.2, step=0.01, ratio=1.02, names=NAMES))
     suite = of_suite(result)

@@ -42,6 +42,7 @@ SITUATIONS = {
         "the same in all 8 layouts",
     ),
     "no controls": (layouts(0.02, 0.01, controls=False), "cannot tell whether layout matters: "),
+    "no controls, and nothing to tell": (layouts(0.0, 0.0001, controls=False), "layout matters practically not: "),
     "few layouts": (layouts(0.03, 0.002, 3), "cannot tell whether layout matters: "),
     "one seed": (
         layouts(0.0, 0.01, 1),
@@ -56,7 +57,7 @@ SITUATIONS["machine, not layout"] = (
     "machine, not layout: ",
 )
 CONCLUDED = {"all alike": "practically none", "no controls": "cannot tell", "few layouts": "cannot tell"}
-CONCLUDED |= {"one seed": "cannot tell"}
+CONCLUDED |= {"one seed": "cannot tell", "no controls, and nothing to tell": "practically none"}
 NOT_SEEN = "≈ practically none, of 20 layouts: a group of up to 14 % of all could have been missed"
 DISTURBED = {"disturbances": ("busy",), "host_state": {"other_cpu_s": 1.0, "other_cpu": []}}
 
@@ -96,6 +97,7 @@ def page_text(tmp_path, capsys):
 
 
 QUICK = {("layout matters", True), ("cannot tell", False), ("one seed", True), ("all alike", False)}
+QUICK |= {("no controls, and nothing to tell", False)}
 CELLS = [
     pytest.param(wanted, doubt, marks=[] if (wanted, doubt) in QUICK else pytest.mark.slow)
     for wanted in SITUATIONS

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
+from rich.cells import cell_len
 
 import startkit
 from layoutrand.cli import import_options
@@ -282,3 +284,69 @@ def test_forks_whose_iterations_differ_more_than_they_are_not_without_noise(layo
     said = layoutrand("analyse", "--import", "j.json").stdout
     (row,) = [line for line in said.splitlines() if "? p.B.go" in line]
     assert row.split()[2:5] == ["-", "±19", "%"], said
+
+
+def table_of(tmp_path, rows):
+    (tmp_path / "t.csv").write_text("system,benchmark,metric,seed,execution,value\n" + "\n".join(rows) + "\n")
+
+
+def test_names_that_are_long_make_no_line_too_long(layoutrand, tmp_path):
+    """Neither above the figure of intervals nor beside that of layouts, whose line says what S is."""
+    name, metric = "clang-19 -O3 -march=native -flto", "estimated_cycles_of_the_inner_loop"
+    rows = [
+        f"{system},spectral-norm n=5500,{metric},{seed},{again},{value + 10_000 * k + again}"
+        for system, value in (("gcc", 22_100_000), (name, 22_200_000))
+        for k, seed in enumerate((*range(1, 13), "stock"))
+        for again in (0, 1)
+    ]
+    table_of(tmp_path, rows)
+    for command in (["compare", "gcc", name], ["compare", name, name], ["analyse"]):
+        lines = layoutrand(*command, "--import", "t.csv").stdout.splitlines()
+        assert [line for line in lines if cell_len(line) > 80] == [], command
+        assert any(("less" in line and "more ►" in line) or "S = your " in line for line in lines), command
+
+
+def test_a_figure_shows_no_time_below_nothing(layoutrand, tmp_path):
+    """Where the interval has no lower bound, as the line above it says, the line of the figure goes on."""
+    times = {"old": (1.0, 1.1, 0.9, 1.0, 1.05, 0.95), "new": (0.01, 0.01, 1.5, 0.01, 0.02, 0.9)}
+    table_of(tmp_path, [f"{s},x,time,{s}{k},0,{value}" for s, own in times.items() for k, value in enumerate(own)])
+    said = layoutrand("compare", "old", "new", "--import", "t.csv").stdout
+    assert "no lower bound" in said
+    (drawn,) = [line for line in said.splitlines() if "●" in line]
+    assert drawn.split()[1].startswith("◄")
+    (scale,) = [line.split() for line in said.splitlines() if re.fullmatch(r" +−\d+ % .*", line)]
+    assert scale[0] == "−100"
+
+
+def test_why_nobody_can_tell_is_said_where_there_is_no_room_beside_it_and_nothing_below(layoutrand, tmp_path):
+    """An interval about the threshold asks for no more layouts, and no warning says why it decides nothing."""
+    both = (("O3", 1.0), ("O2", 0.98985))
+    ratios = (0.9999, 1.0001, 0.9998, 1.0002, 1.0, 1.0001)
+    rows = [
+        f"{system},spectral-norm n=5500,value,{k},0,{factor * (ratio if system == 'O2' else 2 - ratio)}"
+        for system, factor in both
+        for k, ratio in enumerate(ratios)
+    ]
+    table_of(tmp_path, rows)
+    said = layoutrand("compare", "O3", "O2", "--import", "t.csv").stdout
+    assert "cannot tell" in said
+    assert "Next:" not in said
+    assert "    about the threshold" in said.splitlines()
+
+
+def test_what_failed_needs_no_other_name(layoutrand, tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "system,benchmark,seed,value,status\n"
+        + "\n".join(f"{s},x,{k},{1 if s == 'A' else ''},{'ok' if s == 'A' else 'failed'}" for s in "AB" for k in (1, 2))
+    )
+    done = layoutrand("compare", "A", "B", "--import", "t.csv")
+    assert done.returncode == 1
+    assert "A has x; B has none." in done.stderr
+    assert "--command-name" not in done.stderr
+
+
+def test_failed_executions_count_as_executions_as_in_the_project_that_they_are_from(layoutrand, tmp_path):
+    rows = ["1,1,ok", "2,1.1,ok", "3,1.2,ok", "stock,1.1,ok", "4,,failed", "identity,,failed"]
+    (tmp_path / "t.csv").write_text("seed,value,status\n" + "\n".join(rows) + "\n")
+    done = layoutrand("analyse", "--full", "--import", "A=t.csv")
+    assert "A: seeds 1..3 (3), 6 executions (2 of them of controls), 2 failed" in unwrapped(done.stdout)

@@ -12,9 +12,11 @@ import pytest
 from executekit import Project
 from experiments import execution, selected, write
 from fakes import EXECUTION, make_config, shell_binaries
+from layoutrand.analysis import layout_words
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.conclusion import of_layouts
 from layoutrand.analysis.documents import run_document
+from layoutrand.analysis.sentences import of_analysis
 from layoutrand.execute.measure import measure
 from layoutrand.execute.named_inputs import changed_inputs
 from layoutrand.execute.output_warnings import MixedInputs, UnlikeOutputs
@@ -142,6 +144,10 @@ def test_what_was_measured_with_two_inputs_has_no_verdict(tmp_path):
     concluded = of_layouts(analysis, selection.warnings)
     assert (concluded.verdict, concluded.reasons[0].cause) == ("cannot tell", "unlike conditions")
     assert [each.kind for each in concluded.next][:1] == ["name the input"]
+    sentence = of_analysis(analysis, selection.warnings)
+    assert f"cannot tell whether layout matters: {mixed.brief()}" in sentence
+    assert layout_words.cell(analysis.findings, concluded) == f"cannot tell: {mixed.brief()}"
+    assert "standard deviation" not in sentence
 
 
 def test_analyses_tell_it(tmp_path):

@@ -13,6 +13,7 @@ from layoutrand.text.quantities import (
     estimate,
     fine_percent,
     in_a_column,
+    percent,
     quantity,
     ratio_words,
     telling,
@@ -200,3 +201,7 @@ def test_how_long_ago(seconds, said):
 )
 def test_two_digits(share, said):
     assert two_digits(share) == said
+
+
+def test_what_rounds_to_nothing_has_no_sign():
+    assert [percent(share, 0) for share in (-0.002, 0.0, 0.002, -0.006)] == ["0 %", "0 %", "0 %", "-1 %"]

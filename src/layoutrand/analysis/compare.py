@@ -295,7 +295,7 @@ def _ratio(
         may_simulate=baseline.may_simulate,
         unpaired=both.unpaired,
         unpaired_verdict=None if both.unpaired is None else decide(both.unpaired, threshold, better=baseline.better),
-        new_pair=new_pair(pair, confidence),
+        new_pair=None if both.clock.are_seen else new_pair(pair, confidence),
         single_pairs=None if ratio is None else single_pairs(pair, ratio, verdict, threshold),
         could_miss=could_miss(pair, confidence),
         median=None if ratio is None or looks != "once" else median_ratio(pair, primary, shape, confidence, threshold),
@@ -355,7 +355,8 @@ def _nothing_common(
     execute = "" if unbuilt else " Execute both with `layoutrand run`."
     lines = [
         f"{baseline} and {candidate} have no benchmark in common with successful executions of seeds{of_metric}.",
-        f"{baseline} has {listed(old)}; {candidate} has {listed(new)}." + (_ONE_NAME if selection.sources else execute),
+        f"{baseline} has {listed(old)}; {candidate} has {listed(new)}."
+        + (execute if not selection.sources else _ONE_NAME if old and new else ""),
     ]
     if unbuilt:
         lines.append(f"{plural(len(unbuilt))} could not be built, the first: {unbuilt[0].error}")

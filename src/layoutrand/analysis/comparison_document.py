@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from layoutrand.analysis.compare import BenchmarkRatio
-from layoutrand.analysis.conclusion import SAME_PROGRAM, stated
+from layoutrand.analysis.conclusion import CANNOT_TELL, SAME_PROGRAM, Conclusion, stated
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import finite
 
 
-def comparison_json(pair: BenchmarkRatio) -> dict[str, Any]:
-    """Which ratio leads, the other one, and what single binaries and the default builds would say."""
+def comparison_json(pair: BenchmarkRatio, concluded: Conclusion) -> dict[str, Any]:
+    """Which ratio leads, the other one, and what single binaries and the default builds would say.
+
+    No single binaries mislead where there is no verdict (``concluded``).
+    """
     unpaired, single, own, median = pair.unpaired, pair.single_pairs, pair.as_built, pair.median
     same = None if pair.same_program is None else stated(SAME_PROGRAM)
     return {
@@ -29,7 +32,7 @@ def comparison_json(pair: BenchmarkRatio) -> dict[str, Any]:
             "verdict": same or median.verdict,
             "of": median.of,
         },
-        "single_pairs": None if single is None else vars(single),
+        "single_pairs": None if single is None or concluded.verdict == CANNOT_TELL else vars(single),
         "as_built": None
         if own is None
         else {

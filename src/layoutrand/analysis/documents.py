@@ -250,7 +250,7 @@ def _pair_json(comparison: Comparison, pair: BenchmarkRatio) -> dict[str, Any]:
             "variance_reduction": pair.variance_reduction,
             "verdict": pair.paired_verdict if pair.same_program is None else stated(concluded.verdict),
         },
-        **comparison_json(pair),
+        **comparison_json(pair, concluded),
         **_sureness_json(pair, concluded),
         "warnings": sentences_of(pair.warnings),
     }

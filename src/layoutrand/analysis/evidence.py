@@ -105,7 +105,7 @@ def _of_system(selection: Selection, name: str) -> SystemEvidence:
     executions = [e for e in selection.executions if e.system == name]
     failed = [e for e in selection.failures if e.system == name]
     counted = (processes(executions), _of_controls(selection, name, executions))
-    n_executions, n_of_controls = counted if executions else _measured(selection, name)
+    n_executions, n_of_controls = counted if executions else _imported(selection, name, failed)
     return SystemEvidence(
         system=name,
         seeds=format_seeds(seeds) if seeds else "",
@@ -130,15 +130,19 @@ def _of_controls(selection: Selection, name: str, executions: Sequence[Execution
     return processes([execution for execution in executions if execution.layout in {STOCK, IDENTITY}])
 
 
-def _measured(selection: Selection, name: str) -> tuple[int, int]:
-    """Executions of an imported system, and those of controls: the most that any one metric has, for each benchmark."""
+def _imported(selection: Selection, name: str, failed: Sequence[Execution]) -> tuple[int, int]:
+    """Executions of an imported system, and those of controls: what was measured, and what ``failed``.
+
+    Of what was measured the most that any one metric has, for each benchmark.
+    """
     most: dict[str, tuple[int, int]] = {}
     for sample in selection.samples:
         if sample.system == name:
             of_controls = sum(map(len, sample.controls.values()))
             count = (sample.n_executions + of_controls, of_controls)
             most[sample.benchmark] = max(most.get(sample.benchmark, count), count)
-    return sum(count for count, _ in most.values()), sum(controls for _, controls in most.values())
+    measured, of_controls = (sum(counts) for counts in zip((0, 0), *most.values(), strict=True))
+    return measured + processes(failed), of_controls + _of_controls(selection, name, failed)
 
 
 def seed_words(binaries: Sequence[BinaryName]) -> str:

@@ -128,7 +128,11 @@ def layout_part(own: Freed, data: Any, names: tuple[str, ...], confidence: float
         found = replace(found, noise_sd=_noise_within(own.sample))
     elif found.noise_sd:
         found = replace(found, noise_of=tuple(name for name in (STOCK, IDENTITY) if name in own.sample.controls))
-    return replace(found, answer=_answer(found, confidence))
+    answer = _answer(found, confidence)
+    warnings = found.warnings
+    if answer == "practically none":  # whatever the noise is: that it cannot be told from layout leaves nothing open
+        warnings = tuple(each for each in warnings if not isinstance(each, NoNoise | UntestedLayout))
+    return replace(found, answer=answer, warnings=warnings)
 
 
 def _noise_within(sample: Sample) -> float | None:

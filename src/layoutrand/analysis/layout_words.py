@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from layoutrand.analysis.conclusion import CANNOT_TELL, LayoutConclusion
 from layoutrand.analysis.findings import Findings
 from layoutrand.analysis.layout_part import PRACTICALLY_NONE, LayoutPart
 from layoutrand.model import BinaryName
@@ -19,6 +20,19 @@ INSTEAD: Final = (
     "whether layout matters cannot be told"
 )
 """The same in a sentence."""
+
+
+def concluded_answer(found: Findings, concluded: LayoutConclusion) -> str:
+    """The `answer`; where something took away what the numbers would say, what that is."""
+    if concluded.verdict == CANNOT_TELL and found.layout.answer not in {None, CANNOT_TELL}:
+        return f"cannot tell whether layout matters: {undecided(concluded)}"
+    return answer(found)
+
+
+def undecided(concluded: LayoutConclusion) -> str:
+    """What there is no verdict for, in brief."""
+    found = [each for reason in concluded.reasons if reason.effect == "undecides" for each in reason.warnings]
+    return "; ".join(dict.fromkeys(each.brief() for each in found))
 
 
 def answer(found: Findings) -> str:
@@ -51,12 +65,14 @@ def _beside(noise_sd: float, of: tuple[BinaryName, ...]) -> str:
     return f"{noise} {' and '.join(map(str, of))}, if those of all layouts are as noisy" if of else f"{noise} one"
 
 
-def cell(found: Findings | None) -> str:
+def cell(found: Findings | None, concluded: LayoutConclusion) -> str:
     """The answer for a table: ``yes, 0.81 % [0.52, 1.24] (p = 0.003)``, ``no, below 0.02 %`` or ``up to 1.9 %``."""
     if found is None or found.layout.answer is None:
         return "-"
     if found.is_machine:
         return MACHINE
+    if concluded.verdict == CANNOT_TELL != found.layout.answer:
+        return f"cannot tell: {undecided(concluded)}"
     part = found.layout
     p = "" if part.test is None else f" ({p_words(part.test.p_value)})"
     if part.answer == "matters":

@@ -24,9 +24,11 @@ from layoutrand.analysis.coarse_clock import clock_of
 from layoutrand.analysis.forecasting import ratio_spread
 from layoutrand.analysis.layout_part import execution_noise, has_rounds
 from layoutrand.analysis.machine import machine_finding, machine_states, quantity_of
+from layoutrand.analysis.median_ratio import median_ratio
 from layoutrand.analysis.pilot import Pilot, combined, costs_of, executions_of, pilot_of
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts, NoiseOfControls
 from layoutrand.analysis.primary_ratio import both_ratios
+from layoutrand.analysis.ratio_findings import of_ratios
 from layoutrand.analysis.same_program import same_program
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.sample_pair import sample_pair
@@ -350,10 +352,15 @@ def _spread(baseline: _Measured, measured: _Measured, wanted: PlanAim) -> tuple[
     is decided.
     """
     pair = sample_pair(baseline.own.raw, measured.own.raw, at_random=wanted.at_random)
-    primary, ratio, _ = both_ratios(pair, wanted.confidence).primary(pair)
+    both = both_ratios(pair, wanted.confidence)
+    primary, ratio, _ = both.primary(pair)
     if ratio is not None and (found := ratio_spread(pair, primary)) is not None and found.degrees > 0:
-        is_open = pair.design.cannot_tell or decide(ratio, wanted.threshold) == "undecided"
-        return found, primary == "paired", not is_open
+        verdict = decide(ratio, wanted.threshold, better=pair.measured[0].better)
+        shape = [] if both.clock.are_seen else of_ratios(pair)
+        median = median_ratio(pair, primary, shape, wanted.confidence, wanted.threshold)
+        is_open = pair.design.cannot_tell or verdict == "undecided"
+        is_opposed = median is not None and median.against(verdict) == "opposite"
+        return found, primary == "paired", not (is_open or is_opposed)
     # `compare` cannot tell of these two, as where one was executed after the other; the next experiment may.
     each = [side.own.charged(measurements(side.own.sample)) for side in (baseline, measured)]
     return pair_spread(*each), False, False

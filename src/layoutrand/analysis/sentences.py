@@ -51,11 +51,11 @@ _TOLD_WHOLE: Final = frozenset({"beside the others", "false alarm", "same binari
 
 def of_analysis(analysis: Analysis, warnings: Sequence[AnyWarning] = ()) -> str:
     """What the numbers mean, in words; ``warnings`` are those about all that is analysed, as for `of_layouts`."""
-    name = f"{analysis.benchmark}, {analysis.system}, {analysis.metric}"
-    return f"{name}: {'; '.join([*_of_layouts(analysis), *_doubts(of_layouts(analysis, warnings))])}"
+    name, concluded = f"{analysis.benchmark}, {analysis.system}, {analysis.metric}", of_layouts(analysis, warnings)
+    return f"{name}: {'; '.join([*_of_layouts(analysis, concluded), *_doubts(concluded)])}"
 
 
-def _of_layouts(analysis: Analysis) -> list[str]:
+def _of_layouts(analysis: Analysis, concluded: LayoutConclusion) -> list[str]:
     means, centre = [mean for _, mean in analysis.binary_means], analysis.mean.centre
     if analysis.one_layout:
         return [ONE_LAYOUT]
@@ -66,7 +66,7 @@ def _of_layouts(analysis: Analysis) -> list[str]:
         return [f"measured {same}", layout_words.answer(found)] if found and found.clock_is_coarse else [same]
     if centre == 0:
         return [f"the mean over {len(means)} layouts is 0, so nothing can be given in percent of it"]
-    parts = [*_of_findings(analysis)]
+    parts = [*_of_findings(analysis, concluded)]
     if one := one_more(analysis):
         share = f"in {100 * analysis.mean.confidence:g} of 100 cases"
         what = "what one more binary would show cannot be told" if one == UNFORESEEN else ""
@@ -109,7 +109,7 @@ def one_more(analysis: Analysis) -> str:
     return f"{' to '.join(ends)} %"
 
 
-def _of_findings(analysis: Analysis) -> list[str]:
+def _of_findings(analysis: Analysis, concluded: LayoutConclusion) -> list[str]:
     found = analysis.findings
     if found is None:
         return []
@@ -117,7 +117,7 @@ def _of_findings(analysis: Analysis) -> list[str]:
     if found.is_machine:
         parts.append(layout_words.INSTEAD)
     else:
-        parts.append(layout_words.answer(found))
+        parts.append(layout_words.concluded_answer(found, concluded))
     if found.shape.has_several_peaks:
         assert found.shape.dip_p_value is not None
         parts.append(
@@ -166,17 +166,17 @@ def of_ratio(result: Comparison, pair: BenchmarkRatio) -> str:
         whose = "" if len(fixed) == len(systems) else f"{fixed[0]} has "
         parts.append(f"{whose}one layout alone, so nothing is said of what other layouts would show")
     parts += _of_median(said, pair)
-    parts += _without_layouts(said, pair, result.threshold)
+    parts += _without_layouts(said, pair, result.threshold, is_open=open_)
     return "; ".join(part for part in parts if part)
 
 
-def _without_layouts(said: _Words, pair: BenchmarkRatio, threshold: float) -> list[str]:
+def _without_layouts(said: _Words, pair: BenchmarkRatio, threshold: float, *, is_open: bool) -> list[str]:
     """What would have been believed from one binary of each system."""
     new, own, single, parts = pair.new_pair, pair.as_built, pair.single_pairs, []
     if new is not None and new.low < new.high and math.isfinite(new.high):
         ends = said.ends(new.low, new.high, coarse=True)
         parts.append(f"one more binary of each would show {ends} (in {100 * new.confidence:g} of 100 cases)")
-    if single is not None and single.n_misleading and pair.same_program is None:
+    if single is not None and single.n_misleading and not is_open:  # there is nothing that they could contradict
         wrong = f"differ by more than {100 * threshold:g} %" if pair.verdict == "equivalent" else "say the opposite"
         parts.append(f"{single.n_misleading:,} of {single.n_pairs:,} pairs of one binary each {wrong}")
     if own is not None and math.isfinite(own.ratio.half_width):

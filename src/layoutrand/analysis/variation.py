@@ -84,8 +84,7 @@ def why_no_shares(analysis: Analysis, concluded: LayoutConclusion) -> str:
         return ""
     if found.layout.answer == "cannot tell":
         return layout_words.answer(found)
-    undecided = [each for reason in concluded.reasons if reason.effect == "undecides" for each in reason.warnings]
-    return f"cannot tell: {'; '.join(dict.fromkeys(each.brief() for each in undecided))}"
+    return f"cannot tell: {layout_words.undecided(concluded)}"
 
 
 def variation_json(analysis: Analysis) -> list[dict[str, Any]]:

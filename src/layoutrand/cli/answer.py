@@ -32,7 +32,7 @@ from layoutrand.cli.self_comparison import floor_words
 from layoutrand.execute.output_warnings import SystemsPrintOther
 from layoutrand.text.distinct_names import distinct_names
 from layoutrand.text.name_lists import first_names
-from layoutrand.text.quantities import spans_tenfold
+from layoutrand.text.quantities import has_no_lower_bound, spans_tenfold
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import Halves
@@ -233,9 +233,15 @@ def _table(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Lin
         gap = (" " * GAP, "")
         line += [gap, (filled(verdict, widths[1]), style), gap, (centre.rjust(widths[2]), "")]
         line += [gap, (filled(interval, widths[3]), "dim")]
-        # Why nobody can tell, warnings and the next steps say below; that a verdict is doubtful stands beside it alone.
-        is_decided = row.concluded.verdict != "cannot tell"
-        yield from with_note(line, in_a_word(row.concluded, row.pair), "yellow", width, is_needed=is_decided)
+        note, is_needed = in_a_word(row.concluded, row.pair), not _is_told_below(row.concluded)
+        yield from with_note(line, note, "yellow", width, is_needed=is_needed)
+
+
+def _is_told_below(concluded: Conclusion) -> bool:
+    """Whether warnings or the next steps say why nobody can tell; that a verdict is doubtful stands beside it alone."""
+    causes = [each.cause for each in concluded.reasons if each.effect == "undecides"]
+    has_steps = any(step.command or step.short for step in concluded.next)
+    return concluded.verdict == "cannot tell" and (has_steps or set(causes) != {"interval too wide"})
 
 
 def _cells(row: _Row, result: Comparison) -> tuple[str, str, str, str]:
@@ -248,12 +254,14 @@ def _forest(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Li
     if not drawn:
         return
     name_width = min(max(cell_len(row.name) for row in drawn), width // 3)
-    ends = [100 * (end - 1) for row in drawn if row.ratio for end in (row.ratio.low, row.ratio.high)]
+    ends = [100 * (end - 1) for row in drawn if row.ratio for end in (max(row.ratio.low, 0.0), row.ratio.high)]
     axis = PercentAxis.of(ends, 100 * result.threshold, width - name_width - 6)
     yield [(" " * (name_width + 4), ""), (_sides(drawn, result, axis.columns), "dim")]
     for row, name in zip(drawn, distinct_names([row.name for row in drawn], name_width), strict=True):
         assert row.ratio is not None
         low, centre, high = (100 * (end - 1) for end in (row.ratio.low, row.ratio.centre, row.ratio.high))
+        if has_no_lower_bound(row.ratio.centre, row.ratio.low):
+            low = -math.inf
         style = VERDICT_STYLES[row.concluded.verdict]
         yield [("  ", ""), (filled(name, name_width), ""), ("  ", ""), *axis.interval(low, centre, high, style)]
     yield [(" " * (name_width + 4), ""), *axis.scale()]
@@ -276,6 +284,9 @@ def _sides(rows: Sequence[_Row], result: Comparison, columns: int) -> str:
     ends = f"◄ {result.candidate} {left}", f"{result.candidate} {right} ►"
     middle = f"░ ±{100 * result.threshold:g} % ░" if result.threshold else ""
     rest = columns - sum(map(cell_len, ends))
+    if rest < 1:  # the title says whose
+        ends = f"◄ {left}", f"{right} ►"
+        rest = columns - sum(map(cell_len, ends))
     if rest < cell_len(middle) + 2:
         middle = ""
     return ends[0] + middle.center(max(rest, 1)) + ends[1]

@@ -117,15 +117,14 @@ def _beside_others(pair: BenchmarkRatio, concluded: Conclusion) -> str:
 
 
 def _show_sureness(result: Comparison, page: Display) -> None:
+    from layoutrand.analysis.conclusion import of_pair
     from layoutrand.analysis.forecasting import range_words
 
     rows = []
     for pair in result.benchmarks:
         sure, one, forecast = pair.sureness, pair.new_pair, pair.forecast
-        needed = "-" if pair.verdict == "undecided" else "decided"
-        if pair.same_program is not None:
-            needed = "-"
-        elif forecast is not None and not forecast.warnings:
+        needed = "-" if of_pair(result, pair).verdict in {"cannot tell", "same program"} else "decided"
+        if pair.same_program is None and forecast is not None and not forecast.warnings:
             needed = f"{range_words(forecast.fewest, forecast.n_binaries)} each"
             if forecast.n_more == 0:  # enough for what the forecast is about, and not for what lies between
                 needed = f"more than {min(pair.n_baseline, pair.n_candidate):,} each"
@@ -156,7 +155,7 @@ def _show_pairing(result: Comparison, page: Display) -> None:
             str(pair.n_pairs),
             _leading(interval(pair.paired), leads=pair.primary == "paired"),
             "-" if pair.unpaired is None else _leading(interval(pair.unpaired), leads=pair.primary == "unpaired"),
-            "-" if pair.correlation is None else f"{pair.correlation:+.2f}",
+            "-" if pair.correlation is None else f"{pair.correlation:+z.2f}",
             percent(pair.variance_reduction, 0),
         )
         for pair in result.benchmarks

@@ -31,7 +31,7 @@ from layoutrand.cli.answer_parts import (
     warning_lines,
     wrapped,
 )
-from layoutrand.cli.charts import Line, histogram, in_order, screen_width, width_of
+from layoutrand.cli.charts import Line, histogram, in_order, paragraph, screen_width, width_of
 from layoutrand.text.name_lists import first_names
 from layoutrand.text.quantities import MINUS, at_most, quantity, signed, two_digits
 
@@ -49,6 +49,9 @@ _ROOM_FOR_STEPS: Final = 2
 _NARROW_NAME: Final = 12
 
 _COLUMNS: Final = ("", "layout", "noise", "one build shows", "your build")
+
+_LEGENDS: Final = ("   S = your own build", "   S = your build")
+"""What S is in a figure, at length and where there is less room."""
 
 _STYLES: Final[dict[str, str]] = {
     "layout matters": "magenta",
@@ -244,9 +247,14 @@ def _distribution(rows: Sequence[_Row], width: int) -> list[Line]:
     low, high = min(values), max(values)
     names = max(cell_len(row.analysis.system) for row in several)
     columns = min(40, width - names - 8)
-    title = f"  {first.benchmark}, {first.metric}: {quantity(low, first.unit)} to {quantity(high, first.unit)}"
-    has_own = any(row.analysis.stock is not None for row in several)
-    lines: list[Line] = [[(title, ""), ("   S = your own build" * has_own, "dim")]]
+    title = f"{first.benchmark}, {first.metric}: {quantity(low, first.unit)} to {quantity(high, first.unit)}"
+    lines = paragraph(title, "  ", width, below="    ")
+    if any(row.analysis.stock is not None for row in several):
+        room = width - width_of(lines[-1])
+        legend = next((each for each in _LEGENDS if cell_len(each) <= room), "")
+        if not legend:
+            lines.append([(" ", "")])
+        lines[-1].append((legend or _LEGENDS[0], "dim"))
     for row in several:
         bars = list(histogram([mean for _, mean in row.analysis.binary_means], low, high, columns))
         line: Line = [("    ", ""), (filled(row.analysis.system, names), ""), ("  ", "")]

@@ -21,6 +21,7 @@ from layoutrand.report.members import SuiteMember
 from layoutrand.report.page_parts import BenchmarkCard, Page, TrustLight
 from layoutrand.text.document import Chapter, Table
 from layoutrand.text.quantities import estimate, fine_percent, two_digits
+from layoutrand.warning import AnyWarning
 
 _MOST_STEPS = 3
 
@@ -154,15 +155,16 @@ def _summary(found: AnalysisReport) -> Chapter:
         "many binaries give a mean within 1 %: if they vary as these do, and so that 80 % of samples like this one are "
         "told enough."
     )
+    rows = [_summary_row(analysis, found.warnings) for analysis in found.analyses]
     return Chapter(
         "summary",
         "All benchmarks",
         [text],
-        tables=[Table("Means over layouts", columns, [_summary_row(analysis) for analysis in found.analyses])],
+        tables=[Table("Means over layouts", columns, rows)],
     )
 
 
-def _summary_row(analysis: Analysis) -> tuple[str, ...]:
+def _summary_row(analysis: Analysis, warnings: Sequence[AnyWarning]) -> tuple[str, ...]:
     centre = analysis.mean.centre
     several = analysis.n_binaries > 1
     spread = (sentences.one_more(analysis) if centre and several else "") or "-"
@@ -177,7 +179,7 @@ def _summary_row(analysis: Analysis) -> tuple[str, ...]:
         fine_percent(analysis.levels[0].relative_sd) if several else "-",
         spread,
         "-" if stock is None or not centre else sentences.place_of(stock, centre),
-        layout_words.cell(found),
+        layout_words.cell(found, of_layouts(analysis, warnings)),
         "-" if needed is None else range_words(needed.fewest, needed.n_binaries),
         str(analysis.n_binaries),
         str(analysis.n_executions),

@@ -100,7 +100,7 @@ def finite(value: float | None) -> float | None:
 
 def percent(value: float | None, digits: int = 2) -> str:
     """A fraction in percent, or a dash for what is not known."""
-    return "-" if value is None else f"{100 * value:.{digits}f} %"
+    return "-" if value is None else f"{100 * value:z.{digits}f} %"
 
 
 def fine_percent(value: float | None, *ends: float) -> str:
