@@ -16,6 +16,7 @@ OF_CONCLUSIONS = (
     "layoutrand.analysis.damage_warnings",
     "layoutrand.analysis.machine_warnings",
     "layoutrand.analysis.node_warnings",
+    "layoutrand.analysis.noise_warnings",
     "layoutrand.analysis.start_warnings",
     "layoutrand.config.execution_warnings",
 )

@@ -127,7 +127,7 @@ def test_only_one_format_at_a_time(imported, capsys):
 def test_warnings_stand_in_markdown_and_on_stderr(imported, capsys):
     imported(["x"])
     captured = printed(capsys, "analyse", "--markdown")
-    assert "set run.executions = 2" in captured.err
+    assert "execute each twice, or stock beside them, and import that" in captured.err
     assert "### Warnings\n\n- warning: A, x, value; B, x, value: each binary was executed once" in captured.out
 
 

@@ -16,8 +16,8 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from layoutrand.analysis.analysis_warnings import NoisyStock, NoNoise, UntestedLayout
 from layoutrand.analysis.blocking import Freed
+from layoutrand.analysis.noise_warnings import NoisyStock, NoNoise, UntestedLayout
 from layoutrand.analysis.sample import Executions, Sample
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import simulated

@@ -18,6 +18,7 @@ from layoutrand.analysis import conclusion_warnings as told
 from layoutrand.analysis import damage_warnings
 from layoutrand.analysis import machine_warnings as machine
 from layoutrand.analysis import node_warnings as nodes
+from layoutrand.analysis import noise_warnings as noise
 from layoutrand.analysis import plan_warnings as plans
 from layoutrand.analysis import start_warnings as starts
 from layoutrand.analysis import suite_warnings as suites
@@ -135,7 +136,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
         lambda each: "same work" if each.fixed_addresses else "repeatable",
         matters=lambda each: each.is_seen,
     ),
-    own.NoisyStock: Meaning("unlike conditions", "doubts", "quiet machine"),
+    noise.NoisyStock: Meaning("unlike conditions", "doubts", "quiet machine"),
     executions.DisturbedExecutions: Meaning(
         "disturbed",
         "doubts",
@@ -173,8 +174,8 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     executions.NothingButWarmup: Meaning("failures", "doubts"),
     own.NoRatio: Meaning("not to be tested", "undecides"),
     suites.BenchmarksTakenForIndependent: Meaning("design", "doubts", "same rounds"),
-    own.NoNoise: Meaning("not to be tested", "undecides", "more executions"),
-    own.UntestedLayout: Meaning("not to be tested", "undecides", "more executions"),
+    noise.NoNoise: Meaning("not to be tested", "undecides", "more executions"),
+    noise.UntestedLayout: Meaning("not to be tested", "undecides", "more executions"),
 }
 """Kind of warning -> what it does to a conclusion that it is about."""
 
