@@ -132,6 +132,10 @@ def test_what_is_enough_already_and_what_no_number_is_enough_for() -> None:
     assert ">100,000" in text
     assert "Next: less noise, or a larger --threshold · layoutrand doctor" in text
     assert "run --seeds" not in text
+    counted = replace(planned("lua", "O2", endless), is_simulated=True)
+    text = "\n".join(shown([counted]))  # a simulated processor has no noise that could be less
+    assert "Next: a larger --threshold " in text
+    assert "noise, or" not in text
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.analysis.short_executions import of_short
 from layoutrand.errors import AnalysisError
 from layoutrand.execute.cases import processes
+from layoutrand.instruments.known import simulated
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.stats import (
     ControlNoise,
@@ -125,7 +126,8 @@ class BenchmarkPlan:
     mean, ``for_ratio`` what decides between two; None for the baseline, beside which the other systems stand, and for
     one that is the same program.
     ``is_machine`` says that the machine alternated so much meanwhile that nothing can be told of layouts.
-    ``n_executions`` and ``n_iterations`` are those of all ``n_binaries`` together, without warm-up.
+    ``n_executions`` and ``n_iterations`` are those of all ``n_binaries`` together, without warm-up.  ``is_simulated``
+    where a simulator counted, which has no noise that could be less.
     """
 
     system: str
@@ -144,6 +146,7 @@ class BenchmarkPlan:
     is_machine: bool = False
     n_executions: int = 0
     n_iterations: int = 0
+    is_simulated: bool = False
 
 
 def make_plans(
@@ -302,6 +305,7 @@ def _plan(measured: _Measured, baseline: _Measured | None, wanted: PlanAim, *, i
         warnings=measured.warnings,
         n_executions=sample.n_executions,
         n_iterations=sum(len(run) for _, runs in sample.binaries for run in runs),
+        is_simulated=sample.instrument in simulated(),
     )
 
 

@@ -202,6 +202,9 @@ def _steps(plans: Sequence[BenchmarkPlan], counted: str, *, writes: bool) -> lis
     if any(isinstance(each, FewDistinctLayouts) and each.n_layouts < most for plan in plans for each in plan.warnings):
         return ["more layouts: padding in layout.factors"]
     if most > WITHIN_REACH:
+        far = [each for each in plans if each.for_ratio is not None and not each.for_ratio.is_decided]
+        if all(each.is_simulated for each in far):
+            return [STEPS["other threshold"].short]
         return ["less noise, or a larger --threshold", "layoutrand doctor"]
     if most > min(each.n_binaries for each in plans):
         return [*_to_write(plans, writes=writes), f"layoutrand run --seeds {most}"]
