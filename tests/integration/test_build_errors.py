@@ -195,6 +195,9 @@ def test_an_absolute_compiler(simple: Workshop) -> None:
 )
 def test_a_flag_that_takes_function_sections_away(simple: Workshop, flag: str, toolchain: str) -> None:
     """All was compiled through the wrappers, so the flag is named."""
+    if toolchain == "clang-lld":
+        require("clang", "clang")
+        require("ld.lld", "lld")
     system = {"toolchain": toolchain, "cflags": f"-O2 {flag}"}
     assert f"{flag}" in failure_of(simple.build(BUILD, seeds=[1], system=system)).error
 
