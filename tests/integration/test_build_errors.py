@@ -16,7 +16,7 @@ from layoutrand.linkers import toolbox
 from layoutrand.model import BuildFailure
 from layoutrand.platform.packages import apt_command
 from warningkit import said
-from workshop import FILLER, Workshop, alive, main_calling, many_functions, only_error, require
+from workshop import FILLER, Workshop, alive, main_calling, many_functions, only_error, programs_of, require
 
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o"
 
@@ -195,9 +195,7 @@ def test_an_absolute_compiler(simple: Workshop) -> None:
 )
 def test_a_flag_that_takes_function_sections_away(simple: Workshop, flag: str, toolchain: str) -> None:
     """All was compiled through the wrappers, so the flag is named."""
-    if toolchain == "clang-lld":
-        require("clang", "clang")
-        require("ld.lld", "lld")
+    programs_of(toolchain)  # or it is skipped
     system = {"toolchain": toolchain, "cflags": f"-O2 {flag}"}
     assert f"{flag}" in failure_of(simple.build(BUILD, seeds=[1], system=system)).error
 
