@@ -35,14 +35,14 @@ project, `load_files` those of other harnesses.  Nothing is imported before it i
 
 from typing import TYPE_CHECKING, Any
 
+from layoutrand.version import __version__
+
 if TYPE_CHECKING:
     from layoutrand.errors import LayoutrandError
     from layoutrand.library.analysed_layouts import AnalysedLayouts, LayoutsOfSystem
     from layoutrand.library.compared_systems import BenchmarkVerdict, ComparedSystems, SuiteVerdict
     from layoutrand.library.loaded_results import Results, load, load_files
     from layoutrand.library.sample_rows import FailureRow, SampleRow
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AnalysedLayouts",

@@ -8,11 +8,12 @@ from experiments import measured, selected, write
 from layoutrand.analysis.analysis_warnings import ExecutedAgain, NothingExecuted, PrebuiltSystems
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.conclusion import of_pair
-from layoutrand.analysis.display_names import DisplayNames, _reworded, displayed
+from layoutrand.analysis.display_names import DisplayNames
+from layoutrand.analysis.displayed import _reworded, displayed
 from layoutrand.analysis.documents import comparisons_document
 from layoutrand.analysis.sentences import of_comparison, of_ratio
 from layoutrand.config.config import parse
-from layoutrand.config.twice import with_second
+from layoutrand.config.doubled import with_second
 from layoutrand.errors import ConfigError
 from layoutrand.execute.experiment import definitions
 from layoutrand.report.html import render

@@ -16,6 +16,7 @@ import typer
 from layoutrand.capture.own_files import own_files
 from layoutrand.cli import appearance, completing, make_app, options
 from layoutrand.cli.help_text import dressed
+from layoutrand.cli.project_directory import project_of
 from layoutrand.cli.trying import _after_first_round
 from layoutrand.errors import UsageError
 from startkit import layoutrand
@@ -142,8 +143,8 @@ def test_a_file_of_another_user_above_is_not_used_unasked(project, monkeypatch):
     monkeypatch.setattr(os, "stat", of_another)
 
     with pytest.raises(UsageError, match="belongs to another user"):
-        options.project_of(project / "src")
-    assert options.project_of(project) == project
+        project_of(project / "src")
+    assert project_of(project) == project
 
 
 def test_names_are_completed(project, monkeypatch):

@@ -8,8 +8,9 @@ from fakes import make_config
 from layoutrand.build.build import SystemBuild
 from layoutrand.build.divided import divided
 from layoutrand.config.config import parse
+from layoutrand.config.doubled import with_second
 from layoutrand.config.schedule import Design, schedule
-from layoutrand.config.twice import first_of, is_second, second_of, second_seed, with_second
+from layoutrand.config.twice import first_of, is_second, second_of, second_seed
 from layoutrand.errors import ConfigError
 from layoutrand.execute.iterations import warmups_of
 from layoutrand.model import IDENTITY, STOCK, BuildFailure

@@ -32,7 +32,8 @@ from layoutrand.cluster.measuring_task import MeasuringAnswer, MeasuringTask, re
 from layoutrand.cluster.returned_records import ReturnedRecords
 from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.cluster.task_inputs import run_name
-from layoutrand.config.twice import second_seed, with_second
+from layoutrand.config.doubled import with_second
+from layoutrand.config.twice import second_seed
 from layoutrand.engines.known.dask import Dask
 from layoutrand.errors import AnalysisError, ClusterError, UsageError
 from layoutrand.execute.execute import execute

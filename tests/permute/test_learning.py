@@ -12,7 +12,7 @@ from layoutrand.errors import NotPermuted
 from layoutrand.permute import learn as learning
 from layoutrand.permute.learn import learn, prove
 from layoutrand.permute.learned import LearnedTable
-from layoutrand.permute.skeleton import Content
+from layoutrand.permute.resized import Content, resized
 from layoutrand.permute.write import written
 from permutekit import FLAGS, SOURCE, learnable, link_of
 
@@ -56,8 +56,8 @@ def test_what_follows_code_that_becomes_smaller_moves_back(table, more):
     """Tables of a file whose code was larger, by some pages or by none, and is as it was: they are as they were."""
     old = table.skeleton
     (size,) = (int(old.sections["size"][number]) for number in table.homes)
-    larger = old.with_contents({table.code: Content(size + more, (1,))})
-    back = larger.with_contents({table.code: Content(size, (1,))})
+    larger = resized(old, {table.code: Content(size + more, (1,))})
+    back = resized(larger, {table.code: Content(size, (1,))})
     assert (int(larger.sections["addr"].max()) > int(old.sections["addr"].max())) == (more > 1)
     assert (back.header, back.sections.tobytes(), back.segments.tobytes()) == (
         old.header,

@@ -1,7 +1,9 @@
 """ARCHITECTURE.md: what it says of floors and files is so."""
 
+import ast
 import re
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import layoutrand
@@ -34,6 +36,27 @@ def test_the_picture_has_every_floor():
     """Names stand in the first 35 columns, what they are behind."""
     named = {word for line in re.findall(r"^ {4}\S.*$", FLOORS, re.MULTILINE) for word in line[4:39].split()}
     assert named == set(enforced())
+
+
+def imports():
+    """Module -> those of this package that it imports: in functions, and for types alone, too."""
+    modules = {
+        ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in SOURCE.rglob("*.py")
+    }
+    found = {}
+    for name, path in modules.items():
+        nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        named = {(node.module or "", each.name) for node in nodes for each in node.names}
+        asked = {f"{of}.{what}" if f"{of}.{what}" in modules else of for of, what in named}
+        found[name] = sorted(asked & set(modules))
+    return found
+
+
+def test_no_module_needs_one_that_needs_it():
+    """What can be read in no order has to be read at once."""
+    order = TopologicalSorter(imports())
+    order.prepare()  # raises, and names a circle
 
 
 def test_every_file_that_it_names_is_there():

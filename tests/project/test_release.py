@@ -68,7 +68,7 @@ def test_a_version_without_notes_is_no_release(notes):
 def test_the_version_stands_where_it_must():
     citation = (ROOT / "CITATION.cff").read_text()
     assert f"\nversion: {PROJECT['version']}\n" in citation
-    assert f'\n__version__ = "{PROJECT["version"]}"\n' in (ROOT / "src/layoutrand/__init__.py").read_text()
+    assert f'\n__version__ = "{PROJECT["version"]}"\n' in (ROOT / "src/layoutrand/version.py").read_text()
     assert f"\nlicense: {PROJECT['license']}\n" in citation
     for key in ("cff-version", "message", "title", "authors"):  # what the format demands
         assert re.search(rf"^{key}:", citation, re.MULTILINE), key

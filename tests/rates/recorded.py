@@ -20,7 +20,8 @@ from layoutrand.analysis.plan import HALF_WIDTHS, make_plans
 from layoutrand.analysis.plan_document import plan_document
 from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.config.config import Config, parse
-from layoutrand.config.twice import second_of, second_seed, with_second
+from layoutrand.config.doubled import with_second
+from layoutrand.config.twice import second_of, second_seed
 from layoutrand.execute import experiment as experiments
 from layoutrand.model import BuildFailure, Context, Execution, Experiment, Measurement, Node
 from layoutrand.results.experiments import ResultsStore

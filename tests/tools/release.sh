@@ -27,7 +27,7 @@ git() { command git -c safe.directory="$PWD" "$@"; }
 
 say 'version and notes'
 version=$("$python" -c 'import tomllib; print(tomllib.load(open("pyproject.toml", "rb"))["project"]["version"])')
-grep -qx "__version__ = \"$version\"" src/layoutrand/__init__.py || die "__init__.py has another version than pyproject.toml ($version)"
+grep -qx "__version__ = \"$version\"" src/layoutrand/version.py || die "version.py has another version than pyproject.toml ($version)"
 grep -qx "version: $version" CITATION.cff || die "CITATION.cff has another version than pyproject.toml ($version)"
 # shellcheck disable=SC2086 # an option or nothing
 "$python" tests/tools/release_notes.py "$version" $draft > "$work/notes.md"

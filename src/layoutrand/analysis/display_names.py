@@ -1,6 +1,5 @@
 """Names for people: the labels that layoutrand.toml gives systems and benchmarks, in all that is not read by programs.
 
-A selection is given its labels before it is analysed, so that tables, sentences, warnings and figures all have them.
 Documents keep the names, by which commands and scripts know everything.
 """
 
@@ -8,15 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from layoutrand.analysis.analysis_warnings import ExecutedAgain
 from layoutrand.config.config import Config
 from layoutrand.config.twice import first_of, is_second, second_of
-from layoutrand.warning import AnyWarning
-
-if TYPE_CHECKING:
-    from layoutrand.analysis.selection import Selection
 
 _Named = TypeVar("_Named")
 
@@ -77,28 +71,6 @@ def labels_json(names: DisplayNames) -> dict[str, dict[str, str]]:
     return {"systems": dict(names.systems), "benchmarks": dict(names.benchmarks)}
 
 
-def displayed(selection: Selection) -> Selection:
-    """The same selection under the names that people read; itself where there are no labels."""
-    names = selection.names
-    if not names.systems and not names.benchmarks:
-        return selection
-    return replace(
-        selection,
-        samples=tuple(_renamed(each, names) for each in selection.samples),
-        executions=tuple(_renamed(each, names) for each in selection.executions),
-        failures=tuple(_renamed(each, names) for each in selection.failures),
-        build_failures=tuple(_renamed(each, names) for each in selection.build_failures),
-        warnings=tuple(_reworded(each, names) for each in selection.warnings),
-        programs=replace(
-            selection.programs,
-            arguments={names.system(name): words for name, words in selection.programs.arguments.items()},
-            told_by_file=frozenset(map(names.benchmark, selection.programs.told_by_file)),
-        ),
-        made={names.system(name): words for name, words in selection.made.items()},
-        tools={names.system(name): words for name, words in selection.tools.items()},
-    )
-
-
 def _renamed(value: Any, names: DisplayNames) -> Any:
     ways: Mapping[str, Callable[[str], str]] = {
         "system": names.system,
@@ -126,11 +98,3 @@ def _mapped(value: Any, label: Callable[[str], str]) -> Any:
     if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
         return tuple(map(label, value))
     return value
-
-
-def _reworded(warning: AnyWarning, names: DisplayNames) -> AnyWarning:
-    """A warning that names what people read; one that tells a command keeps what that takes."""
-    if isinstance(warning, ExecutedAgain):
-        return warning
-    renamed: AnyWarning = _renamed(warning, names)
-    return renamed

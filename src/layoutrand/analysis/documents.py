@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from layoutrand import __version__
 from layoutrand.analysis.aa import Halves, aa_document
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
@@ -30,6 +29,7 @@ from layoutrand.config.disturbance import Disturbed
 from layoutrand.model import Execution
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import finite
+from layoutrand.version import __version__
 from layoutrand.warning import sentences_of
 
 if TYPE_CHECKING:  # results are shown without all that executes

@@ -7,7 +7,8 @@ from dataclasses import replace
 from layoutrand.analysis.analysis_warnings import ExecutedAgain
 from layoutrand.analysis.present_captures import WantedCaptures
 from layoutrand.analysis.selection import Question, Selection, select
-from layoutrand.config.twice import second_of, with_second
+from layoutrand.config.doubled import with_second
+from layoutrand.config.twice import second_of
 from layoutrand.results.experiments import ResultsStore
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from layoutrand.build import prebuilt
-from layoutrand.build.artefact_layouts import ArtefactTask, artefact_layouts, refuse_immovable
+from layoutrand.build.artefact_layouts import artefact_layouts, refuse_immovable
+from layoutrand.build.artefact_task import ArtefactTask
 from layoutrand.build.binaries import as_failure
 from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
 from layoutrand.build.build_warnings import (

@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 from typing import Final
 
-from layoutrand import __version__
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.shared_failures import SHARED
 from layoutrand.cache.keys import failed_name
 from layoutrand.capture.build_order import BuildOrder
 from layoutrand.errors import BuildError, BuildFailed, LayoutrandError
+from layoutrand.version import __version__
 
 _KINDS: Final[dict[str, type[LayoutrandError]]] = {each.__name__: each for each in (BuildFailed, *SHARED)}
 

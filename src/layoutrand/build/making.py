@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from layoutrand.build.artefact_layouts import ArtefactTask
+from layoutrand.build.artefact_task import ArtefactTask
 from layoutrand.build.build_setup import BuildSetup, LinkingNodes, threads
 from layoutrand.build.build_warnings import LearnedAgain, LinkedAllTheSame
 from layoutrand.build.linking import Linking, Reference

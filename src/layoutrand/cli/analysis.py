@@ -65,7 +65,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """Variance at each level, layout against execution noise, and where stock lies among the layouts."""
     from layoutrand.analysis.analyse import analyse as analyse_selection
-    from layoutrand.analysis.display_names import displayed
+    from layoutrand.analysis.displayed import displayed
     from layoutrand.analysis.distinct_layouts import analysed_within_what_there_is
     from layoutrand.analysis.documents import analyse_document
     from layoutrand.analysis.evidence import evidence
@@ -166,7 +166,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.beside import simulated_beside
     from layoutrand.analysis.compare import compare_several
     from layoutrand.analysis.conclusion import meets
-    from layoutrand.analysis.display_names import displayed
+    from layoutrand.analysis.displayed import displayed
     from layoutrand.analysis.distinct_layouts import within_what_there_is
     from layoutrand.analysis.documents import comparisons_document, halves_document
     from layoutrand.analysis.evidence import evidence

@@ -53,7 +53,7 @@ def show_attribution(
 ) -> None:
     """How much of what layout adds each factor adds, of what ``which`` chooses among the results."""
     from layoutrand.analysis.attribution import attribute, attribution_json
-    from layoutrand.analysis.display_names import displayed
+    from layoutrand.analysis.displayed import displayed
 
     directory, systems, benchmarks = part.directory, part.systems, part.benchmarks
     alone = _alone(part.config)

@@ -132,7 +132,7 @@ def _writable(path: Path) -> Iterator[None]:
 def _places(answer: CheckAnswer) -> tuple[Mapping[str, int], str]:
     """Benchmark -> line of layoutrand.toml, and the directory of that file in its repository."""
     from layoutrand.capture.checked_commits import source_repository
-    from layoutrand.cli.options import CONFIG_NAME
+    from layoutrand.cli.project_directory import CONFIG_NAME
     from layoutrand.config.lines import lines_of
 
     project = answer.question.project.resolve()

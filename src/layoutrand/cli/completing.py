@@ -8,9 +8,9 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-_FILE: Final = "layoutrand.toml"
+from layoutrand.cli.project_directory import CONFIG_NAME, project_of
 
 
 def systems(incomplete: str) -> list[str]:
@@ -33,11 +33,10 @@ def benchmarks(incomplete: str) -> list[str]:
 
 
 def _table() -> Mapping[str, Any]:
-    from layoutrand.cli.options import project_of
     from layoutrand.errors import LayoutrandError
     from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
     try:
-        return tomllib.loads(text_of_regular(project_of(Path()) / _FILE, largest=WRITTEN_BY_HAND))
+        return tomllib.loads(text_of_regular(project_of(Path()) / CONFIG_NAME, largest=WRITTEN_BY_HAND))
     except (OSError, ValueError, RecursionError, LayoutrandError):
         return {}

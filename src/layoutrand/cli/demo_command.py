@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
+from layoutrand.cli.project_directory import possible
 
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import AnalysisReport
@@ -20,7 +21,10 @@ def demo(
     directory: Annotated[
         Path,
         typer.Option(
-            "-C", "--directory", callback=options.possible, help="Where to put the example; made if it is not there."
+            "-C",
+            "--directory",
+            callback=possible,
+            help="Where to put the example; made if it is not there.",
         ),
     ] = Path("layoutrand-demo"),
     seeds: options.Seeds = "30",

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from layoutrand.cache.store import Cache, default_root
 from layoutrand.cli.limits_met import MOUNT_PROC, NO_PROC, lacks_proc
-from layoutrand.cli.options import CONFIG_NAME
+from layoutrand.cli.project_directory import CONFIG_NAME
 from layoutrand.config.conditions import CONTROL_GROUP, PROCESS_GROUP
 from layoutrand.config.config import System, parse
 from layoutrand.config.toolchain import Toolchain, factors_of_version, version_number

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from layoutrand.cli.options import CONFIG_NAME
+from layoutrand.cli.project_directory import CONFIG_NAME
 from layoutrand.cli.terminal import Display
 from layoutrand.errors import UsageError
 from layoutrand.text.name_lists import several_files

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
+from layoutrand.cli.project_directory import possible
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import BuildFailed, NothingLinked, UsageError
 
@@ -27,7 +28,7 @@ Source = Annotated[
         "-C",
         "--directory",
         metavar="DIR",
-        callback=options.possible,
+        callback=possible,
         show_default=False,
         help="The directory of the source; default: this one.",
     ),

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutrand import __version__
 from layoutrand.cli import building, comparing, terminal_tables
 from layoutrand.platform.disk import write_atomically
 from layoutrand.text import markdown
+from layoutrand.version import __version__
 
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import AnalysisReport

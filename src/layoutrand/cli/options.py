@@ -14,14 +14,13 @@ import typer
 
 from layoutrand.cli import completing
 from layoutrand.cli.printed_files import note_project
+from layoutrand.cli.project_directory import CONFIG_NAME, project_of
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
     from layoutrand.analysis.conclusion import Verdict
     from layoutrand.config.config import Config
-
-CONFIG_NAME = "layoutrand.toml"
 
 _FAIL_IF_MET: Final = 3
 _UNTOLD: Final = 4
@@ -32,37 +31,6 @@ def a_number(value: float) -> float:
     if math.isnan(value):
         raise typer.BadParameter("nan is no number")
     return value
-
-
-def possible(directory: Path) -> Path:
-    """The directory, whether it is there or not; raises `UsageError` for what can be none, such as too long a name."""
-    try:
-        os.stat(directory)
-    except (FileNotFoundError, NotADirectoryError):
-        pass
-    except (OSError, ValueError) as error:
-        raise UsageError(f"-C {directory}: {getattr(error, 'strerror', None) or error}") from error
-    return directory
-
-
-def project_of(directory: Path) -> Path:
-    """Where layoutrand.toml is: in the directory, or in the nearest one above it; else the directory itself.
-
-    Raises `UsageError` for one above that is another user's: its commands would be executed.
-    """
-    if os.path.exists(possible(directory) / CONFIG_NAME) or not directory.is_dir():
-        return directory
-    for folder in directory.resolve().parents:
-        try:
-            owner = os.stat(folder / CONFIG_NAME).st_uid
-        except OSError:
-            continue
-        if owner not in {os.geteuid(), 0}:
-            raise UsageError(
-                f"{folder / CONFIG_NAME} belongs to another user, so it is not used unasked: -C {folder} does"
-            )
-        return Path(os.path.relpath(folder))
-    return directory
 
 
 Directory = Annotated[

@@ -46,7 +46,7 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """How many layouts decide between two systems or give a mean, from those that are there, and how long they take."""
-    from layoutrand.analysis.display_names import displayed
+    from layoutrand.analysis.displayed import displayed
     from layoutrand.analysis.pilot import unplanned
     from layoutrand.analysis.plan import HALF_WIDTHS, USUAL_HALF_WIDTH, make_plans
     from layoutrand.analysis.plan_document import plan_document
@@ -166,7 +166,7 @@ def _count(count: PlannedCount) -> str:
 
 def _write(directory: Path, plans: Sequence[BenchmarkPlan], terminal: Terminal) -> None:
     """One number serves all benchmarks: the largest count, since too few executions cost precision, too many time."""
-    from layoutrand.cli.options import CONFIG_NAME
+    from layoutrand.cli.project_directory import CONFIG_NAME
     from layoutrand.config.settings import with_executions
     from layoutrand.platform.disk import write_atomically
     from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular

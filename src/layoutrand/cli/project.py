@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from layoutrand import __version__
 from layoutrand.cli import learning, options
 from layoutrand.errors import UsageError
 from layoutrand.text.toml_words import toml_string
+from layoutrand.version import __version__
 
 if TYPE_CHECKING:
     from layoutrand.build.new_project import NewProject

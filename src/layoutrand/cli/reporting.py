@@ -173,7 +173,7 @@ def _formats(given: Sequence[str] | None) -> list[str]:
 
 def _page(question: _Question) -> Page:
     """The results in question as a page; raises what reading and analysing them does."""
-    from layoutrand.analysis.display_names import displayed
+    from layoutrand.analysis.displayed import displayed
     from layoutrand.config.config import choose
     from layoutrand.report.whole_page import report as make_report
 

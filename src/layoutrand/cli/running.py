@@ -243,7 +243,7 @@ def _with_itself(part: ProjectPart, seeds: Sequence[int], confidence: float) -> 
 
 
 def _recorded(part: ProjectPart) -> Selection:
-    from layoutrand.analysis.display_names import displayed
+    from layoutrand.analysis.displayed import displayed
 
     return displayed(load_selection(part.config, part.directory, part.systems, part.benchmarks, Which(is_settled=True)))
 
@@ -265,7 +265,7 @@ def build_and_execute(
     from layoutrand.cluster.inputs import inputs_of
     from layoutrand.cluster.measuring import execute_on_nodes
     from layoutrand.cluster.open import measuring_cluster
-    from layoutrand.config.twice import second_seed, with_second
+    from layoutrand.config.doubled import seeds_of_both, with_second
     from layoutrand.errors import UsageError
     from layoutrand.execute.execute import execute
     from layoutrand.execute.isolated import isolated
@@ -288,8 +288,8 @@ def build_and_execute(
         find_launcher(config.run.launcher, directory)
     check_usable(results_path(directory))
     settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
-    seeds = dict.fromkeys([*choices.seeds, *(map(second_seed, choices.seeds) if choices.twice else ())])
-    layouts = all_layouts(list(seeds), controls=choices.controls, listed=config.run.controls)
+    seeds = seeds_of_both(choices.seeds) if choices.twice else list(choices.seeds)
+    layouts = all_layouts(seeds, controls=choices.controls, listed=config.run.controls)
     part = replace(part, config=config if config.build.mode == "relink" else config.here())
     results = building.build_with_progress(part, layouts, terminal, recalls_failures=choices.recalls_failures)
     if choices.twice:

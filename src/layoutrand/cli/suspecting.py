@@ -76,7 +76,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Which functions' placement goes with the slow layouts, and whether that stands in new layouts."""
-    from layoutrand.analysis.display_names import displayed
+    from layoutrand.analysis.displayed import displayed
     from layoutrand.analysis.evidence import evidence, sentences
     from layoutrand.errors import UsageError
     from layoutrand.execute.experiment import is_of_here
@@ -187,7 +187,7 @@ class _Steps:
             self._screen(self.waiting, is_tried=False, hint=self.can_execute)
 
     def _screen(self, found: Sequence[Explanation], *, is_tried: bool, hint: bool) -> None:
-        from layoutrand.analysis.display_names import displayed
+        from layoutrand.analysis.displayed import displayed
         from layoutrand.cli.explain_screen import explain_screen
 
         shown = displayed(self.selection)

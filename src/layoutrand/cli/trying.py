@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import learning, options
+from layoutrand.cli.project_directory import CONFIG_NAME
 from layoutrand.cli.terminal import Terminal, terminal_width
 from layoutrand.errors import UsageError
 from layoutrand.text.quantities import duration
@@ -94,9 +95,9 @@ def try_(  # noqa: PLR0913 - one parameter for each option
         path = write_project(directory, _last(directory), force=force)
         terminal.line(f"{path} written. {_next(directory)}")
     elif not (json or quiet):
-        force_it = " --force" if (directory / options.CONFIG_NAME).exists() else ""
+        force_it = " --force" if (directory / CONFIG_NAME).exists() else ""
         keep_it = f"layoutrand try --write{force_it}{learning.at(directory)}"
-        terminal.line(f"  To keep this as {options.CONFIG_NAME}: {keep_it}")
+        terminal.line(f"  To keep this as {CONFIG_NAME}: {keep_it}")
     return status
 
 

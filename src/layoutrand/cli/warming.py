@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
+from layoutrand.cli.project_directory import CONFIG_NAME
 from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.errors import UsageError
@@ -200,7 +201,7 @@ def _write(
     from layoutrand.platform.disk import write_atomically
     from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
-    path = directory / options.CONFIG_NAME
+    path = directory / CONFIG_NAME
     chosen = choose_suggested(text_of_regular(path, largest=WRITTEN_BY_HAND), str(path), config, found, scope, here)
     write_atomically(path, chosen.text.encode())
     for line in chosen.written:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
+from layoutrand.cli.project_directory import CONFIG_NAME, project_of
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def exec_(  # noqa: PLR0913 - one parameter for each option
             "-C",
             "--directory",
             metavar="DIR",
-            callback=options.project_of,
+            callback=project_of,
             help="The project: where layoutrand.toml is, if there is one, and the source whose objects are placed. "
             "The command is executed in the current directory all the same.",
         ),
@@ -99,18 +100,18 @@ def _configured(
     from layoutrand.config.config import unconfigured
 
     chosen = None if factors is None else [factor.strip() for factor in factors.split(",")]
-    if not (directory / options.CONFIG_NAME).exists():
+    if not (directory / CONFIG_NAME).exists():
         if not directory.is_dir():
             raise UsageError(f"-C {directory}: no such directory")
         if system is not None:
             raise UsageError(
-                f"--system {system}: there is no {options.CONFIG_NAME} in {directory.absolute()} that would have "
+                f"--system {system}: there is no {CONFIG_NAME} in {directory.absolute()} that would have "
                 "systems; --toolchain and --factors do without one"
             )
         config = unconfigured(toolchain or "gcc", chosen or ["function-order"])
         defaults = [*(() if toolchain else ("toolchain gcc",)), *(() if chosen else ("function-order",))]
         if defaults:
-            terminal.say(f"no {options.CONFIG_NAME} in {directory.resolve()}: {', '.join(defaults)}")
+            terminal.say(f"no {CONFIG_NAME} in {directory.resolve()}: {', '.join(defaults)}")
         return config, next(iter(config.systems))
     config = options.load_config(directory)
     name = system or next(iter(config.systems))

@@ -15,7 +15,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-import layoutrand
 from layoutrand.build.binaries import cached_binary
 from layoutrand.build.linking import Linking, Reference
 from layoutrand.cache.capture_record import Capture
@@ -31,11 +30,12 @@ from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import sha256_file, tail
 from layoutrand.platform.process import SubprocessRunner
+from layoutrand.version import __version__
 
 _TASKS: Final = 8
 """Changes where tasks are pickled otherwise: a module or class of theirs has another name."""
 
-VERSION: Final = f"{layoutrand.__version__}/{BUILD_VERSION}/{_TASKS}"
+VERSION: Final = f"{__version__}/{BUILD_VERSION}/{_TASKS}"
 """Of layoutrand, of how it links and of its tasks: the submitting machine and nodes must agree."""
 
 _LOG_LINES: Final = 200

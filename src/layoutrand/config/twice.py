@@ -7,13 +7,9 @@ compared are not the same either.  The round of seed k executes its layout of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from layoutrand.model import LayoutName
-
-if TYPE_CHECKING:
-    from layoutrand.config.config import Config
 
 _AGAIN: Final = " again"
 """No system that a user declares has a space in its name."""
@@ -45,9 +41,3 @@ def second_seed(seed: int) -> int:
 def layout_in_round(system: str, layout: LayoutName) -> LayoutName:
     """What the system executes where others execute this layout."""
     return second_seed(layout) if is_second(system) and isinstance(layout, int) else layout
-
-
-def with_second(config: Config, systems: Iterable[str]) -> Config:
-    """The configuration in which these systems are there twice, the second of each after all others."""
-    again = {second_of(name): config.systems[name] for name in systems}
-    return config.model_copy(update={"systems": {**config.systems, **again}})

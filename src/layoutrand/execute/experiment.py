@@ -18,7 +18,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, get_args
 
-import layoutrand
 from layoutrand.config.conditions import Drawn
 from layoutrand.config.config import Benchmark, Config, as_dict
 from layoutrand.config.redaction import redaction_of
@@ -30,6 +29,7 @@ from layoutrand.instruments.known import asked, instruments, program_itself
 from layoutrand.model import BuiltFrom, Context, Execution, Experiment, SlotKey
 from layoutrand.platform.disk import digest_of_input, sha256_file
 from layoutrand.platform.repository_addresses import without_credentials
+from layoutrand.version import __version__
 
 PROTOCOL: Final = 2
 """How an execution is made and measured; raised whenever a change could move results.
@@ -144,7 +144,7 @@ def current_context(
     whole = redaction_of(config, os.environ).of_json(whole)
     used = {each for benchmark in config.benchmarks for each in asked(benchmark.metric)} | {program_itself()}
     return Context(
-        version=layoutrand.__version__,
+        version=__version__,
         config=whole,
         config_digest=_digest(whole),
         schedule_seed=config.run.schedule_seed,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutrand import __version__
 from layoutrand.analysis.analyse import choose_metrics
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
@@ -22,6 +21,7 @@ from layoutrand.interop.interop_warnings import (
 from layoutrand.interop.tracking_exports import TRACKING, as_bencher, as_codspeed
 from layoutrand.model import IDENTITY, STOCK, Execution
 from layoutrand.text.foreign_fields import plain
+from layoutrand.version import __version__
 from layoutrand.warning import AnyWarning, sentences_of
 
 

@@ -18,7 +18,6 @@ from datetime import UTC, datetime
 from statistics import fmean, quantiles, stdev
 from typing import Any, Final
 
-from layoutrand import __version__
 from layoutrand.analysis.analyse import measurements
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.coarse_clock import clock_steps
@@ -31,6 +30,7 @@ from layoutrand.model import STOCK
 from layoutrand.stats import mean_interval
 from layoutrand.text import csv_cells
 from layoutrand.text.csv_cells import cell
+from layoutrand.version import __version__
 from layoutrand.warning import AnyWarning
 
 TRACKING: Final = ("bencher", "codspeed")

@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from layoutrand import __version__
 from layoutrand.analysis.evidence import evidence, left_out_words
 from layoutrand.analysis.evidence import sentences as evidence_sentences
-from layoutrand.cli.options import match_systems, project_of, read_config, share
+from layoutrand.cli.options import match_systems, read_config, share
+from layoutrand.cli.project_directory import project_of
 from layoutrand.cli.selecting import Which, existing_results, question_of, select_with_second
 from layoutrand.errors import UsageError
 from layoutrand.library.analysed_layouts import AnalysedLayouts, analysed_layouts
@@ -26,6 +26,7 @@ from layoutrand.library.sample_rows import (
     sample_rows,
 )
 from layoutrand.platform.foreign import write_bytes
+from layoutrand.version import __version__
 from layoutrand.warning import AnyWarning, plural, sentences_of
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class _Imported:
     def select(self, systems: Sequence[str], benchmarks: Sequence[str]) -> tuple[Selection, Selection]:
         from dataclasses import replace
 
-        from layoutrand.cli.options import CONFIG_NAME
+        from layoutrand.cli.project_directory import CONFIG_NAME
         from layoutrand.interop.importing import import_selection
 
         found = import_selection(replace(self.question, systems=systems, benchmarks=benchmarks))

@@ -18,7 +18,8 @@ from layoutrand.permute.fields import apply, words
 from layoutrand.permute.learned import LearnedTable
 from layoutrand.permute.linker_made import by_place
 from layoutrand.permute.placing import places, rounded
-from layoutrand.permute.skeleton import PF_X, PT_LOAD, PT_TLS, Content, Numbers, Skeleton
+from layoutrand.permute.resized import Content, resized
+from layoutrand.permute.skeleton import PF_X, PT_LOAD, PT_TLS, Numbers, Skeleton
 
 _MORE: Final = 1 << 26
 """Bytes: what a file may grow beside its code."""
@@ -73,7 +74,7 @@ def _written(
     ]
     sizes = {home.number: Content(home.size, tails) for home, tails in zip(homes, table.tails, strict=True)}
     grown = sum(max(home.size - int(old.sections["size"][home.number]), 0) for home in homes if old.stored[home.number])
-    new = old.with_contents(sizes)
+    new = resized(old, sizes)
     if new.size > len(table.image) + grown + _MORE:
         raise NotPermuted("its file would become larger than all that is in it")
     if table.by_storage and _storage(new) != _storage(old):

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from layoutrand import __version__
 from layoutrand.analysis.analyse import AnalysisReport
 from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.evidence import (
@@ -29,6 +28,7 @@ from layoutrand.instruments.known import simulated
 from layoutrand.model import Context
 from layoutrand.text.document import Chapter, Table
 from layoutrand.text.name_lists import fitting_names, several_files
+from layoutrand.version import __version__
 from layoutrand.warning import AnyWarning, plural
 
 _MOST_LISTED: Final = 200

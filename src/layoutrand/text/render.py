@@ -14,8 +14,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from layoutrand import __version__
 from layoutrand.text.toml_words import toml_string
+from layoutrand.version import __version__
 
 if TYPE_CHECKING:
     import jinja2
