@@ -7,7 +7,7 @@ import random
 import pytest
 
 from layoutrand.analysis.bisect_words import has_more_steps, rest_commands
-from layoutrand.analysis.bisecting import Decision, SearchAnswer, SearchState, decide_ends, decide_side
+from layoutrand.analysis.bisecting import Decision, SearchAnswer, SearchState, decide_ends, decide_side, gives_no_more
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.stats import Interval
 from layoutrand.stats.studies import rate
@@ -174,3 +174,19 @@ def test_wrong_answers_of_searches_are_as_rare_as_stated(effect, sd):
     executed = sorted(count for _, count in ends)[len(ends) // 2]
     print(f"effect {effect}, sd {sd}: {wrong} wrong, {none} cannot tell, of 400; median {executed} executions")
     assert rate(wrong, 400).low < 0.05
+
+
+@pytest.mark.parametrize(
+    ("counts", "idle"),
+    [
+        ([0], True),
+        ([8], False),
+        ([2, 2], False),
+        ([2, 2, 2], True),
+        ([2, 2, 3], False),
+        ([2, 3, 3], False),
+        ([0, 0], True),
+    ],
+)
+def test_no_further_round_helps_where_two_looks_brought_nothing(counts, idle):
+    assert gives_no_more(counts) is idle

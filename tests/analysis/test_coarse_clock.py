@@ -13,7 +13,7 @@ from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.conclusion import of_layouts, of_pair, of_suite
 from layoutrand.analysis.plan import make_plans
-from layoutrand.cli.plan_screen import plan_screen
+from layoutrand.screens.plan_screen import plan_screen
 from layoutrand.stats.streams import Stream
 
 NAMES = ("x", "y")

@@ -20,8 +20,8 @@ from layoutrand.analysis.history_words import has_no_step, no_step
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.searched_rounds import SearchedRounds
 from layoutrand.capture.commit_log import LoggedCommit
-from layoutrand.cli.bisect_screen import bisect_screen
-from layoutrand.cli.history_screen import history_screen
+from layoutrand.screens.bisect_screen import bisect_screen
+from layoutrand.screens.history_screen import history_screen
 from layoutrand.stats import mean_interval
 
 N_COMMITS, N_ROUNDS, AT = 10, 10, 6

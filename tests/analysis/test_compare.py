@@ -13,11 +13,11 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.documents import compare_document
-from layoutrand.cli.comparing import show_comparison
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, UnknownMetric
 from layoutrand.model import BuildFailure, Measurement
+from layoutrand.screens.comparison_tables import show_comparison
 from layoutrand.stats import ratio_interval
 from layoutrand.stats.advice import NoVariation
 from warningkit import said

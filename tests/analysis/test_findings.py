@@ -22,8 +22,8 @@ from layoutrand.analysis.evidence import evidence, evidence_json, policy_words, 
 from layoutrand.analysis.layout_words import size_of
 from layoutrand.analysis.sentences import UNFORESEEN, of_analysis, one_more
 from layoutrand.cli.output_formats import MarkdownPage
-from layoutrand.cli.terminal_tables import show_analysis
 from layoutrand.model import BuildFailure, Measurement
+from layoutrand.screens.layout_tables import show_analysis
 from layoutrand.stats.agreement import agreement_p
 from layoutrand.text.flat import analysis_rows
 from warningkit import said

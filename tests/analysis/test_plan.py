@@ -21,11 +21,11 @@ from layoutrand.analysis.pilot import unplanned
 from layoutrand.analysis.plan import make_plans
 from layoutrand.analysis.plan_document import plan_document
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
-from layoutrand.cli.options import share
 from layoutrand.config.config import parse
 from layoutrand.config.settings import with_executions
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.text.quantities import duration
+from layoutrand.text.shares import share
 from warningkit import said
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'

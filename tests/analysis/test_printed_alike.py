@@ -11,9 +11,9 @@ from fakes import make_config
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.conclusion import of_layouts
-from layoutrand.cli.answer import comparison_screen
-from layoutrand.cli.layout_answer import analysis_screen
 from layoutrand.execute.output_warnings import SystemsPrintOther, UnlikeOutputs
+from layoutrand.screens.comparison_screen import comparison_screen
+from layoutrand.screens.layout_screen import analysis_screen
 
 BENCHMARK = '[[benchmarks]]\nname = "x"\ncommand = ["{artefact}"]\nmetric = { wall = true }\n'
 

@@ -26,13 +26,13 @@ from layoutrand.check.ci_formats import details, github_annotations
 from layoutrand.check.comment import comment
 from layoutrand.check.earlier_counts import take_earlier_counts
 from layoutrand.check.question import of_check, step_of_check
-from layoutrand.cli.check_output import check_screen, show_full
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.two_commits import coupled_by
 from layoutrand.errors import UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.output_warnings import MeasuresItself
 from layoutrand.results.file import open_for_reading, open_for_writing
+from layoutrand.screens.check_screen import check_screen, show_full
 from layoutrand.stats.running_ratio import FEWEST_ROUNDS
 from warningkit import unwrapped
 

@@ -19,14 +19,15 @@ from layoutrand.check.check_words import change_sentence, ending_sentence, of_ar
 from layoutrand.check.ci_formats import github_annotations, gitlab_code_quality, junit
 from layoutrand.check.comment import comment, reproduce
 from layoutrand.check.question import CheckAnswer
-from layoutrand.cli.charts import plain
-from layoutrand.cli.check_output import CheckOutput, check_screen
+from layoutrand.cli.check_output import CheckOutput
 from layoutrand.cli.checking import exit_status
-from layoutrand.cli.failing import Failures
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.errors import UsageError
+from layoutrand.screens.charts import plain
+from layoutrand.screens.check_screen import check_screen
+from layoutrand.screens.failing import Failures
 
 LINES = {"work": 7, "start": 11}
 LATER = STEPS["quiet machine"]

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from layoutrand.cli import doctor_checks, run
-from layoutrand.cli.charts import width_of
 from layoutrand.cli.doctor_checks import Ability, Diagnosis
 from layoutrand.cli.doctor_command import diagnosis_screen
 from layoutrand.host.host_problems import HostProblem
 from layoutrand.platform.control_groups import NoPlace, Place
+from layoutrand.screens.charts import width_of
 
 FACTS = {
     "hostname": "vm",

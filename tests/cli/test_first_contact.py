@@ -14,11 +14,12 @@ import pytest
 import typer
 
 from layoutrand.capture.own_files import own_files
-from layoutrand.cli import appearance, completing, make_app, options
+from layoutrand.cli import appearance, completing, make_app
 from layoutrand.cli.help_text import dressed
-from layoutrand.cli.project_directory import project_of
 from layoutrand.cli.trying import _after_first_round
 from layoutrand.errors import UsageError
+from layoutrand.library.project_directory import project_of
+from layoutrand.text.shares import share
 from startkit import layoutrand
 
 CONFIG = """\
@@ -168,7 +169,7 @@ def test_names_are_completed(project, monkeypatch):
 )
 def test_a_share_that_is_a_percentage_without_its_sign(text, words):
     with pytest.raises(UsageError) as refused:
-        options.share(text, "--threshold")
+        share(text, "--threshold")
 
     assert str(refused.value).endswith(words) or words == "must lie between"
     assert ("did you mean" in str(refused.value)) == ("did you mean" in words)

@@ -8,8 +8,8 @@ import pytest
 
 from experiments import execution
 from fakes import make_config
-from layoutrand.cli.terminal_tables import show_selection_problems
 from layoutrand.model import BuildFailure
+from layoutrand.screens.layout_tables import show_selection_problems
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("O2",))
 

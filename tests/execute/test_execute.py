@@ -18,7 +18,6 @@ from fakes import FakeExecutor, captures, make_binary, make_config, quoted, shel
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.documents import run_document
-from layoutrand.cli import failing
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
 from layoutrand.errors import CacheError, ConfigError, ResultsError, ToolNotFound, UsageError
@@ -28,6 +27,7 @@ from layoutrand.host.watch import HostWatch
 from layoutrand.model import BuildFailure
 from layoutrand.platform.disk import sha256_file
 from layoutrand.results.file import exclusive_use, open_for_reading, open_for_writing, results_path
+from layoutrand.screens import failing
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 

@@ -10,11 +10,11 @@ from executekit import Project
 from experiments import selected
 from fakes import EXECUTION, make_config, shell_binaries
 from layoutrand.analysis.documents import run_document
-from layoutrand.cli.answer_parts import remark_lines
 from layoutrand.execute.measure import measure
 from layoutrand.execute.output_warnings import MeasuresItself
 from layoutrand.execute.own_measurements import measuring_themselves
 from layoutrand.instruments.program_output import read_iterations
+from layoutrand.screens.screen_parts import remark_lines
 
 COMMAND = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 

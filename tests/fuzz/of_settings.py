@@ -16,7 +16,6 @@ from fakes import make_config
 from fuzz.target import Target, fixed, of_text
 from layoutrand.cli import appearance, run
 from layoutrand.cli.completing import benchmarks, systems
-from layoutrand.cli.options import share
 from layoutrand.cli.sharing import parse_age
 from layoutrand.config import toolchain
 from layoutrand.config.config import parse
@@ -28,6 +27,7 @@ from layoutrand.errors import ConfigError
 from layoutrand.linkers import known, toolbox
 from layoutrand.platform.process import SubprocessRunner
 from layoutrand.stats.statistic import parse_statistic
+from layoutrand.text.shares import share
 from layoutrand.text.sizes import size_of
 
 ROOT = Path(__file__).resolve().parents[2]

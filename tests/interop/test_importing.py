@@ -15,10 +15,10 @@ from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.documents import analyse_document, compare_document
 from layoutrand.analysis.evidence import evidence, sentences
-from layoutrand.cli.answer_parts import _is_remark
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.interop.import_spec import Wanted, layout_of, parse_import
 from layoutrand.interop.importing import ImportQuestion, import_selection
+from layoutrand.screens.screen_parts import _is_remark
 from warningkit import said
 
 

@@ -423,7 +423,7 @@ def test_how_far_a_change_that_changes_nothing_moves_a_build():
 
 
 def test_the_screen_of_a_history_is_what_is_printed():
-    """The transcript that `tests/cli/test_history_screen.py` compares."""
-    printed = (ROOT / "tests/cli/answers/history-80.txt").read_text("utf-8").strip()
+    """The transcript that `tests/screens/test_history_screen.py` compares."""
+    printed = (ROOT / "tests/screens/answers/history-80.txt").read_text("utf-8").strip()
 
     assert printed in (DOCS / "guides/over-time.md").read_text("utf-8")

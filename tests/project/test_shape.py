@@ -3,10 +3,7 @@
 import ast
 import re
 import tomllib
-from graphlib import TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 from sourcekit import SOURCE, TREES
 
@@ -98,20 +95,3 @@ def test_no_name_stands_twice():
                 classes.setdefault(node.name, []).append(path)
     assert [places for places in modules.values() if len(places) > 1] == []
     assert {name: places for name, places in classes.items() if len(places) > 1} == {}
-
-
-def _imports(tree, names):
-    """Modules that are imported before anything of this one is defined."""
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module is not None:
-            inner = [f"{node.module}.{alias.name}" for alias in node.names]
-            yield from (name for name in [node.module, *inner] if name in names)
-
-
-@pytest.mark.slow
-def test_no_modules_import_each_other():
-    """They work as long as others are imported first, and not when they are."""
-    trees = {".".join(Path("layoutrand", path).with_suffix("").parts): tree for path, tree in TREES.items()}
-    graph = {name: set(_imports(tree, trees)) for name, tree in trees.items() if not name.endswith("__init__")}
-    assert sum(len(imported) for imported in graph.values()) > 1000
-    TopologicalSorter(graph).prepare()  # raises CycleError

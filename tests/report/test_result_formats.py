@@ -12,7 +12,8 @@ from rich.cells import cell_len
 
 from layoutrand.cli import run
 from layoutrand.cli import terminal as terminal_module
-from layoutrand.cli.terminal import Terminal, printable
+from layoutrand.cli.terminal import Terminal
+from layoutrand.screens.display import printable
 from layoutrand.text import markdown
 from layoutrand.text.csv_cells import text_of_cell
 from layoutrand.text.flat import flat, to_csv

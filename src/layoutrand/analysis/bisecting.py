@@ -325,3 +325,8 @@ def as_ratio(interval: Interval | None) -> Interval | None:
         return None
     low, high = (math.exp(min(max(end, -700.0), 700.0)) for end in (interval.low, interval.high))
     return replace(interval, centre=math.exp(interval.centre), low=low, high=high)
+
+
+def gives_no_more(counts: Sequence[int]) -> bool:
+    """Whether a commit has numbers of no round, or at three looks, between which rounds were added, of as many."""
+    return not counts[-1] or (len(counts) == 3 and counts[0] == counts[-1])

@@ -216,7 +216,7 @@ def _told(error: LayoutrandError) -> str:
 
 def _visible(text: str) -> str:
     """Lines of a message as a terminal may have them: names in it are from files and from the command line."""
-    from layoutrand.cli.terminal import printable
+    from layoutrand.screens.display import printable
 
     return printable(text, keep="\n\t")
 

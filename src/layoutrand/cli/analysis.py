@@ -12,21 +12,15 @@ import typer
 
 from layoutrand.cli import completing, import_options, options, output_formats
 from layoutrand.cli.attributing import show_attribution
-from layoutrand.cli.comparing import show_comparisons, show_halves
-from layoutrand.cli.selecting import (
-    AnySource,
-    Benchmarks,
-    Captures,
-    Host,
-    Which,
-    distinct_layouts,
-    load_selection,
-    load_with_second,
-)
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host
 from layoutrand.cli.terminal import Terminal, terminal_width
-from layoutrand.cli.terminal_tables import show_analysis, show_selection_problems
 from layoutrand.errors import UsageError
+from layoutrand.library.configuration import choose_systems, match_systems
+from layoutrand.library.recorded import Which, distinct_layouts, load_selection, load_with_second
+from layoutrand.screens.comparison_tables import show_comparisons, show_halves
+from layoutrand.screens.layout_tables import show_analysis, show_selection_problems
 from layoutrand.text.flat import analysis_rows, comparison_rows, to_csv
+from layoutrand.text.shares import share
 
 if TYPE_CHECKING:
     from layoutrand.analysis.evidence import Evidence
@@ -69,7 +63,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.distinct_layouts import analysed_within_what_there_is
     from layoutrand.analysis.documents import analyse_document
     from layoutrand.analysis.evidence import evidence
-    from layoutrand.cli.layout_answer import analysis_screen
+    from layoutrand.screens.layout_screen import analysis_screen
 
     csv = csv or raw_csv
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
@@ -79,7 +73,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
         if imports or csv or markdown:
             raise UsageError("--attribute is about results of `run --attribute`, as a table or with --json")
         own = options.load_config(directory)
-        chosen = options.match_systems(own, system) if system else []
+        chosen = match_systems(own, system) if system else []
         part = options.ProjectPart(own, directory, chosen, benchmark or [])
         which = Which(host, capture or [], any_source)
         show_attribution(part, which, metrics=metric or [], confidence=confidence, terminal=terminal)
@@ -90,7 +84,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     else:
         foreign.check_unused()
         config = options.load_config(directory)
-        chosen = options.match_systems(config, system) if system else []
+        chosen = match_systems(config, system) if system else []
         selection = load_selection(config, directory, chosen, benchmark or [], Which(host, capture or [], any_source))
     selection = selection if json or csv else displayed(selection)  # what programs read keeps the names
     report = analyse_selection(selection, confidence=confidence, metrics=metric or [])
@@ -170,12 +164,12 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.distinct_layouts import within_what_there_is
     from layoutrand.analysis.documents import comparisons_document, halves_document
     from layoutrand.analysis.evidence import evidence
-    from layoutrand.cli.answer import comparison_screen, self_screen
-    from layoutrand.cli.self_comparison import show_aa
+    from layoutrand.screens.comparison_screen import comparison_screen, self_screen
+    from layoutrand.screens.self_comparison import show_aa
 
     csv = csv or raw_csv
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
-    limit = options.share(threshold, "--threshold", may_be_zero=True)
+    limit = share(threshold, "--threshold", may_be_zero=True)
     names = [*([] if base is None else [base]), *(others or [])]
     failing = options.failing_verdicts("none" if fail_if is None else fail_if)
     _check_comparison(names, fail_if, holm=holm)
@@ -190,7 +184,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     else:
         foreign.check_unused()
         config = options.load_config(directory)
-        options.choose_systems(config, names)
+        choose_systems(config, names)
         names = _compared(names, list(config.systems))
         which = Which(host, capture or [], any_source)
         selection, twice = load_with_second(config, directory, list(dict.fromkeys(names)), benchmark or [], which)

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutrand.cli.failing import failed_executions
 from layoutrand.cli.options import ProjectPart
-from layoutrand.cli.selecting import Which, existing_results, load_selection
 from layoutrand.cli.terminal import Terminal
-from layoutrand.cli.terminal_tables import show_selection_problems
 from layoutrand.errors import UsageError
+from layoutrand.library.recorded import Which, existing_results, load_selection
+from layoutrand.screens.failing import failed_executions
+from layoutrand.screens.layout_tables import show_selection_problems
 from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:

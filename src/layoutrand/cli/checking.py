@@ -16,17 +16,19 @@ from layoutrand.cli.commit_range import both_ends
 from layoutrand.cli.selecting import Benchmarks
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
+from layoutrand.library.configuration import match_systems
+from layoutrand.text.shares import share
 
 if TYPE_CHECKING:
     from layoutrand.analysis.conclusion import Verdict
     from layoutrand.build.build import SystemBuild
     from layoutrand.capture.repository import Mirrors
     from layoutrand.check.question import CheckAnswer, CheckTools
-    from layoutrand.cli.failing import Failures
     from layoutrand.config.config import Config
     from layoutrand.execute.measure import Executor
     from layoutrand.execute.run_progress import RunProgress
     from layoutrand.model import LayoutName
+    from layoutrand.screens.failing import Failures
 
 FAILED: Final = 1
 
@@ -88,10 +90,10 @@ def check(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.check.commit_pair import check_results_usable
     from layoutrand.check.question import CheckQuestion
     from layoutrand.cli.check_output import CheckOutput
-    from layoutrand.cli.failing import Failures
     from layoutrand.cli.named_cases import refuse_misspelt
     from layoutrand.config.two_commits import coupled_by, declared_inside
     from layoutrand.execute.isolated import isolated
+    from layoutrand.screens.failing import Failures
 
     failing = options.failing_verdicts(fail_if)
     shown = CheckOutput.of("json" if json else format_name, output or [], full=full, failing=failing)
@@ -113,12 +115,12 @@ def check(  # noqa: PLR0913 - one parameter for each option
     question = CheckQuestion(
         config=config,
         project=directory,
-        systems=options.match_systems(config, system),
+        systems=match_systems(config, system),
         benchmarks=wanted,
         base=commits[0],
         head=commits[1],
         metric=metric,
-        threshold=options.share(threshold, "--threshold", may_be_zero=True),
+        threshold=share(threshold, "--threshold", may_be_zero=True),
         confidence=confidence,
         budget_s=options.budget_s(budget),
         most_layouts=most_layouts,

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
     from layoutrand.capture.checked_commits import SourceRepository
     from layoutrand.capture.commit_log import CommitLog
-    from layoutrand.cli.failing import Failures
     from layoutrand.cli.terminal import Terminal
     from layoutrand.config.config import Config
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.execute.run_progress import Summary
     from layoutrand.model import BuildFailure, LayoutName
+    from layoutrand.screens.failing import Failures
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class ProjectCommits:
         return summary, built
 
     def _tell(self, lost: Sequence[BuildFailure]) -> None:
-        from layoutrand.cli.building import show_failures
+        from layoutrand.screens.build_screen import show_failures
 
         show_failures([each for each in lost if (each.cause or each.error) not in self._told], self.terminal)
         self._told.update(each.cause or each.error for each in lost)

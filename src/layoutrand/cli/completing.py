@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from layoutrand.cli.project_directory import CONFIG_NAME, project_of
+from layoutrand.library.project_directory import CONFIG_NAME, project_of
 
 
 def systems(incomplete: str) -> list[str]:

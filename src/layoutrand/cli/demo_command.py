@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.project_directory import possible
+from layoutrand.library.project_directory import possible
+from layoutrand.library.recorded import Which, load_selection
+from layoutrand.screens.build_screen import show_failures
+from layoutrand.screens.run_screen import show_run
 
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import AnalysisReport
@@ -35,14 +38,15 @@ def demo(
     from layoutrand.analysis.analyse import analyse
     from layoutrand.analysis.compare import compare
     from layoutrand.build.demo import check_needs, copy_example, left_out
-    from layoutrand.cli import building, failing, reporting, running, selecting
-    from layoutrand.cli.answer import comparison_screen
-    from layoutrand.cli.layout_answer import analysis_screen
+    from layoutrand.cli import reporting, running
     from layoutrand.cli.markdown_report import write_report
     from layoutrand.cli.terminal import terminal_width
     from layoutrand.config.seeds import parse_seeds
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.platform.process import SubprocessRunner
+    from layoutrand.screens import failing
+    from layoutrand.screens.comparison_screen import comparison_screen
+    from layoutrand.screens.layout_screen import analysis_screen
 
     terminal = options.terminal(json=False, quiet=quiet)
     check_needs(SubprocessRunner())
@@ -59,11 +63,11 @@ def demo(
     told = failing.Failures()
     part = options.ProjectPart(config, directory, systems, benchmarks, options.count_jobs(jobs))
     summary, results = running.build_and_execute(part, RunChoices(benchmarks, parse_seeds(seeds)), terminal, told=told)
-    building.show_failures(summary.build_failures, terminal)
-    running.show_run(summary, terminal, told)
+    show_failures(summary.build_failures, terminal)
+    show_run(summary, terminal, told)
 
     terminal.line(f"\n$ layoutrand analyse {only}-C {directory}")
-    selection = selecting.load_selection(config, directory, [], benchmarks, selecting.Which())
+    selection = load_selection(config, directory, [], benchmarks, Which())
     report = analyse(selection, confidence=0.95, metrics=[])
     primary = [analysis for analysis in report.analyses if analysis.is_primary]
     terminal.screen(analysis_screen(report, primary, terminal_width(), systems))

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from layoutrand.cache.store import Cache, default_root
 from layoutrand.cli.limits_met import MOUNT_PROC, NO_PROC, lacks_proc
-from layoutrand.cli.project_directory import CONFIG_NAME
 from layoutrand.config.conditions import CONTROL_GROUP, PROCESS_GROUP
 from layoutrand.config.config import System, parse
 from layoutrand.config.toolchain import Toolchain, factors_of_version, version_number
@@ -24,6 +23,7 @@ from layoutrand.host.tune import changes_document, standing
 from layoutrand.host.tuning import UNDO, Tuning
 from layoutrand.host.watch import HostWatch
 from layoutrand.instruments.known import instruments, starters
+from layoutrand.library.project_directory import CONFIG_NAME
 from layoutrand.linkers import toolbox
 from layoutrand.linkers.known import linker
 from layoutrand.platform.control_groups import LIMITS, NoPlace, Place, find_place, how_to_be_given_one

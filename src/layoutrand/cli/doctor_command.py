@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.charts import Line, Span, paragraph
 from layoutrand.cli.terminal import Terminal, terminal_width
+from layoutrand.screens.charts import Line, Span, paragraph
 
 if TYPE_CHECKING:
     from layoutrand.cli.doctor_checks import Diagnosis
@@ -57,9 +57,9 @@ def doctor(
 
 def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
     """Whether the machine is ready, what stands in the way and what mends it; None columns where no terminal is."""
-    from layoutrand.cli.charts import ELSEWHERE, NARROWEST
     from layoutrand.cli.doctor_checks import huge_pages_in_words, isolation_in_words
     from layoutrand.linkers.toolbox import HAVE_VERSIONS
+    from layoutrand.screens.charts import ELSEWHERE, NARROWEST
 
     facts = found.facts
     memory = f"{facts['memory_bytes'] / 2**30:.0f} GiB" if facts["memory_bytes"] else "unknown memory"

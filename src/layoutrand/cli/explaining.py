@@ -7,7 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layoutrand.cli.terminal import Display, Terminal
+from layoutrand.cli.terminal import Terminal
+from layoutrand.screens.display import Display
 
 if TYPE_CHECKING:
     from layoutrand.build.reuse import Binaries, ReuseExplanation, ReuseVerdict

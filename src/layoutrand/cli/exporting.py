@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host
 from layoutrand.errors import UsageError
+from layoutrand.library.configuration import match_systems
+from layoutrand.library.recorded import Which, load_selection
 
 if TYPE_CHECKING:
     from layoutrand.cli.terminal import Terminal
@@ -55,7 +57,7 @@ def export(  # noqa: PLR0913 - one parameter for each option
         raise UsageError(f"--raw-csv is for csv and otava-csv; {format_name} has no cells")
     terminal = options.terminal(json=False, quiet=quiet)
     config = options.load_config(directory)
-    chosen = options.match_systems(config, system) if system else []
+    chosen = match_systems(config, system) if system else []
     if format_name in OVER_COMMITS:
         result = _over_commits(
             config, directory, format_name, chosen, (benchmark or [], metric or [], host), terminal, raw_csv=raw_csv

@@ -12,9 +12,12 @@ import typer
 
 from layoutrand.cli import options
 from layoutrand.cli.commit_range import range_ends
-from layoutrand.cli.selecting import Benchmarks, Host, existing_results, layouts_of_captures
+from layoutrand.cli.selecting import Benchmarks, Host
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
+from layoutrand.library.configuration import match_systems
+from layoutrand.library.recorded import existing_results, layouts_of_captures
+from layoutrand.text.shares import share
 from layoutrand.warning import plural
 
 if TYPE_CHECKING:
@@ -69,15 +72,15 @@ def history(  # noqa: PLR0913 - one parameter for each option
     """How results went over commits: means over layouts, steps in them, and what is only where a build landed."""
     from layoutrand.analysis.history_words import history_document
     from layoutrand.cli.commit_runs import ProjectCommits, systems_with_commits
-    from layoutrand.cli.history_screen import history_screen, show_history
     from layoutrand.cli.terminal import terminal_width
     from layoutrand.config.seeds import parse_seeds
     from layoutrand.execute.run_plan import RunChoices
+    from layoutrand.screens.history_screen import history_screen, show_history
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.load_config(directory)
-    limit = options.share(threshold, "--threshold", may_be_zero=True)
-    systems = options.match_systems(config, system)
+    limit = share(threshold, "--threshold", may_be_zero=True)
+    systems = match_systems(config, system)
     if run is not None:
         systems = systems_with_commits(config, systems, terminal)
     part = options.ProjectPart(config, directory, systems, list(benchmark or []), options.count_jobs(jobs))
@@ -106,8 +109,8 @@ def history(  # noqa: PLR0913 - one parameter for each option
 def _execute(project: ProjectCommits, run: str, every: int, choices: RunChoices) -> tuple[bool, list[UnbuiltCommits]]:
     """Build and execute a range, all in the same rounds; whether something failed, and what could not be built."""
     from layoutrand.cli.commit_runs import lost_layouts
-    from layoutrand.cli.failing import Failures
-    from layoutrand.cli.running import show_run
+    from layoutrand.screens.failing import Failures
+    from layoutrand.screens.run_screen import show_run
 
     terminal, told = project.terminal, Failures()
     log = project.log(fetch=True)

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from layoutrand.cli.project_directory import CONFIG_NAME
-from layoutrand.cli.terminal import Display
 from layoutrand.errors import UsageError
-from layoutrand.text.name_lists import several_files
+from layoutrand.library.project_directory import CONFIG_NAME
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.selection import Selection, Source
+    from layoutrand.analysis.selection import Selection
 
 FORMATS = (
     "hyperfine, pyperf, jmh, renaissance, renaissance-csv, google-benchmark, criterion, catch2, doctest, nanobench, "
@@ -88,14 +86,3 @@ class ImportOptions:
         finally:
             gc.freeze()
             gc.enable()
-
-
-def show_sources(sources: Sequence[Source], page: Display) -> None:
-    """One line for each format and its systems, with its files where they are few."""
-    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for source in sources:
-        groups.setdefault((source.format, source.systems), []).append(source.file)
-    for (name, systems), files in groups.items():
-        page.item(f"imported: {', '.join(systems)} from {several_files(files)}, {name}")
-    if sources:
-        page.line()

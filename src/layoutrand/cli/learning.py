@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.project_directory import possible
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import BuildFailed, NothingLinked, UsageError
+from layoutrand.library.project_directory import possible
 
 if TYPE_CHECKING:
     from layoutrand.build.first_build import Learned

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutrand.cli import building, comparing, terminal_tables
 from layoutrand.platform.disk import write_atomically
-from layoutrand.text import markdown
+from layoutrand.screens.build_screen import show_build
+from layoutrand.screens.comparison_tables import show_comparison
+from layoutrand.screens.layout_tables import show_analysis
+from layoutrand.screens.markdown_page import Markdown
 from layoutrand.version import __version__
 
 if TYPE_CHECKING:
@@ -18,34 +19,6 @@ if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
     from layoutrand.execute.run_progress import Summary
-
-
-class Markdown:
-    """A `Display` that collects tables and lines as Markdown."""
-
-    def __init__(self) -> None:
-        """Begin with an empty page."""
-        self.text = io.StringIO()
-
-    def line(self, text: str = "") -> None:
-        """A paragraph."""
-        self.text.write(text + "\n\n" if text else "")
-
-    def item(self, text: str) -> None:
-        """A paragraph, too."""
-        self.line(text)
-
-    def warn(self, text: str) -> None:
-        """A warning, set off."""
-        self.text.write(f"> warning: {text}\n\n")
-
-    def fail(self, text: str) -> None:
-        """A failure, set off."""
-        self.text.write(f"> failed: {text}\n\n")
-
-    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """A table under a heading of its own."""
-        self.text.write(markdown.table(title, columns, rows))
 
 
 def write_report(
@@ -62,7 +35,7 @@ def write_report(
     host = report.selection.experiment.hostname
     page.line(f"layoutrand {__version__}, measured on {host}; results in {summary.results}.")
     page.line("## Build")
-    building.show_build(results, page)
+    show_build(results, page)
     for result in results:
         if result.capture is not None:
             tools = result.capture.tools
@@ -70,9 +43,9 @@ def write_report(
                 f"{result.system}: {tools['cc']['version']}; {tools['ld']['version']}; capture {result.capture.id[:16]}"
             )
     page.line("## Analysis")
-    terminal_tables.show_analysis(report, page, every=True)
+    show_analysis(report, page, every=True)
     page.line("## Comparison")
-    comparing.show_comparison(comparison, page)
+    show_comparison(comparison, page)
     path = directory / "report.md"
     write_atomically(path, page.text.getvalue().encode("utf-8", "replace"))
     return path

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from layoutrand.cli.running import run_message, warn_disturbed
 from layoutrand.cli.terminal import Terminal
+from layoutrand.screens.run_screen import run_message, warn_disturbed
 
 if TYPE_CHECKING:
     from layoutrand.analysis.display_names import DisplayNames

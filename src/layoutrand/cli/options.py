@@ -14,9 +14,10 @@ import typer
 
 from layoutrand.cli import completing
 from layoutrand.cli.printed_files import note_project
-from layoutrand.cli.project_directory import CONFIG_NAME, project_of
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
+from layoutrand.library.configuration import read_config
+from layoutrand.library.project_directory import CONFIG_NAME, project_of
 
 if TYPE_CHECKING:
     from layoutrand.analysis.conclusion import Verdict
@@ -108,22 +109,6 @@ class ProjectPart:
 _UNITS_S: Final = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
-def share(text: str, option: str, *, may_be_zero: bool = False) -> float:
-    """``1%`` or ``0.01`` as a fraction below 1, and above 0 unless that ``may_be_zero``; raises `UsageError`."""
-    from layoutrand.text.foreign_fields import excerpt
-
-    percentage = text.strip().endswith("%")
-    given = f"{option} {excerpt(text, quoted=False)}"
-    try:
-        value = float(text.strip().removesuffix("%")) / (100 if percentage else 1)
-    except ValueError as error:
-        raise UsageError(f"{given}: write a percentage such as 1% or a fraction such as 0.01") from error
-    if not (0 < value < 1 or (may_be_zero and value == 0)):
-        meant = "" if percentage or not 1 <= value < 100 else f"; did you mean {text.strip()}%?"
-        raise UsageError(f"{given}: must lie between 0 and 100 %{meant}")
-    return value
-
-
 def failing_status(failing: Collection[Verdict], has: Callable[[Verdict], bool], *, failed: int = 0) -> int:
     """3 where a verdict on speed is there that ``--fail-if`` names, else ``failed``, else 4 where nobody can tell."""
     from layoutrand.analysis.conclusion import CANNOT_TELL
@@ -165,35 +150,6 @@ def load_config(directory: Path) -> Config:
     for sentence in remarks:
         terminal(json=False, quiet=False).warn(sentence)
     return config
-
-
-def read_config(directory: Path) -> tuple[Config, list[str]]:
-    """The same, with what to warn of in place of warnings."""
-    from layoutrand.config.config import parse
-    from layoutrand.harnesses.command_words import with_harness_words
-    from layoutrand.instruments.asked_for import check_asked
-    from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
-
-    path = directory / CONFIG_NAME
-    try:
-        text = text_of_regular(path, largest=WRITTEN_BY_HAND)
-    except FileNotFoundError as error:
-        raise UsageError(
-            f"no {CONFIG_NAME} in {directory.absolute()}; `layoutrand init` writes one, -C names another directory"
-        ) from error
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"cannot read {path}: {error}") from error
-    config = with_harness_words(parse(text, path=str(path)), str(path))
-    check_asked(config.benchmarks, str(path))
-    if config.suite is None:
-        from layoutrand.cluster.inputs import missing_in_directory
-
-        return config, [f"{path}: {sentence}" for sentence in missing_in_directory(config, directory)]
-    from layoutrand.suites.expand import expanded
-
-    return expanded(config, directory), []
 
 
 def leave_out_of_source(config: Config, directory: Path, files: Sequence[Path], terminal: Terminal) -> None:
@@ -258,20 +214,6 @@ def in_order(config: Config, order: str | None, terminal: Terminal) -> Config:
         f"{CONFIG_NAME} to analyse these"
     )
     return config.model_copy(update={"run": config.run.model_copy(update={"order": order})})
-
-
-def choose_systems(config: Config, wanted: Sequence[str] | None) -> list[str]:
-    """The systems named, or all."""
-    from layoutrand.config.config import choose
-
-    return choose("system", list(wanted or []), list(config.systems))
-
-
-def match_systems(config: Config, wanted: Sequence[str] | None) -> list[str]:
-    """The systems named, or matched by a pattern such as ``gcc-*``; all where none is asked for."""
-    from layoutrand.config.matrix import matching
-
-    return choose_systems(config, matching("system", list(wanted or []), list(config.systems)))
 
 
 def count_jobs(jobs: int) -> int:

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from layoutrand.cli.terminal import Terminal, printable
+from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
+from layoutrand.screens.display import printable
 from layoutrand.text import markdown
 
 Csv = Annotated[

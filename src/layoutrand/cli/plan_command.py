@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, distinct_layouts, load_selection
-from layoutrand.cli.terminal import Display, Terminal
-from layoutrand.cli.terminal_tables import show_selection_problems
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host
+from layoutrand.cli.terminal import Terminal
+from layoutrand.library.configuration import match_systems
+from layoutrand.library.recorded import Which, distinct_layouts, load_selection
+from layoutrand.screens.display import Display
+from layoutrand.screens.layout_tables import show_selection_problems
 from layoutrand.text.quantities import duration, percent
+from layoutrand.text.shares import share
 
 if TYPE_CHECKING:
     from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast
@@ -51,23 +55,23 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.plan import HALF_WIDTHS, USUAL_HALF_WIDTH, make_plans
     from layoutrand.analysis.plan_document import plan_document
     from layoutrand.cache.store import Cache, default_root, link_seconds
-    from layoutrand.cli.plan_screen import plan_screen
     from layoutrand.cli.terminal import terminal_width
     from layoutrand.execute.output_warnings import UnlikeOutputs, alike_in_systems
+    from layoutrand.screens.plan_screen import plan_screen
 
     terminal = options.terminal(json=json, quiet=quiet)
-    widths = [options.share(text, "--half-width") for text in half_width or []] or list(HALF_WIDTHS)
+    widths = [share(text, "--half-width") for text in half_width or []] or list(HALF_WIDTHS)
     config = options.load_config(directory)
-    systems = options.match_systems(config, system) if system else []
+    systems = match_systems(config, system) if system else []
     selection = load_selection(config, directory, systems, benchmark or [], Which(host, capture or [], any_source))
     selection = selection if json else displayed(selection)
     plans = make_plans(
         selection,
         link_seconds(Cache(default_root())),
         half_widths=widths,
-        threshold=options.share(threshold, "--threshold"),
+        threshold=share(threshold, "--threshold"),
         confidence=confidence,
-        difference=None if difference is None else options.share(difference, "--difference"),
+        difference=None if difference is None else share(difference, "--difference"),
         n_distinct=distinct_layouts(config, selection),
     )
     if json:
@@ -166,8 +170,8 @@ def _count(count: PlannedCount) -> str:
 
 def _write(directory: Path, plans: Sequence[BenchmarkPlan], terminal: Terminal) -> None:
     """One number serves all benchmarks: the largest count, since too few executions cost precision, too many time."""
-    from layoutrand.cli.project_directory import CONFIG_NAME
     from layoutrand.config.settings import with_executions
+    from layoutrand.library.project_directory import CONFIG_NAME
     from layoutrand.platform.disk import write_atomically
     from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 

@@ -10,7 +10,7 @@ import typer
 
 from layoutrand.cli import options
 from layoutrand.cli.measuring_apart import measuring_apart, tell_executed
-from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host
 from layoutrand.cli.suspecting import (
     earlier_captures,
     explain_setup,
@@ -20,6 +20,8 @@ from layoutrand.cli.suspecting import (
 )
 from layoutrand.cli.suspects_screen import show_unexplained
 from layoutrand.cli.terminal import Terminal
+from layoutrand.library.configuration import match_systems
+from layoutrand.library.recorded import Which, load_selection
 
 if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection
@@ -75,7 +77,7 @@ def predict(  # noqa: PLR0913 - one parameter for each option
             "--measure executes on the machine that it is given on, and the results are those of nodes: take [cluster] "
             "out of layoutrand.toml to execute and predict here"
         )
-    chosen = options.match_systems(config, system) if system else []
+    chosen = match_systems(config, system) if system else []
     which = Which(host, capture or [], any_source)
     selection = load_selection(config, directory, chosen, benchmark or [], which)
     refuse_another_machine(config, selection, terminal, "--measure" if measure is not None else None)

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from rich.markup import escape
 
-from layoutrand.cli.terminal import Terminal, printable, time_left
+from layoutrand.cli.terminal import Terminal, time_left
+from layoutrand.screens.display import printable
 from layoutrand.text.quantities import estimate, two_digits
 
 if TYPE_CHECKING:

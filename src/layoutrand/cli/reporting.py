@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import import_options, options
-from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, distinct_layouts, load_selection
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host
 from layoutrand.errors import UsageError
+from layoutrand.library.configuration import match_systems
+from layoutrand.library.recorded import Which, distinct_layouts, load_selection
+from layoutrand.text.shares import share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,7 +180,7 @@ def _page(question: _Question) -> Page:
     from layoutrand.config.config import choose
     from layoutrand.report.whole_page import report as make_report
 
-    limit = options.share(question.threshold, "--threshold", may_be_zero=True)
+    limit = share(question.threshold, "--threshold", may_be_zero=True)
     foreign, directory = question.foreign, question.directory
     contexts: Sequence[Context] = ()
     config = None if foreign.files else options.load_config(directory)
@@ -186,7 +189,7 @@ def _page(question: _Question) -> Page:
         systems = list(dict.fromkeys(sample.system for sample in selection.samples))
     else:
         foreign.check_unused()
-        systems = options.match_systems(config, question.systems)
+        systems = match_systems(config, question.systems)
         chosen = systems if question.systems else []
         selection = load_selection(config, directory, chosen, question.benchmarks, question.which)
         contexts = _contexts(directory, selection)

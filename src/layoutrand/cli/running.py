@@ -13,20 +13,23 @@ import typer
 
 from layoutrand.cli import building, options
 from layoutrand.cli.attributing import each_factor
-from layoutrand.cli.failing import Failures, executed_again, warn_folded
 from layoutrand.cli.notifying import Notify, notifying
 from layoutrand.cli.options import ProjectPart
-from layoutrand.cli.selecting import Benchmarks, Which, load_selection, load_with_second
-from layoutrand.cli.self_comparison import show_aa
-from layoutrand.cli.terminal import Display, Terminal
+from layoutrand.cli.selecting import Benchmarks
+from layoutrand.cli.terminal import Terminal
+from layoutrand.library.configuration import match_systems
+from layoutrand.library.recorded import Which, load_selection, load_with_second
+from layoutrand.screens.build_screen import show_failures
+from layoutrand.screens.failing import Failures, warn_folded
+from layoutrand.screens.run_screen import run_message, show_run
+from layoutrand.screens.self_comparison import show_aa
 from layoutrand.text.quantities import percent
-from layoutrand.warning import plural
+from layoutrand.text.shares import share
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import SelfComparison
     from layoutrand.analysis.selection import Selection
     from layoutrand.build.build import SystemBuild
-    from layoutrand.config.disturbance import Disturbed
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.execute.run_progress import RunProgress, Summary
     from layoutrand.model import BuildFailure
@@ -93,11 +96,9 @@ def run(  # noqa: PLR0913 - one parameter for each option
                 "--tune sets the machine that it is given on, and nodes execute here: have the engine set them, as "
                 'Slurm does with sbatch = { "cpu-freq" = "Performance" } under [cluster.measure]'
             )
-        wanted = None if until is None else options.share(until, "--until-half-width")
+        wanted = None if until is None else share(until, "--until-half-width")
         benchmarks, numbers = list(benchmark or []), parse_seeds(seeds)
-        part = ProjectPart(
-            config, directory, options.match_systems(config, system), benchmarks, options.count_jobs(jobs)
-        )
+        part = ProjectPart(config, directory, match_systems(config, system), benchmarks, options.count_jobs(jobs))
         told = Failures(DisplayNames.of(config))
 
         factors = list(each_factor(part)) if attribute else []
@@ -138,7 +139,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
 def _of_one_factor(factor: str, summary: Summary, terminal: Terminal, told: Failures) -> Summary:
     """Show what was executed with one factor alone."""
     terminal.say(f"{factor} alone: {run_message(summary)}")
-    building.show_failures(summary.build_failures, terminal)
+    show_failures(summary.build_failures, terminal)
     told.conclude(summary.failures, terminal)
     told.of_cases(summary.failed_cases, terminal)
     return summary
@@ -185,7 +186,7 @@ def _show_ending(
         if ended.alone:
             document["alone"] = {factor: run_document(each) for factor, each in ended.alone.items()}
         terminal.document(document)
-    building.show_failures(summary.build_failures, terminal)
+    show_failures(summary.build_failures, terminal)
     warn_folded((note for result in results for note in result.notes), terminal)
     show_run(summary, terminal, told)
     if summary.total and not _failed(summary) and selves is None:
@@ -349,51 +350,3 @@ def _telling_of_rows(store: ResultsStore, terminal: Terminal) -> Iterator[None]:
     finally:
         for warning in damaged_results(store):
             terminal.warn(str(warning))
-
-
-def run_message(summary: Summary) -> str:
-    """What was executed, in a sentence."""
-    failed = f", {len(summary.failures)} failed" if summary.failures else ""
-    unbuilt = f", {summary.unbuilt} have no binary" if summary.unbuilt else ""
-    count = "1 node" if len(summary.nodes) == 1 else f"{len(summary.nodes)} nodes"
-    nodes = f" on {count} ({', '.join(summary.nodes)})" if summary.nodes else ""
-    left_out = sum(each.count for each in summary.not_executed)
-    not_executed = f", {left_out} not executed" if left_out else ""
-    waiting = f", {summary.waiting} no node could execute" if summary.waiting else ""
-    missing = f"{failed}{unbuilt}{not_executed}{waiting}"
-    return (
-        f"{plural(summary.executed, 'execution')} now{nodes}, {summary.already} were there already{missing}; "
-        f"results in {summary.results}"
-    )
-
-
-def warn_disturbed(disturbed: Sequence[Disturbed], page: Display) -> None:
-    """What disturbed executions, and what each such thing means."""
-    from layoutrand.config.disturbance import explanations, summed
-
-    rows = dict.fromkeys(row.line() for row in summed(disturbed).values())
-    for line in (*rows, *explanations(disturbed)):
-        page.warn(line)
-
-
-def show_run(
-    summary: Summary, page: Display, told: Failures | None = None, *, again: str = "`layoutrand run --retry-failed`"
-) -> None:
-    """What was executed; ``told`` knows which failures were shown before, ``again`` is what executes those again."""
-    told = Failures() if told is None else told
-    page.line(run_message(summary))
-    if summary.repeated:
-        page.line(f"{summary.repeated} more were made because executions were disturbed; all are recorded")
-    warn_disturbed(told.names.given_each(summary.disturbed), page)
-    warn_folded(told.names.given_each(summary.too_short), page)
-    seen = (*summary.unlike_outputs, *summary.changed_inputs, *summary.measuring_themselves)
-    warn_folded(told.names.given_each(seen), page)
-    for refusal in summary.refusals:
-        page.fail(refusal)
-    if not summary.total:
-        page.fail("nothing to execute: no layout has a binary")
-    told.conclude(summary.failures, page)
-    warn_folded(told.names.given_each(summary.not_executed), page)
-    told.of_cases(summary.failed_cases, page)
-    if summary.failures:
-        page.line(executed_again(summary, again))

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.terminal import Display
 from layoutrand.errors import UsageError
+from layoutrand.library.configuration import choose_systems
+from layoutrand.screens.display import Display
 from layoutrand.text.quantities import ago
 from layoutrand.text.sizes import sized
 
@@ -115,7 +116,7 @@ def bundle_export(
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.load_config(directory)
-    options.choose_systems(config, [system])
+    choose_systems(config, [system])
     options.must_be_built(config, system)
     progress, at_once = BuildProgress(terminal.say, lambda: None), options.count_jobs(jobs)
     setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress, jobs=at_once)

@@ -11,6 +11,7 @@ import typer
 
 from layoutrand.cli import building, options
 from layoutrand.errors import BuildFailed, CacheError, UsageError, without_log
+from layoutrand.library.configuration import choose_systems
 from layoutrand.text.quantities import ago
 from layoutrand.text.sizes import size_of, sized
 from layoutrand.warning import plural
@@ -55,7 +56,7 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.on_executor(options.in_mode(options.load_config(directory), mode), "local")
-    options.choose_systems(config, [system])
+    choose_systems(config, [system])
     options.must_be_built(config, system)
     name = choose("artefact", [artefact] if artefact else [], config.build.artefacts)[0]
     layout = parse_layout(seed)

@@ -13,10 +13,12 @@ from layoutrand.cli import building, options
 from layoutrand.cli.measuring_apart import measuring_apart, tell_executed
 from layoutrand.cli.remedying import Remedying, show_treatment
 from layoutrand.cli.remedying import remedy as remedy_of
-from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host
 from layoutrand.cli.suspects_screen import show_confirmations, show_explanation, show_unexplained
 from layoutrand.cli.terminal import Terminal, terminal_width
-from layoutrand.cli.terminal_tables import show_selection_problems
+from layoutrand.library.configuration import match_systems
+from layoutrand.library.recorded import Which, load_selection
+from layoutrand.screens.layout_tables import show_selection_problems
 
 if TYPE_CHECKING:
     from layoutrand.analysis.display_names import DisplayNames
@@ -98,7 +100,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     if config.remote is not None and executes is not None:  # known before any results are read
         instead = "take [cluster] out of layoutrand.toml to execute and explain here"
         raise UsageError(_elsewhere(executes, "nodes", instead))
-    chosen = options.match_systems(config, system) if system else []
+    chosen = match_systems(config, system) if system else []
     which = Which(host, capture or [], any_source)
     selection = load_selection(config, directory, chosen, benchmark or [], which)
     refuse_another_machine(config, selection, terminal, executes)
@@ -188,7 +190,7 @@ class _Steps:
 
     def _screen(self, found: Sequence[Explanation], *, is_tried: bool, hint: bool) -> None:
         from layoutrand.analysis.displayed import displayed
-        from layoutrand.cli.explain_screen import explain_screen
+        from layoutrand.screens.explain_screen import explain_screen
 
         shown = displayed(self.selection)
         self.has_shown = True

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from layoutrand.cli.terminal import Terminal
-from layoutrand.cli.terminal_tables import interval
+from layoutrand.screens.layout_tables import interval
 from layoutrand.text.name_lists import first_names, joined_names
 from layoutrand.text.quantities import percent
 

@@ -12,14 +12,14 @@ import typer
 
 from layoutrand.cli import building, options
 from layoutrand.cli.measuring_apart import measuring_apart
-from layoutrand.cli.running import run_message, warn_disturbed
 from layoutrand.cli.selecting import Benchmarks
 from layoutrand.cli.terminal import Terminal
+from layoutrand.library.configuration import match_systems
+from layoutrand.screens.run_screen import run_message, warn_disturbed
 
 if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
     from layoutrand.cache.capture_record import CapturedLink
-    from layoutrand.cli.charts import Line
     from layoutrand.config.config import Config
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.offsets import Offsets
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from layoutrand.explain.sweep import Sweep
     from layoutrand.explain.sweep_rounds import SweepOrder
     from layoutrand.model import LayoutName
+    from layoutrand.screens.charts import Line
     from layoutrand.stats import Interval
 
 
@@ -121,7 +122,7 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
     if len(bases) > 1 and (cause or switch is not None or output is not None):
         raise UsageError("--cause, --switch and --output are of one layout: name one --base with them")
     order = SweepOrder(
-        system=_the_one("system", options.match_systems(config, system)),
+        system=_the_one("system", match_systems(config, system)),
         benchmark=_the_one("benchmark", _benchmarks(config, benchmark or [])),
         function=function,
         offsets=offsets,
@@ -291,9 +292,9 @@ def _figure(found: Sweep) -> str:
 
 def show_sweep(found: Sweep, page: Terminal) -> None:
     """The verdict, dose and response, and what was proved."""
-    from layoutrand.cli.charts import screen_width
     from layoutrand.cli.terminal import terminal_width
     from layoutrand.explain import sweep_words as words
+    from layoutrand.screens.charts import screen_width
 
     if found.switched is not None:
         page.sentence(words.what_it_does(found))
@@ -320,9 +321,9 @@ def show_sweep(found: Sweep, page: Terminal) -> None:
 
 def show_bases(found: SeveralBases, page: Terminal) -> None:
     """What holds over layouts, what each says, and the means over them."""
-    from layoutrand.cli.charts import screen_width
     from layoutrand.cli.terminal import terminal_width
     from layoutrand.explain import several_bases as words
+    from layoutrand.screens.charts import screen_width
 
     page.sentence(words.verdict_over_bases(found))
     if said := words.agreement(found):
@@ -339,8 +340,8 @@ def show_bases(found: SeveralBases, page: Terminal) -> None:
 
 def dose_lines(found: Sweep, width: int) -> Iterator[Line]:
     """A line for each offset: its mean, and how much it differs from the others, with the interval."""
-    from layoutrand.cli.charts import PercentAxis
     from layoutrand.explain import sweep_words as words
+    from layoutrand.screens.charts import PercentAxis
     from layoutrand.text.quantities import digits_of, number, signed
 
     ends = [[100 * math.expm1(end) for end in _ends(run.difference)] for run in found.response.single]

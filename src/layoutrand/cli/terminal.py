@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
 from layoutrand.cli.appearance import console
-from layoutrand.cli.charts import Line, can_draw, paragraph, plain, screen_width
+from layoutrand.screens.charts import Line, can_draw, paragraph, plain, screen_width
+from layoutrand.screens.display import printable
 from layoutrand.text.quantities import duration
 from layoutrand.text.strict_json import json_text
 
@@ -33,25 +34,6 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 _GAP = 2
 _KEYS = frozenset({"benchmark", "system", "metric", "control"})
 """Columns of names, which every part of a table that is too wide repeats."""
-
-
-class Display(Protocol):
-    """Something that results can be shown on: the terminal, or a written report."""
-
-    def line(self, text: str = "") -> None:
-        """A line of results."""
-
-    def item(self, text: str) -> None:
-        """A sentence of results, one of several."""
-
-    def warn(self, text: str) -> None:
-        """A warning."""
-
-    def fail(self, text: str) -> None:
-        """A recorded failure."""
-
-    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """A table whose first column is text; the others are right-aligned."""
 
 
 @dataclass(frozen=True)
@@ -197,11 +179,6 @@ def terminal_width() -> int | None:
     from rich.console import Console
 
     return Console().width
-
-
-def printable(text: str, keep: str = "") -> str:
-    """The text with what would move the cursor or colour the terminal shown as an escape, but for ``keep``."""
-    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
 def _shown(text: str) -> str:

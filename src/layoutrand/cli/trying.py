@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import learning, options
-from layoutrand.cli.project_directory import CONFIG_NAME
 from layoutrand.cli.terminal import Terminal, terminal_width
 from layoutrand.errors import UsageError
+from layoutrand.library.project_directory import CONFIG_NAME
+from layoutrand.screens.build_screen import show_failures
 from layoutrand.text.quantities import duration
 
 if TYPE_CHECKING:
@@ -204,9 +205,9 @@ class _Try:
         """Execute what has no result yet, and say what all of it means."""
         from layoutrand.analysis.analyse import analyse
         from layoutrand.analysis.documents import analyse_document
-        from layoutrand.cli.charts import ELSEWHERE, NARROWEST
-        from layoutrand.cli.layout_answer import layout_answer
         from layoutrand.instruments.known import instruments
+        from layoutrand.screens.charts import ELSEWHERE, NARROWEST
+        from layoutrand.screens.layout_screen import layout_answer
 
         terminal = self.question.terminal
         is_well = not self._execute(config, self.seeds)
@@ -280,8 +281,9 @@ class _Try:
 
     def _execute(self, config: Config, seeds: Sequence[int]) -> set[str]:
         """Build and execute these; how executions failed, and "build" where a layout could not be built."""
-        from layoutrand.cli import building, failing, running
+        from layoutrand.cli import running
         from layoutrand.execute.run_plan import RunChoices
+        from layoutrand.screens import failing
 
         terminal = self.question.terminal
         jobs = options.count_jobs(self.question.jobs)
@@ -291,14 +293,14 @@ class _Try:
         summary, results = running.build_and_execute(part, choices, terminal, told=told)
         told.conclude(summary.failures, terminal)
         told.of_cases(summary.failed_cases, terminal)
-        building.show_failures(summary.build_failures, terminal)
+        show_failures(summary.build_failures, terminal)
         if seeds == self.seeds:
             for note in [note for result in results for note in result.notes]:
                 terminal.warn(str(note))
         return {each.status for each in summary.failures} | ({"build"} if summary.build_failures else set())
 
     def _selection(self, config: Config) -> Selection:
-        from layoutrand.cli.selecting import Which, load_selection
+        from layoutrand.library.recorded import Which, load_selection
 
         return load_selection(config, self.question.directory, [], [], Which(is_settled=True))
 

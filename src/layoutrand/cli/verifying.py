@@ -22,7 +22,7 @@ def results_verify(directory: options.Directory = Path(), json: options.Json = F
 
     Nothing is changed. A damaged row is left out by every command, and `layoutrand run` executes anew what is lost.
     """
-    from layoutrand.cli.selecting import existing_results
+    from layoutrand.library.recorded import existing_results
     from layoutrand.results.verification import verify
 
     terminal = options.terminal(json=json, quiet=False)

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.project_directory import CONFIG_NAME
-from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
-from layoutrand.cli.terminal import Display, Terminal
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host
+from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
+from layoutrand.library.configuration import match_systems
+from layoutrand.library.project_directory import CONFIG_NAME
+from layoutrand.library.recorded import Which, load_selection
+from layoutrand.screens.display import Display
 
 if TYPE_CHECKING:
     from layoutrand.analysis.warmup_choice import Scope
@@ -63,7 +66,7 @@ def warmup(  # noqa: PLR0913 - one parameter for each option
     _check_options(write=write, narrowed=for_host or for_system, plots=plots, json=json)
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.load_config(directory)
-    systems = options.match_systems(config, system) if system else []
+    systems = match_systems(config, system) if system else []
     selection = load_selection(config, directory, systems, benchmark or [], Which(host, capture or [], any_source))
     here = selection.experiment.hostname
     found = examine(selection, config, metric)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.project_directory import CONFIG_NAME, project_of
 from layoutrand.errors import UsageError
+from layoutrand.library.configuration import choose_systems
+from layoutrand.library.project_directory import CONFIG_NAME, project_of
 
 if TYPE_CHECKING:
     from layoutrand.cli.terminal import Terminal
@@ -115,7 +116,7 @@ def _configured(
         return config, next(iter(config.systems))
     config = options.load_config(directory)
     name = system or next(iter(config.systems))
-    options.choose_systems(config, [name])
+    choose_systems(config, [name])
     options.must_be_built(config, name)
     return _overridden(config, name, toolchain, chosen, terminal), name
 

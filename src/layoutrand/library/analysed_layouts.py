@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from layoutrand.analysis.analyse import Analysis, AnalysisReport
-    from layoutrand.cli.charts import Line
+    from layoutrand.screens.charts import Line
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,8 +153,8 @@ class AnalysedLayouts:
 
     def full(self) -> str:
         """The tables, sentences and warnings of ``analyse --full``, as Markdown."""
-        from layoutrand.cli.markdown_report import Markdown
-        from layoutrand.cli.terminal_tables import show_analysis
+        from layoutrand.screens.layout_tables import show_analysis
+        from layoutrand.screens.markdown_page import Markdown
 
         page = Markdown()
         show_analysis(self._report, page, every=self._every)
@@ -167,7 +167,7 @@ class AnalysedLayouts:
         return as_html(self._screen(HTML_COLUMNS))
 
     def _screen(self, columns: int) -> list[Line]:
-        from layoutrand.cli.layout_answer import analysis_screen
+        from layoutrand.screens.layout_screen import analysis_screen
 
         return analysis_screen(self._report, [row.details for row in self.rows], columns)
 

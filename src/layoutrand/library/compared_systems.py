@@ -165,15 +165,15 @@ class ComparedSystems:
 
     def text(self, columns: int = 80) -> str:
         """The first screen of `layoutrand compare` for so many columns, without colours."""
-        from layoutrand.cli.answer import comparison_screen
+        from layoutrand.screens.comparison_screen import comparison_screen
 
         return as_text(comparison_screen(self._comparisons, self._selection, columns))
 
     def full(self) -> str:
         """The tables, sentences and warnings of ``compare --full``, as Markdown."""
-        from layoutrand.cli.comparing import show_comparisons
-        from layoutrand.cli.markdown_report import Markdown
-        from layoutrand.cli.terminal_tables import show_selection_problems
+        from layoutrand.screens.comparison_tables import show_comparisons
+        from layoutrand.screens.layout_tables import show_selection_problems
+        from layoutrand.screens.markdown_page import Markdown
 
         page = Markdown()
         show_comparisons(self._comparisons, page)
@@ -184,7 +184,7 @@ class ComparedSystems:
         return self.text()
 
     def _repr_html_(self) -> str:
-        from layoutrand.cli.answer import comparison_screen
+        from layoutrand.screens.comparison_screen import comparison_screen
 
         return as_html(comparison_screen(self._comparisons, self._selection, HTML_COLUMNS))
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from layoutrand.analysis.evidence import evidence, left_out_words
 from layoutrand.analysis.evidence import sentences as evidence_sentences
-from layoutrand.cli.options import match_systems, read_config, share
-from layoutrand.cli.project_directory import project_of
-from layoutrand.cli.selecting import Which, existing_results, question_of, select_with_second
 from layoutrand.errors import UsageError
 from layoutrand.library.analysed_layouts import AnalysedLayouts, analysed_layouts
 from layoutrand.library.compared_systems import ComparedSystems, compared_systems
+from layoutrand.library.configuration import match_systems, read_config
+from layoutrand.library.project_directory import project_of
+from layoutrand.library.recorded import Which, existing_results, question_of, select_with_second
 from layoutrand.library.sample_rows import (
     FailureRow,
     SampleRow,
@@ -26,6 +26,7 @@ from layoutrand.library.sample_rows import (
     sample_rows,
 )
 from layoutrand.platform.foreign import write_bytes
+from layoutrand.text.shares import share
 from layoutrand.version import __version__
 from layoutrand.warning import AnyWarning, plural, sentences_of
 
@@ -88,8 +89,8 @@ class _Imported:
     def select(self, systems: Sequence[str], benchmarks: Sequence[str]) -> tuple[Selection, Selection]:
         from dataclasses import replace
 
-        from layoutrand.cli.project_directory import CONFIG_NAME
         from layoutrand.interop.importing import import_selection
+        from layoutrand.library.project_directory import CONFIG_NAME
 
         found = import_selection(replace(self.question, systems=systems, benchmarks=benchmarks))
         found = replace(found, at_home=Path(CONFIG_NAME).is_file())  # as `--import` has it

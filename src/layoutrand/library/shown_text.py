@@ -6,8 +6,8 @@ import html
 from collections.abc import Sequence
 from typing import Final
 
-from layoutrand.cli.charts import Line, can_draw, plain
-from layoutrand.cli.terminal import printable
+from layoutrand.screens.charts import Line, can_draw, plain
+from layoutrand.screens.display import printable
 
 HTML_COLUMNS: Final = 100
 """Columns of a screen in a notebook."""

@@ -14,10 +14,10 @@ from layoutrand.warning import plural
 
 if TYPE_CHECKING:
     from layoutrand.analysis.display_names import DisplayNames
-    from layoutrand.cli.terminal import Display
     from layoutrand.execute.run_progress import Summary
     from layoutrand.execute.run_warnings import CasesFailed
     from layoutrand.model import Execution, LayoutName
+    from layoutrand.screens.display import Display
     from layoutrand.warning import AnyWarning
 
 MOST_LINES: Final = 30

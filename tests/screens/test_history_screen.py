@@ -19,8 +19,9 @@ import gitkit
 from experiments import execution, write
 from fakes import make_config
 from layoutrand.analysis.history_warnings import UnbuiltCommits
-from layoutrand.cli import history_command, history_screen, run
+from layoutrand.cli import history_command, run
 from layoutrand.model import BuiltFrom, Measurement
+from layoutrand.screens import history_screen
 
 KEPT = Path(__file__).parent / "answers"
 NAMES = ("work", "startup")

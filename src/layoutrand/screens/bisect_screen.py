@@ -25,14 +25,14 @@ from layoutrand.analysis.conclusion_words import no_time_words
 from layoutrand.analysis.next_steps import LayoutsThere
 from layoutrand.analysis.reasons import steps
 from layoutrand.analysis.verdict_marks import change_words
-from layoutrand.cli.answer_parts import header, wrapped
-from layoutrand.cli.charts import screen_width
+from layoutrand.screens.charts import screen_width
+from layoutrand.screens.screen_parts import header, wrapped
 
 if TYPE_CHECKING:
     from layoutrand.analysis.bisecting import CaseSearches, SearchAnswer
     from layoutrand.analysis.next_steps import Step
-    from layoutrand.cli.charts import Line
     from layoutrand.config.metric import Better
+    from layoutrand.screens.charts import Line
 
 _LINES_OF_CLOCK: Final = 5
 _MOST_LISTED: Final = 6

@@ -18,8 +18,6 @@ from layoutrand.analysis.layout_words import may_have_missed
 from layoutrand.analysis.next_steps import possible_of, told_once
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.cache.capture_record import source_in_brief
-from layoutrand.cli.charts import Line, width_of
-from layoutrand.cli.failing import failed_executions
 from layoutrand.config.execution_warnings import summed_of_each
 from layoutrand.execute.cases import processes
 from layoutrand.execute.output_warnings import MeasuresItself, UnlikeOutputs, alike_in_systems
@@ -33,6 +31,8 @@ from layoutrand.interop.interop_warnings import (
     UnknownMachines,
     UnmarkedWarmup,
 )
+from layoutrand.screens.charts import Line, width_of
+from layoutrand.screens.failing import failed_executions
 from layoutrand.stats.stats_warning import StatsWarning
 from layoutrand.text.name_lists import first_names, fitting_names
 from layoutrand.warning import plural

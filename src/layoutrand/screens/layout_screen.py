@@ -17,7 +17,8 @@ from layoutrand.analysis.next_steps import ENOUGH_TO_EXPLAIN, STEPS
 from layoutrand.analysis.place_among import briefly_among, expected_move
 from layoutrand.analysis.sentences import ONE_LAYOUT, one_more
 from layoutrand.analysis.verdict_marks import SYMBOLS
-from layoutrand.cli.answer_parts import (
+from layoutrand.screens.charts import Line, histogram, in_order, paragraph, screen_width, width_of
+from layoutrand.screens.screen_parts import (
     GAP,
     failure_lines,
     filled,
@@ -31,7 +32,6 @@ from layoutrand.cli.answer_parts import (
     warning_lines,
     wrapped,
 )
-from layoutrand.cli.charts import Line, histogram, in_order, paragraph, screen_width, width_of
 from layoutrand.text.name_lists import first_names
 from layoutrand.text.quantities import MINUS, at_most, quantity, signed, two_digits
 

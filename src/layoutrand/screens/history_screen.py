@@ -27,15 +27,15 @@ from layoutrand.analysis.history_words import (
 )
 from layoutrand.analysis.next_steps import LayoutsThere
 from layoutrand.analysis.reasons import steps
-from layoutrand.cli.answer_parts import filled, header, steps_and_details, warning_lines, wrapped
-from layoutrand.cli.charts import Line, between, screen_width
 from layoutrand.config.execution_warnings import DisturbedExecutions
+from layoutrand.screens.charts import Line, between, screen_width
+from layoutrand.screens.screen_parts import filled, header, steps_and_details, warning_lines, wrapped
 from layoutrand.text.distinct_names import distinct_names
 from layoutrand.text.quantities import estimate, quantity
 
 if TYPE_CHECKING:
     from layoutrand.analysis.history_values import CommitSeries, History, HistoryStep
-    from layoutrand.cli.terminal import Display
+    from layoutrand.screens.display import Display
 
 MOST_LINES: Final = 20
 _LINES_OF_NOTE: Final = 3

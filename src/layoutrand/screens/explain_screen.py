@@ -10,18 +10,6 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 
 from layoutrand.analysis.verdict_marks import SYMBOLS, change_words
-from layoutrand.cli.answer_parts import (
-    GAP,
-    filled,
-    header,
-    names_of,
-    remark_lines,
-    said_of,
-    source_facts,
-    steps_and_details,
-    wrapped,
-)
-from layoutrand.cli.charts import Line, screen_width
 from layoutrand.explain.brief_words import (
     WOULD_BE_FOUND,
     cause_in_brief,
@@ -33,6 +21,18 @@ from layoutrand.explain.brief_words import (
 )
 from layoutrand.explain.explain_warnings import NotShownToDiffer
 from layoutrand.explain.words import in_the_answer, is_doubted
+from layoutrand.screens.charts import Line, screen_width
+from layoutrand.screens.screen_parts import (
+    GAP,
+    filled,
+    header,
+    names_of,
+    remark_lines,
+    said_of,
+    source_facts,
+    steps_and_details,
+    wrapped,
+)
 from layoutrand.warning import plural
 
 if TYPE_CHECKING:

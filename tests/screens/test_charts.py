@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from layoutrand.cli.charts import PercentAxis, can_draw, histogram, in_order, joined, plain, width_of
+from layoutrand.screens.charts import PercentAxis, can_draw, histogram, in_order, joined, plain, width_of
 from layoutrand.text.quantities import signed
 
 

@@ -15,8 +15,8 @@ from layoutrand.analysis.forecasting import briefly_promised, range_words
 from layoutrand.analysis.next_steps import STEPS
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.short_executions import shortest_of_each
-from layoutrand.cli.answer_parts import GAP, filled, header, said_of, source_facts, steps_and_details, wrapped
-from layoutrand.cli.charts import SCREEN_LINES, Line, screen_width
+from layoutrand.screens.charts import SCREEN_LINES, Line, screen_width
+from layoutrand.screens.screen_parts import GAP, filled, header, said_of, source_facts, steps_and_details, wrapped
 from layoutrand.text.quantities import percent, telling
 
 if TYPE_CHECKING:

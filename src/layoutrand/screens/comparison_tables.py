@@ -6,9 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from layoutrand.cli import import_options
-from layoutrand.cli.terminal import Display
-from layoutrand.cli.terminal_tables import MOST_SENTENCES, MOST_STEPS, interval, show, show_grouped, show_nodes
+from layoutrand.screens.display import Display
+from layoutrand.screens.layout_tables import (
+    MOST_SENTENCES,
+    MOST_STEPS,
+    interval,
+    show,
+    show_grouped,
+    show_nodes,
+    show_sources,
+)
 from layoutrand.text.quantities import alike, p_value, percent, ratio_words
 
 if TYPE_CHECKING:
@@ -29,7 +36,7 @@ def show_comparisons(
     """One comparison after the other, then what all of them rest on; ``taken`` has steps as they can be taken."""
     from layoutrand.analysis.evidence import sentences
 
-    import_options.show_sources(results[0].sources, page)
+    show_sources(results[0].sources, page)
     for result in results:
         _show_conclusions(result, page, taken)
         _show_ratios(result, page)
@@ -49,7 +56,7 @@ def show_comparisons(
 def show_halves(halves: Halves, page: Display) -> None:
     """A system against itself: the comparison of its two sides, then what else its results tell of it."""
     from layoutrand.analysis.evidence import seed_words
-    from layoutrand.cli.self_comparison import SIDES_IN_WORDS, show_aa
+    from layoutrand.screens.self_comparison import SIDES_IN_WORDS, show_aa
 
     page.item(
         f"A/A: {halves.system} against itself, {SIDES_IN_WORDS[halves.sides]}; whatever differs is noise. "

@@ -13,7 +13,6 @@ from rich.cells import cell_len
 
 from explainkit import EXPERIMENT, explanation, interval, suspect
 from layoutrand.analysis.selection import Selection
-from layoutrand.cli.explain_screen import explain_screen
 from layoutrand.explain.explain_warnings import (
     CostOutside,
     ExplainedBefore,
@@ -24,6 +23,7 @@ from layoutrand.explain.explain_warnings import (
     NotShownToDiffer,
 )
 from layoutrand.explain.suspect_cause import SuspectCause, SuspectedMechanism
+from layoutrand.screens.explain_screen import explain_screen
 
 KEPT = Path(__file__).parent / "answers"
 SELECTION = Selection(EXPERIMENT, (), (), (), (), ())

@@ -12,7 +12,9 @@ from layoutrand.analysis.conclusion import Conclusion, Verdict, all_of, counted,
 from layoutrand.analysis.conclusion_words import is_speed, verdict_words
 from layoutrand.analysis.next_steps import USUAL_LAYOUTS
 from layoutrand.analysis.verdict_marks import SYMBOLS, change_words, in_a_word, size_in_brief
-from layoutrand.cli.answer_parts import (
+from layoutrand.execute.output_warnings import SystemsPrintOther
+from layoutrand.screens.charts import SCREEN_LINES, Line, PercentAxis, screen_width
+from layoutrand.screens.screen_parts import (
     GAP,
     failure_lines,
     filled,
@@ -27,9 +29,7 @@ from layoutrand.cli.answer_parts import (
     with_note,
     wrapped,
 )
-from layoutrand.cli.charts import SCREEN_LINES, Line, PercentAxis, screen_width
-from layoutrand.cli.self_comparison import floor_words
-from layoutrand.execute.output_warnings import SystemsPrintOther
+from layoutrand.screens.self_comparison import floor_words
 from layoutrand.text.distinct_names import distinct_names
 from layoutrand.text.name_lists import first_names
 from layoutrand.text.quantities import has_no_lower_bound, spans_tenfold

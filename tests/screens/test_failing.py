@@ -10,12 +10,12 @@ from experiments import execution
 from fakes import make_config
 from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.build.build_warnings import RecordedWarning
-from layoutrand.cli.building import show_failures
-from layoutrand.cli.failing import MOST_LINES, Failures, executed_again, warn_folded
 from layoutrand.config.execution_warnings import TooShort
 from layoutrand.execute.run_progress import Summary
 from layoutrand.execute.run_warnings import CasesFailed, NotExecuted
 from layoutrand.model import BuildFailure
+from layoutrand.screens.build_screen import show_failures
+from layoutrand.screens.failing import MOST_LINES, Failures, executed_again, warn_folded
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a", "c"))
 WRONG = "its output is not the reference output"

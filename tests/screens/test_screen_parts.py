@@ -11,8 +11,11 @@ from rich.cells import cell_len
 from layoutrand.analysis.analysis_warnings import NewFiles
 from layoutrand.analysis.next_steps import STEPS, told_once
 from layoutrand.cache.capture_record import source_in_brief, source_words
-from layoutrand.cli import answer_parts
-from layoutrand.cli.answer_parts import (
+from layoutrand.config.disturbance import Disturbed
+from layoutrand.config.execution_warnings import DisturbedExecutions, TooShort
+from layoutrand.model import BuildFailure
+from layoutrand.screens import screen_parts
+from layoutrand.screens.screen_parts import (
     failure_lines,
     header,
     next_lines,
@@ -20,9 +23,6 @@ from layoutrand.cli.answer_parts import (
     steps_and_details,
     warning_lines,
 )
-from layoutrand.config.disturbance import Disturbed
-from layoutrand.config.execution_warnings import DisturbedExecutions, TooShort
-from layoutrand.model import BuildFailure
 from layoutrand.stats.advice import NoVariation, TooFew
 from layoutrand.stats.stats_warning import BASELINE, CANDIDATE
 
@@ -66,7 +66,7 @@ def test_more_layouts_are_no_advice_where_there_are_no_more(monkeypatch):
     failed = [
         BuildFailure("a", "prog", seed, "the same code in the same order as seed 1", None) for seed in range(3, 31)
     ]
-    monkeypatch.setattr(answer_parts, "evidence", lambda _: SimpleNamespace(of_others=False))
+    monkeypatch.setattr(screen_parts, "evidence", lambda _: SimpleNamespace(of_others=False))
     few, many = (SimpleNamespace(build_failures=each) for each in (failed, failed[:2]))
     assert possible_steps(steps, few, 2) == steps[:1]
     assert possible_steps(steps, many, 28) == steps
@@ -76,7 +76,7 @@ def test_more_layouts_are_no_advice_where_there_are_no_more(monkeypatch):
 
 def test_what_takes_executions_is_no_advice_for_results_of_others(monkeypatch):
     steps = [STEPS["quiet machine"], STEPS["more layouts"], STEPS["retry failed"], STEPS["sooner"]]
-    monkeypatch.setattr(answer_parts, "evidence", lambda _: SimpleNamespace(of_others=True))
+    monkeypatch.setattr(screen_parts, "evidence", lambda _: SimpleNamespace(of_others=True))
     imported = SimpleNamespace(build_failures=[])
     assert [step.briefly for step in possible_steps(steps, imported, 2)] == [
         "import more binaries",

@@ -19,13 +19,13 @@ from fakes import make_config
 from layoutrand.analysis.analysis_warnings import NoShift
 from layoutrand.analysis.node_warnings import ControlElsewhere
 from layoutrand.cli import analysis, run
-from layoutrand.cli.charts import SCREEN_LINES
-from layoutrand.cli.layout_answer import bounded
-from layoutrand.cli.terminal_tables import all_warnings
 from layoutrand.config.config import parse
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.config.execution_warnings import DisturbedExecutions, disturbed_together
 from layoutrand.model import Measurement
+from layoutrand.screens.charts import SCREEN_LINES
+from layoutrand.screens.layout_screen import bounded
+from layoutrand.screens.layout_tables import all_warnings
 
 KEPT = Path(__file__).parent / "answers"
 HEAD = '[project]\nname = "fake"\n[build]\ncommands = ["x"]\nartefacts = ["prog"]\n[systems.O2]\n[systems.O3]\n'

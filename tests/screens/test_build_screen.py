@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from layoutrand.build.build import SystemBuild
-from layoutrand.cli.building import show_build
 from layoutrand.cli.terminal import Terminal
 from layoutrand.model import IDENTITY, STOCK, Binary
+from layoutrand.screens.build_screen import show_build
 
 
 def built(system, made):

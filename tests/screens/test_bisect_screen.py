@@ -10,8 +10,7 @@ from rich.cells import cell_len
 from layoutrand.analysis.bisect_words import bisect_cases_document, bisect_document
 from layoutrand.analysis.bisecting import CaseSearch, CaseSearches, Decision, SearchAnswer, SearchState, what_is_lacking
 from layoutrand.capture.commit_log import LoggedCommit
-from layoutrand.cli import bisect_command
-from layoutrand.cli.bisect_screen import bisect_cases_screen, bisect_screen
+from layoutrand.screens.bisect_screen import bisect_cases_screen, bisect_screen
 from layoutrand.stats import Interval
 
 KEPT = Path(__file__).parent / "answers"
@@ -260,19 +259,3 @@ def test_a_commit_that_gives_numbers_of_few_rounds_only_is_told_with_how_many():
         assert words in text
         assert "--most-seeds" not in text
         assert ("--retry-failed" in text) == (lacking == "numbers")
-
-
-@pytest.mark.parametrize(
-    ("counts", "idle"),
-    [
-        ([0], True),
-        ([8], False),
-        ([2, 2], False),
-        ([2, 2, 2], True),
-        ([2, 2, 3], False),
-        ([2, 3, 3], False),
-        ([0, 0], True),
-    ],
-)
-def test_no_further_round_helps_where_two_looks_brought_nothing(counts, idle):
-    assert bisect_command._gives_no_more(counts) is idle

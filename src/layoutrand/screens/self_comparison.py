@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from layoutrand.cli.terminal import Display
+from layoutrand.screens.display import Display
 from layoutrand.text.quantities import digits_of, percent, ratio_words
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from layoutrand.cli import import_options
-from layoutrand.cli.terminal import Display
-from layoutrand.text.name_lists import fitting_names
+from layoutrand.screens.display import Display
+from layoutrand.text.name_lists import fitting_names, several_files
 from layoutrand.text.quantities import NO_BOUNDS, changes, estimate, p_value, percent, quantity, ratio_words, two_digits
 from layoutrand.warning import AnyWarning
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from layoutrand.analysis.evidence import Evidence
     from layoutrand.analysis.findings import Findings, Shape
     from layoutrand.analysis.node_table import NodeTable
-    from layoutrand.analysis.selection import Selection
+    from layoutrand.analysis.selection import Selection, Source
     from layoutrand.stats import Interval
 
 MOST_SENTENCES: Final = 12
@@ -37,7 +36,7 @@ def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None
     from layoutrand.analysis.beside import simulated_beside
     from layoutrand.analysis.evidence import evidence
 
-    import_options.show_sources(report.selection.sources, page)
+    show_sources(report.selection.sources, page)
     shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
     _show_conclusions(report, shown, page)
     names = [(each.benchmark, each.system, each.metric) for each in shown]
@@ -300,10 +299,10 @@ def interval(ratio: Interval) -> str:
 
 def show_selection_problems(selection: Selection, warnings: Sequence[AnyWarning], page: Display) -> None:
     """What was left out, and what failed: each cause once, with where its first output is."""
-    from layoutrand.cli.building import show_failures
-    from layoutrand.cli.failing import Failures, failed_executions
     from layoutrand.config.execution_warnings import disturbed_together
     from layoutrand.execute.cases import processes
+    from layoutrand.screens.build_screen import show_failures
+    from layoutrand.screens.failing import Failures, failed_executions
 
     for warning in disturbed_together(warnings):
         page.warn(str(warning))
@@ -318,3 +317,14 @@ def show_selection_problems(selection: Selection, warnings: Sequence[AnyWarning]
         unbuilt = "1 binary could not be built and is" if n == 1 else f"{n:,} binaries could not be built and are"
         page.warn(f"{unbuilt} not in the numbers")
         show_failures(selection.build_failures, page)
+
+
+def show_sources(sources: Sequence[Source], page: Display) -> None:
+    """One line for each format and its systems, with its files where they are few."""
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for source in sources:
+        groups.setdefault((source.format, source.systems), []).append(source.file)
+    for (name, systems), files in groups.items():
+        page.item(f"imported: {', '.join(systems)} from {several_files(files)}, {name}")
+    if sources:
+        page.line()
