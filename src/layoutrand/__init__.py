@@ -26,9 +26,9 @@ ratio
 
 The packages are stages of the work, and each imports only from those before it: ``errors``; ``model`` and ``stats``;
 ``platform``, ``text``, ``objects``, ``layout``, ``engines``, ``config``, ``instruments``, ``linkers``, ``host``,
-``cache``; ``link``, ``capture``, ``results``, ``suites``, ``jvm``, ``build``, ``execute``; ``analysis``; ``report``,
-``interop``, ``explain`` and ``check``; ``screens``; ``cluster``; ``library``; ``cli``.  ARCHITECTURE.md says what is
-where.
+``cache``; ``link``, ``capture``, ``results``, ``suites``, ``jvm``, ``build``, ``execute``; ``analysis``; ``history``;
+``report``, ``interop``, ``explain`` and ``check``; ``screens``; ``cluster``; ``library``; ``cli``.  ARCHITECTURE.md
+says what is where.
 
 For programs and notebooks there is what ``__all__`` names, stable as docs/library.md says: `load` gives results of a
 project, `load_files` those of other harnesses.  Nothing is imported before it is asked for.

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from layoutrand.analysis.bisect_words import bisect_cases_document, bisect_document
-from layoutrand.analysis.bisecting import CaseSearch, CaseSearches, Decision, SearchAnswer, SearchState, what_is_lacking
 from layoutrand.capture.commit_log import LoggedCommit
+from layoutrand.history.bisect_words import bisect_cases_document, bisect_document
+from layoutrand.history.bisecting import CaseSearch, CaseSearches, Decision, SearchAnswer, SearchState, what_is_lacking
 from layoutrand.screens.bisect_screen import bisect_cases_screen, bisect_screen
 from layoutrand.stats import Interval
 

@@ -18,8 +18,8 @@ from rich.cells import cell_len
 import gitkit
 from experiments import execution, write
 from fakes import make_config
-from layoutrand.analysis.history_warnings import UnbuiltCommits
 from layoutrand.cli import history_command, run
+from layoutrand.history.history_warnings import UnbuiltCommits
 from layoutrand.model import BuiltFrom, Measurement
 from layoutrand.screens import history_screen
 

@@ -50,10 +50,10 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Find the commit of a step with few executions: halves the commits between, by means over layouts; resumes."""
-    from layoutrand.analysis.bisect_words import bisect_cases_document, bisect_document
     from layoutrand.cli.commit_runs import ProjectCommits, systems_with_commits
     from layoutrand.cli.terminal import terminal_width
     from layoutrand.execute.run_plan import RunChoices
+    from layoutrand.history.bisect_words import bisect_cases_document, bisect_document
     from layoutrand.screens.bisect_screen import bisect_cases_screen, bisect_screen
     from layoutrand.screens.failing import Failures
 

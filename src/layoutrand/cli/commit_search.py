@@ -11,12 +11,12 @@ from layoutrand.errors import BuildFailed, UsageError
 from layoutrand.library.recorded import layouts_of_captures
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, SearchAnswer, SearchState, Side
-    from layoutrand.analysis.searched_rounds import SearchedRounds
     from layoutrand.analysis.selection import Question
     from layoutrand.cli.commit_runs import ProjectCommits
     from layoutrand.config.metric import Better
     from layoutrand.execute.run_plan import RunChoices
+    from layoutrand.history.bisecting import CaseSearches, Decision, Ending, SearchAnswer, SearchState, Side
+    from layoutrand.history.searched_rounds import SearchedRounds
     from layoutrand.model import LayoutName
     from layoutrand.screens.failing import Failures
 
@@ -30,7 +30,7 @@ _GROWTH: Final = 1.35
 
 @dataclass
 class CommitSearch:
-    """One search: it builds and executes, and leaves every decision to `layoutrand.analysis.bisecting`.
+    """One search: it builds and executes, and leaves every decision to `layoutrand.history.bisecting`.
 
     ``judged`` is a benchmark, or a case of one with a harness; ``choices`` are those of every round, but for its seeds.
     """
@@ -50,9 +50,9 @@ class CommitSearch:
 
     def begun(self, good: str, bad: str, confidence: float) -> SearchState:
         """With both ends built; raises `UsageError` where they are none, `BuildFailed` where they do not build."""
-        from layoutrand.analysis.bisecting import SearchState
         from layoutrand.capture.commit_log import LoggedCommit
         from layoutrand.cli.named_cases import refuse_misspelt
+        from layoutrand.history.bisecting import SearchState
 
         part = self.project.part
         log = self.project.log(fetch=True)
@@ -87,7 +87,7 @@ class CommitSearch:
 
         Each case is searched in the same rounds as those before it, as far as it needs the same.
         """
-        from layoutrand.analysis.bisecting import FEWEST_ROUNDS, CaseSearch, CaseSearches
+        from layoutrand.history.bisecting import FEWEST_ROUNDS, CaseSearch, CaseSearches
 
         entry, last = self.judged, len(state.line) - 1
         if state.captures[0] == state.captures[last]:
@@ -164,8 +164,8 @@ class CommitSearch:
 
     def _decide(self, state: SearchState, place: int | None, *, rises: bool = True) -> tuple[SearchState, Decision]:
         """Execute rounds until there is a decision about a commit, or about the two ends, or too many rounds."""
-        from layoutrand.analysis.bisect_words import apart_words, decision_words
-        from layoutrand.analysis.bisecting import (
+        from layoutrand.history.bisect_words import apart_words, decision_words
+        from layoutrand.history.bisecting import (
             FEWEST_ROUNDS,
             decide_ends,
             decide_side,
@@ -248,7 +248,7 @@ class CommitSearch:
         return [name_at(part.systems[0], state.captures[place]) for place in places]
 
     def _recorded(self, names: Sequence[str]) -> SearchedRounds:
-        from layoutrand.analysis.searched_rounds import searched_rounds
+        from layoutrand.history.searched_rounds import searched_rounds
         from layoutrand.results.file import open_for_reading, results_path
 
         with open_for_reading(results_path(self.project.part.directory)) as store:
@@ -256,7 +256,7 @@ class CommitSearch:
 
     def _cases(self, names: Sequence[str]) -> dict[str, set[str]]:
         """Case -> under which of the names it was reported."""
-        from layoutrand.analysis.searched_rounds import recorded_cases
+        from layoutrand.history.searched_rounds import recorded_cases
         from layoutrand.results.file import open_for_reading, results_path
 
         with open_for_reading(results_path(self.project.part.directory)) as store:
@@ -281,8 +281,8 @@ class CommitSearch:
         return Question(part.config, part.directory, part.systems, [self.judged], {}, None)
 
     def _answer(self, state: SearchState, ending: Ending) -> SearchAnswer:
-        from layoutrand.analysis.bisecting import SearchAnswer, as_ratio
         from layoutrand.analysis.conclusion_words import is_speed
+        from layoutrand.history.bisecting import SearchAnswer, as_ratio
 
         ends = [decision for decision in state.decisions if decision.commit is None]
         suspects = state.line[state.good + 1 : state.bad + 1]

@@ -21,13 +21,13 @@ from layoutrand.text.shares import share
 from layoutrand.warning import plural
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.history_values import History
-    from layoutrand.analysis.history_warnings import UnbuiltCommits
     from layoutrand.build.build import SystemBuild
     from layoutrand.capture.commit_log import CommitLog
     from layoutrand.cli.commit_runs import ProjectCommits
     from layoutrand.cli.options import ProjectPart
     from layoutrand.execute.run_plan import RunChoices
+    from layoutrand.history.history_values import History
+    from layoutrand.history.history_warnings import UnbuiltCommits
 
 
 def history(  # noqa: PLR0913 - one parameter for each option
@@ -70,11 +70,11 @@ def history(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """How results went over commits: means over layouts, steps in them, and what is only where a build landed."""
-    from layoutrand.analysis.history_words import history_document
     from layoutrand.cli.commit_runs import ProjectCommits, systems_with_commits
     from layoutrand.cli.terminal import terminal_width
     from layoutrand.config.seeds import parse_seeds
     from layoutrand.execute.run_plan import RunChoices
+    from layoutrand.history.history_words import history_document
     from layoutrand.screens.history_screen import history_screen, show_history
 
     terminal = options.terminal(json=json, quiet=quiet)
@@ -130,8 +130,8 @@ def _execute(project: ProjectCommits, run: str, every: int, choices: RunChoices)
 
 def _left_out(results: Mapping[tuple[str, str], SystemBuild], terminal: Terminal) -> list[UnbuiltCommits]:
     """Tell why commits could not be built; which these are, of each system where another could build them."""
-    from layoutrand.analysis.history_warnings import UnbuiltCommits
     from layoutrand.cli.commit_runs import unbuilt
+    from layoutrand.history.history_warnings import UnbuiltCommits
 
     systems = list(dict.fromkeys(system for system, _ in results))
     asked = list(dict.fromkeys(commit for _, commit in results))
@@ -162,9 +162,9 @@ def load_history(
     how_sure: tuple[float, float],
 ) -> History:
     """What is recorded of the commits between two ends; ``how_sure`` are confidence and threshold."""
-    from layoutrand.analysis.history import HistoryQuestion
-    from layoutrand.analysis.history import history as make_history
     from layoutrand.analysis.selection import Question
+    from layoutrand.history.history import HistoryQuestion
+    from layoutrand.history.history import history as make_history
     from layoutrand.results.file import open_for_reading
 
     part = project.part

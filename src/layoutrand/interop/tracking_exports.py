@@ -21,9 +21,9 @@ from typing import Any, Final
 from layoutrand.analysis.analyse import measurements
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.coarse_clock import clock_steps
-from layoutrand.analysis.history_values import CommitSeries, History
 from layoutrand.analysis.sample import Sample
 from layoutrand.errors import AnalysisError
+from layoutrand.history.history_values import CommitSeries, History
 from layoutrand.instruments.known import is_elapsed
 from layoutrand.interop.interop_warnings import CommitsWithoutAll, NotTimes
 from layoutrand.model import STOCK

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint
-from layoutrand.analysis.history_words import (
+from layoutrand.capture.commit_log import LoggedCommit
+from layoutrand.history.history_values import CommitSeries, History, HistoryPoint
+from layoutrand.history.history_words import (
     STEP_SYMBOLS,
     all_warnings,
     certainty_words,
@@ -21,7 +22,6 @@ from layoutrand.analysis.history_words import (
     step_verdict,
     step_words,
 )
-from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.report import plot
 from layoutrand.report.mark_data import MarkData
 from layoutrand.report.page_parts import Banner, BenchmarkCard, Page, TrustLight, VerdictChip

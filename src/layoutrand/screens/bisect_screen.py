@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from layoutrand.analysis.bisect_words import (
+from layoutrand.analysis.conclusion_words import no_time_words
+from layoutrand.analysis.next_steps import LayoutsThere
+from layoutrand.analysis.reasons import steps
+from layoutrand.analysis.verdict_marks import change_words
+from layoutrand.history.bisect_words import (
     QUIET,
     answer_words,
     certainty,
@@ -21,17 +25,13 @@ from layoutrand.analysis.bisect_words import (
     size_words,
     title,
 )
-from layoutrand.analysis.conclusion_words import no_time_words
-from layoutrand.analysis.next_steps import LayoutsThere
-from layoutrand.analysis.reasons import steps
-from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.screens.charts import screen_width
 from layoutrand.screens.screen_parts import header, wrapped
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.bisecting import CaseSearches, SearchAnswer
     from layoutrand.analysis.next_steps import Step
     from layoutrand.config.metric import Better
+    from layoutrand.history.bisecting import CaseSearches, SearchAnswer
     from layoutrand.screens.charts import Line
 
 _LINES_OF_CLOCK: Final = 5

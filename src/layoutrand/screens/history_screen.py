@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from layoutrand.analysis.bisect_words import bisect_command
-from layoutrand.analysis.history_words import (
+from layoutrand.analysis.next_steps import LayoutsThere
+from layoutrand.analysis.reasons import steps
+from layoutrand.config.execution_warnings import DisturbedExecutions
+from layoutrand.history.bisect_words import bisect_command
+from layoutrand.history.history_words import (
     NOTABLE,
     STEP_SYMBOLS,
     all_warnings,
@@ -25,16 +28,13 @@ from layoutrand.analysis.history_words import (
     step_verdict,
     step_words,
 )
-from layoutrand.analysis.next_steps import LayoutsThere
-from layoutrand.analysis.reasons import steps
-from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.screens.charts import Line, between, screen_width
 from layoutrand.screens.screen_parts import filled, header, steps_and_details, warning_lines, wrapped
 from layoutrand.text.distinct_names import distinct_names
 from layoutrand.text.quantities import estimate, quantity
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.history_values import CommitSeries, History, HistoryStep
+    from layoutrand.history.history_values import CommitSeries, History, HistoryStep
     from layoutrand.screens.display import Display
 
 MOST_LINES: Final = 20
@@ -185,7 +185,7 @@ def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Li
 
 def show_history(history: History, page: Display) -> None:
     """All points and steps as tables, then sentences that can be quoted."""
-    from layoutrand.analysis.history_words import certainty_words, sentences
+    from layoutrand.history.history_words import certainty_words, sentences
 
     for series in history.series:
         name = f"{series.benchmark}, {series.system}, {series.metric}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from layoutrand.analysis.bisecting import Rounds
 from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps, clock_steps
 from layoutrand.analysis.round_design import round_design
 from layoutrand.analysis.sample import Sample, binary_mean, samples_of
@@ -19,6 +18,7 @@ from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import ABSENT, CasesOfHarnesses
 from layoutrand.execute.iterations import read_now
 from layoutrand.harnesses.case_names import entry_of
+from layoutrand.history.bisecting import Rounds
 from layoutrand.host.attempts import that_count
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.instruments.known import reads_output, simulated

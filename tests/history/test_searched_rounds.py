@@ -3,7 +3,7 @@
 import pytest
 
 from layoutrand.analysis.sample import Sample
-from layoutrand.analysis.searched_rounds import SearchedRounds
+from layoutrand.history.searched_rounds import SearchedRounds
 
 SEEDS = range(1, 13)
 

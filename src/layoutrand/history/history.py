@@ -16,9 +16,16 @@ import numpy as np
 from layoutrand.analysis.analyse import known_metrics, measurements
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.coarse_clock import ClockSteps, clock_steps
-from layoutrand.analysis.commit_series import ProgramSamples, RecordedCommits, recorded_commits
-from layoutrand.analysis.history_steps import PointValues, StepQuestion, seen_steps
-from layoutrand.analysis.history_values import (
+from layoutrand.analysis.round_design import control_sample
+from layoutrand.analysis.sample import Executions, Sample, binary_mean
+from layoutrand.analysis.selection import Question
+from layoutrand.capture.commit_log import CommitLog, LoggedCommit
+from layoutrand.config.disturbance import summary
+from layoutrand.config.execution_warnings import DisturbedExecutions
+from layoutrand.errors import AnalysisError
+from layoutrand.history.commit_series import ProgramSamples, RecordedCommits, recorded_commits
+from layoutrand.history.history_steps import PointValues, StepQuestion, seen_steps
+from layoutrand.history.history_values import (
     LEVELS,
     CommitSeries,
     History,
@@ -26,7 +33,7 @@ from layoutrand.analysis.history_values import (
     HistoryStep,
     are_one_program,
 )
-from layoutrand.analysis.history_warnings import (
+from layoutrand.history.history_warnings import (
     ADVISED_ROUNDS,
     FEWEST_ROUNDS,
     ClockOfSeries,
@@ -37,13 +44,6 @@ from layoutrand.analysis.history_warnings import (
     TooShortHistory,
     UnknownOrder,
 )
-from layoutrand.analysis.round_design import control_sample
-from layoutrand.analysis.sample import Executions, Sample, binary_mean
-from layoutrand.analysis.selection import Question
-from layoutrand.capture.commit_log import CommitLog, LoggedCommit
-from layoutrand.config.disturbance import summary
-from layoutrand.config.execution_warnings import DisturbedExecutions
-from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import simulated
 from layoutrand.model import STOCK, BinaryName, BuiltFrom
 from layoutrand.results.experiments import ResultsStore

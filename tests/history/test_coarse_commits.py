@@ -11,15 +11,15 @@ import json
 import numpy as np
 import pytest
 
-from layoutrand.analysis.bisect_words import answer_words, bisect_document
-from layoutrand.analysis.bisecting import SearchAnswer, SearchState, as_ratio, decide_ends, decide_side
 from layoutrand.analysis.coarse_clock import NO_STEPS, clock_steps
-from layoutrand.analysis.history_steps import PointValues, StepQuestion, seen_steps
-from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint
-from layoutrand.analysis.history_words import has_no_step, no_step
 from layoutrand.analysis.sample import Sample
-from layoutrand.analysis.searched_rounds import SearchedRounds
 from layoutrand.capture.commit_log import LoggedCommit
+from layoutrand.history.bisect_words import answer_words, bisect_document
+from layoutrand.history.bisecting import SearchAnswer, SearchState, as_ratio, decide_ends, decide_side
+from layoutrand.history.history_steps import PointValues, StepQuestion, seen_steps
+from layoutrand.history.history_values import CommitSeries, History, HistoryPoint
+from layoutrand.history.history_words import has_no_step, no_step
+from layoutrand.history.searched_rounds import SearchedRounds
 from layoutrand.screens.bisect_screen import bisect_screen
 from layoutrand.screens.history_screen import history_screen
 from layoutrand.stats import mean_interval

@@ -16,8 +16,8 @@ import numpy as np
 
 from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps, largest_of
-from layoutrand.analysis.history_values import HistoryStep, StepVerdict
 from layoutrand.config.metric import Better
+from layoutrand.history.history_values import HistoryStep, StepVerdict
 from layoutrand.stats import Interval, decide
 from layoutrand.stats.change_points import SeriesStep, Steps, change_at, find_steps
 from layoutrand.stats.levels import FloatArray

@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from layoutrand.analysis.bisecting import CaseSearches, Decision, Ending, Lacking, SearchAnswer, SearchState
 from layoutrand.analysis.comparison_document import interval_json
 from layoutrand.analysis.conclusion_words import reason_json, verdict_words
 from layoutrand.analysis.layout_words import may_have_missed
@@ -15,6 +14,7 @@ from layoutrand.analysis.next_steps import USUAL_LAYOUTS
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.metric import Better
+from layoutrand.history.bisecting import CaseSearches, Decision, Ending, Lacking, SearchAnswer, SearchState
 from layoutrand.stats.robust import missed_share
 from layoutrand.text.name_lists import first_names
 from layoutrand.warning import plural

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from layoutrand.analysis.comparison_document import interval_json
 from layoutrand.analysis.conclusion_words import is_speed, no_time_words, reason_json, verdict_words
-from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
-from layoutrand.analysis.history_warnings import FEWEST_ROUNDS
 from layoutrand.analysis.next_steps import has_more_layouts
 from layoutrand.analysis.reasons import Reason, reasons
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.execution_warnings import DisturbedExecutions, disturbed_together
+from layoutrand.history.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
+from layoutrand.history.history_warnings import FEWEST_ROUNDS
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import estimate
 from layoutrand.warning import AnyWarning, plural, sentences_of

@@ -9,12 +9,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from layoutrand.analysis.damage_warnings import damaged_results
-from layoutrand.analysis.history_warnings import (
-    ChangedTrees,
-    ElsewhereLeftOut,
-    OtherToolsLeftOut,
-    WithoutCommit,
-)
 from layoutrand.analysis.present_captures import made_from
 from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.analysis.selection import Question, current_binaries, current_definitions, recorded_experiment
@@ -26,6 +20,12 @@ from layoutrand.config.twice import is_second
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.cases import CasesOfHarnesses
 from layoutrand.execute.iterations import read_now
+from layoutrand.history.history_warnings import (
+    ChangedTrees,
+    ElsewhereLeftOut,
+    OtherToolsLeftOut,
+    WithoutCommit,
+)
 from layoutrand.host.attempts import that_count
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.model import BuiltFrom, Execution, Experiment

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from layoutrand.analysis.bisect_words import has_more_steps, rest_commands
-from layoutrand.analysis.bisecting import Decision, SearchAnswer, SearchState, decide_ends, decide_side, gives_no_more
 from layoutrand.capture.commit_log import LoggedCommit
+from layoutrand.history.bisect_words import has_more_steps, rest_commands
+from layoutrand.history.bisecting import Decision, SearchAnswer, SearchState, decide_ends, decide_side, gives_no_more
 from layoutrand.stats import Interval
 from layoutrand.stats.studies import rate
 
