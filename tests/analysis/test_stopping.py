@@ -47,6 +47,26 @@ def test_one_binary_has_no_width(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("values", "relative", "said"),
+    [
+        ((0.0, 0.0, 0.0), 0, "0.00 %"),  # of counts
+        ((-1.0, 0.0, 1.0), math.inf, "no share of a mean of 0"),
+        ((9.0,), math.inf, "unknown of one binary"),
+    ],
+)
+def test_a_mean_of_0_has_no_relative_width(tmp_path, values, relative, said):
+    config = make_config(
+        '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\nmetric = { printed = [{ name = "n", regex = "n (.*)", unit = "1" }] }\n',
+        systems=("a",),
+    )
+    by_seed = {seed: [[value]] for seed, value in enumerate(values, 1)}
+    write(config, tmp_path, measured(config, tmp_path, "a", "b", by_seed, metric="n", unit="1"))
+    (found,) = widths(selected(config, tmp_path), confidence=0.95)
+
+    assert (found.relative_half_width, str(found)) == (relative, said)
+
+
+@pytest.mark.parametrize(
     ("found", "seeds", "limit", "added"),
     [
         ([width(0.009, 20), width(0.01, 20)], 20, 100, 0),  # narrow enough, the wanted width included

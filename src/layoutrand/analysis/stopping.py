@@ -20,11 +20,13 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.model import MAX_SEED
 from layoutrand.stats import mean_interval
 from layoutrand.stats.growth import FEWEST_TO_STOP
+from layoutrand.text.quantities import percent
 
 
 @dataclass(frozen=True)
 class Width:
-    """The interval of one benchmark's main metric: its half-width over the mean (infinite with one binary).
+    """The interval of one benchmark's main metric: its half-width over the mean (infinite of one binary,
+    or of a mean of 0).
 
     ``has_changed`` says that its executions follow the order in which they were made, so the machine changed meanwhile.
     """
@@ -34,6 +36,11 @@ class Width:
     n_binaries: int
     relative_half_width: float
     has_changed: bool = False
+
+    def __str__(self) -> str:
+        if math.isfinite(self.relative_half_width):
+            return percent(self.relative_half_width)
+        return "no share of a mean of 0" if self.n_binaries > 1 else "unknown of one binary"
 
 
 def widths(selection: Selection, *, confidence: float) -> list[Width]:
@@ -48,8 +55,9 @@ def widths(selection: Selection, *, confidence: float) -> list[Width]:
             own = freed(sample)  # else a slow node would ask for more binaries, which do not help against it
             interval = mean_interval(own.charged(measurements(own.sample)), confidence=confidence)
             interval = clock_of(sample, selection).of_mean(interval)
-            if interval.centre:
-                relative = (interval.high - interval.low) / 2 / abs(interval.centre)
+            half = (interval.high - interval.low) / 2
+            if interval.centre or not half:  # counts that are all 0 are as narrow as can be
+                relative = half / abs(interval.centre) if half else 0.0
         has_changed = state is not None and state.follows_time
         found.append(Width(sample.system, sample.benchmark, len(sample.binaries), relative, has_changed))
     return sorted(found, key=lambda width: -width.relative_half_width)

@@ -25,6 +25,7 @@ from layoutrand.screens.run_screen import run_message, show_run
 from layoutrand.screens.self_comparison import show_aa
 from layoutrand.text.quantities import percent
 from layoutrand.text.shares import share
+from layoutrand.warning import plural
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import SelfComparison
@@ -210,10 +211,8 @@ def _more_seeds(
         return []
     count = seeds_to_add(found, wanted=wanted, seeds=len(seeds), limit=limit)
     widest = found[0]
-    state = (
-        f"half-width of the widest mean ({widest.system}, {widest.benchmark}): {percent(widest.relative_half_width)} "
-        f"with {len(seeds)} seeds"
-    )
+    subject = f"the widest mean ({widest.system}, {widest.benchmark})"
+    state = f"half-width of {subject}: {widest} with {plural(len(seeds), 'seed')}"
     changed = next((each for each in found if each.has_changed), None)
     if changed is not None:
         state += f"; the machine changed meanwhile ({changed.system}, {changed.benchmark}), so narrow is not enough"
