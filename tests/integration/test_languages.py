@@ -362,6 +362,38 @@ def test_fortran_beside_c_without_flags_of_its_own_is_told(gnu: Workshop, fflags
     assert sum(told in sentence for sentence in said(notes)) == expected
 
 
+@pytest.mark.parametrize(
+    ("given", "unused"),
+    [
+        ({"cflags": "-O2", "cxxflags": "-O3"}, 'cxxflags = "-O3" reached no compilation: nothing of C++ was compiled'),
+        ({"cflags": "-O2", "fflags": "-O3"}, 'fflags = "-O3" reached no compilation: nothing of Fortran was compiled'),
+        ({"cflags": "-O2"}, ""),
+    ],
+)
+def test_flags_of_a_language_of_which_nothing_is_compiled_are_told(
+    gnu: Workshop, given: dict[str, str], unused: str
+) -> None:
+    """A configuration script's own tests of a C++ compiler are no compilation of C++."""
+    gnu.write(a__c=many_functions(8), main__c=main_calling("f1"))
+    commands = (
+        "echo 'int main() {}' > conftest.cpp && $CXX -c conftest.cpp && $CC -c a.c main.c && $CC -o prog a.o main.o"
+    )
+    notes = said(build(gnu, commands, system=given).result.notes)
+    found = [sentence for sentence in notes if "reached no compilation" in sentence]
+    assert found == ([f"sys: prog: {unused}"] if unused else [])
+
+
+def test_flags_of_cxx_for_c_alone_are_an_error(gnu: Workshop) -> None:
+    """Systems that differ in them would be one program twice."""
+    gnu.write(a__c=many_functions(8), main__c=main_calling("f1"))
+    result = gnu.build(
+        "$CC -c a.c main.c && $CC -o prog a.o main.o", seeds=[1], system={"cflags": "", "cxxflags": "-O2"}
+    )
+    assert not result.binaries
+    cause = 'cxxflags = "-O2" reached no compilation: what was compiled is C, whose flags are cflags'
+    assert {failure.cause.startswith(cause) for failure in result.failures} == {True}
+
+
 def test_other_sources_that_clang_takes(shop: Workshop, pair: tuple[str, str]) -> None:
     """LLVM's own assembler text is compiled with function sections too."""
     if pair[0] == "gcc":

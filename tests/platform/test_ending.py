@@ -39,7 +39,7 @@ MOMENTS = {
     "imports of the command line": ("import", "typer", ["--help"]),
     "an import of numpy's": ("import", "numpy.linalg", SIMULATE),
     "an extension module": ("import", "_multiarray_umath", SIMULATE),
-    "a module of the command's": ("import", "layoutrand.cli.failing", ["build", "--help"]),
+    "a module of the command's": ("import", "layoutrand.screens.failing", ["build", "--help"]),
     "the configuration": ("open", "layoutrand.toml", ["build"]),
     "atexit": ("at exit", "", ["--version"]),
 }

@@ -415,3 +415,26 @@ def test_where_it_cannot_be_noted_the_compilation_fails_and_says_so(tmp_path):
     done = start(script, "-c", "a.c")
     assert done.returncode != 0
     assert b"cannot write beside the records" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "is_probe"),
+    [
+        ("a.c", False),
+        ("sub/conftest_of_ours.c", False),
+        ("b/CMakeFiles/prog.dir/Unity/unity_0_c.c", False),
+        ("conftest.c", True),
+        ("/b/CMakeFiles/CMakeScratch/TryCompile-x/src.c", True),
+        ("CMakeCCompilerId.c", True),
+        ("/usr/share/cmake/Modules/CMakeCXXCompilerABI.cpp", True),
+        ("/b/meson-private/tmpx/testfile.c", True),
+    ],
+)
+def test_what_a_configuration_compiles_is_no_part_of_the_program(tmp_path, source, is_probe):
+    """It leaves no mark that flags have reached something, or that something is optimised."""
+    real = write_script(tmp_path / "real", "#!/bin/sh\n")
+    marks = [tmp_path / name for name in ("heard", "compiled", "optimised")]
+    levels = render.Levels(str(marks[1]), str(marks[2]))
+    made = compiler_script(tmp_path / "bin", real=real, heard=str(marks[0]), levels=levels)
+    assert start(made, "-O2", "-c", source).returncode == 0
+    assert [mark.exists() for mark in marks] == [not is_probe] * 3

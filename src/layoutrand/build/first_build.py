@@ -279,7 +279,7 @@ class FirstBuild:
                 factors_for(toolchain, self.project),
                 launcher=self._launcher(toolchain),
                 harness=harness_of(made.tree / chosen.artefacts[0]) if chosen.is_program else "",
-                has_fortran=made.space.fortran_without.exists(),
+                has_fortran="fc" in made.space.compiled_by(),
             )
             setup = self._setup(toolchain, way, chosen.artefacts)
             recipe = replace(order.recipe, build=setup.config.build)

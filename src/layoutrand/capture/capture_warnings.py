@@ -152,6 +152,17 @@ class Unoptimised(AnyWarning):
 
 
 @dataclass(frozen=True)
+class FlagsUnused(AnyWarning):
+    """Flags of a system for a language of which nothing was compiled; others of its flags were used."""
+
+    given: str
+    language: str
+
+    def __str__(self) -> str:
+        return f"{self.given} reached no compilation: nothing of {self.language} was compiled"
+
+
+@dataclass(frozen=True)
 class FortranWithout(AnyWarning):
     """Fortran that was compiled without flags of the system, which are ``given`` to other languages."""
 

@@ -5,17 +5,16 @@ What is read here takes the numerical library, whose import need not be waited f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from layoutrand.cache.capture_record import Capture, CapturedLink, identity_facts
 from layoutrand.cache.keys import captured_id
 from layoutrand.cache.store import Cache
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
 from layoutrand.capture.built_artefact import artefact_of
-from layoutrand.capture.capture_warnings import EarlierObjects, FortranWithout, Unoptimised
+from layoutrand.capture.capture_warnings import EarlierObjects, FlagsUnused, FortranWithout, Unoptimised
 from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.earlier_objects import earlier_objects
@@ -36,6 +35,7 @@ from layoutrand.capture.records import read_records
 from layoutrand.capture.side_by_side import Beside
 from layoutrand.capture.which_link import captured_link
 from layoutrand.capture.workspace import Workspace
+from layoutrand.config.build_recipe import DRIVERS, Driver, Recipe
 from layoutrand.errors import BuildFailed, CaptureFailed, FlagsUnheard, OtherMachine
 from layoutrand.linkers.compiling import what_stops
 from layoutrand.platform.disk import cache_errors, tail, write_atomically
@@ -54,8 +54,12 @@ _UNHEARD: Mapping[str, str] = {
 }
 """Whom flags did not reach, by kind (`Recipe.given_flags`)."""
 
-_FORTRAN: Final = "no compilation: what was compiled is Fortran, whose flags are fflags"
-"""The same of flags for others where a Fortran compiler was called."""
+_LANGUAGES: Mapping[Driver, tuple[str, str]] = {
+    "cc": ("C", "cflags"),
+    "cxx": ("C++", "cxxflags"),
+    "fc": ("Fortran", "fflags"),
+}
+"""What a driver is for, and whose flags it is given."""
 
 
 def refuse_failed(order: BuildOrder, made: InstrumentedBuild, runner: Runner, status: int, what: str) -> None:
@@ -126,13 +130,26 @@ def keep(
 
 def warnings_of_build(order: BuildOrder, made: InstrumentedBuild) -> list[AnyWarning]:
     """What there is to say of how the program was compiled."""
-    given = order.recipe.given_flags().get("compiler", "")
     return [
         *([Unoptimised()] if made.space.is_unoptimised() else []),
-        *([FortranWithout(given)] if given and made.space.fortran_without.exists() else []),
+        *_of_other_languages(order.recipe, made.space.compiled_by()),
         *missing_profiles(made.log, made.tree, is_copy=order.origin.in_place is None),
         *profiles_of_other_paths(made.space, made.tree),
     ]
+
+
+def _of_other_languages(recipe: Recipe, compiled: frozenset[Driver]) -> Iterator[AnyWarning]:
+    """That flags are for a language of which nothing was compiled, or Fortran was compiled without any."""
+    given = recipe.flags_of_drivers()
+    for flags in _unheard(recipe, compiled):
+        yield FlagsUnused(flags, " or ".join(_LANGUAGES[driver][0] for driver in DRIVERS if driver in given[flags]))
+    if "fc" in compiled and not recipe.own_flags("fc"):
+        yield FortranWithout(", ".join(given))
+
+
+def _unheard(recipe: Recipe, compiled: frozenset[Driver]) -> list[str]:
+    """Flags of compilers for which nothing was compiled."""
+    return [flags for flags, drivers in recipe.flags_of_drivers().items() if not drivers & compiled]
 
 
 def linked_of_earlier(order: BuildOrder, made: InstrumentedBuild) -> list[EarlierObjects]:
@@ -170,22 +187,27 @@ def _refuse_machine(order: BuildOrder, tree: Path) -> None:
 
 def _refuse_unheard(order: BuildOrder, space: Workspace, tree: Path, log: Path) -> None:
     """Raise `FlagsUnheard` for flags that nothing of the build was given, or they would be measured as if it was."""
+    compiled, given = space.compiled_by(), order.recipe.given_flags()
+    heard = {"compiler": _unheard(order.recipe, compiled) != list(order.recipe.flags_of_drivers())}
     unheard = {
-        flags: _UNHEARD[kind] for kind, flags in order.recipe.given_flags().items() if not space.heard(kind).exists()
+        flags: _UNHEARD[kind] for kind, flags in given.items() if not heard.get(kind, space.heard(kind).exists())
     }
     for path, flags in order.recipe.options.file_flags.items():
         if not space.heard_of(path).exists():
-            given = f"file_flags = {{ {toml_string(path)} = {toml_string(flags)} }}"
-            unheard[given] = (
+            of_file = f"file_flags = {{ {toml_string(path)} = {toml_string(flags)} }}"
+            unheard[of_file] = (
                 "no compilation: is the file called so from the source, and compiled through the wrappers (and not "
                 "named in a response file)?"
             )
     if not unheard or not (links := read_records(space.records)):
         return
     flags, reached = next(iter(unheard.items()))
-    is_fortran = reached == _UNHEARD["compiler"] and space.fortran_without.exists()
-    if is_fortran:
-        reached = _FORTRAN
+    of_others = compiled if flags == given.get("compiler") else frozenset()
+    if of_others:
+        languages, keys = zip(*(_LANGUAGES[driver] for driver in DRIVERS if driver in of_others), strict=True)
+        reached = (
+            f"no compilation: what was compiled is {' and '.join(languages)}, whose flags are {' and '.join(keys)}"
+        )
     cause = (
         f"{flags} reached {reached}. This would be the program without: leave them out, or give what the build can take"
     )
@@ -194,7 +216,7 @@ def _refuse_unheard(order: BuildOrder, space: Workspace, tree: Path, log: Path) 
         log=log,
         cause=cause,
         unheard=f"{flags} reached {reached.partition(':')[0]}",
-        is_fortran=is_fortran,
+        is_fortran=of_others == {"fc"},
         compilers=compilers_of_files(tree / each.path for each in linked_files(links, tree)),
     )
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutrand.cache.store import Cache
+from layoutrand.config.build_recipe import DRIVERS, Driver
 from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes
 from layoutrand.platform.orphans import end_processes, is_at_work, was_given
 
@@ -62,17 +63,16 @@ class Workspace:
         return self.base / "bin" / "links"
 
     def heard(self, kind: str) -> Path:
-        """What the wrappers of a kind (`Recipe.given_flags`) leave once they have passed flags on."""
+        """What the wrappers of a kind (`Recipe.given_flags`), or of a driver, leave once they have passed flags on."""
         return self.base / "rec" / f"heard-{kind}"
 
     def is_unoptimised(self) -> bool:
         """Whether wrappers saw compilations, and none that optimises, or of which the system says how much."""
         return self.compiled.exists() and not self.optimised.exists()
 
-    @property
-    def fortran_without(self) -> Path:
-        """What the wrapper of Fortran's driver leaves where it compiled and the system's flags are for others."""
-        return self.heard("fortran-without")
+    def compiled_by(self) -> frozenset[Driver]:
+        """The drivers whose wrappers compiled something of the program, where the system has flags for any."""
+        return frozenset(driver for driver in DRIVERS if self.heard(driver).exists())
 
     @property
     def compiled(self) -> Path:

@@ -14,7 +14,6 @@ from layoutrand.config.build_recipe import (
     GO_LINKER_ENVIRONMENT,
     LINKER_ENVIRONMENT,
     SYSTEM_PREFIXES,
-    Driver,
     Recipe,
 )
 from layoutrand.linkers import response_file
@@ -106,7 +105,7 @@ def _compiler_wrappers(
                 ccache_path=os.environ.get("CCACHE_PATH") or search_path(),
                 calls_driver=name in POSIX,
                 leave_foreign=leave_foreign,
-                heard=_heard(space, recipe, role),
+                heard=str(space.heard(role)) if recipe.flags_of_drivers() else "",
                 levels=_levels(space, recipe, recipe.compile_flags(str(tree), role)),
                 file_flags=[
                     FileFlags(path, str(tree / path), flags, str(space.heard_of(path)))
@@ -117,13 +116,6 @@ def _compiler_wrappers(
                 profiles=str(space.profiles) if recipe.variant == "capture" else "",
             )
     return scripts
-
-
-def _heard(space: Workspace, recipe: Recipe, role: Driver) -> str:
-    """What a driver's wrapper leaves where it compiles: for Fortran's, whether the flags given are not its."""
-    if "compiler" not in recipe.given_flags():
-        return ""
-    return str(space.fortran_without if role == "fc" and not recipe.own_flags(role) else space.heard("compiler"))
 
 
 def _levels(space: Workspace, recipe: Recipe, flags: Sequence[str]) -> render.Levels | None:

@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from layoutrand.config.command import JOBS
 from layoutrand.config.config import Build, Config, System
@@ -91,6 +91,7 @@ _CAPTURED: Final = ("artefacts", "places_data", "moves_objects", "archives")
 
 Variant = Literal["capture", "stock"]
 Driver = Literal["cc", "cxx", "fc"]
+DRIVERS: Final[tuple[Driver, ...]] = get_args(Driver)
 SOURCE_EPOCH: Final = "315532800"  # 1980-01-01, the earliest date that zip files can hold
 
 
@@ -182,9 +183,8 @@ class Recipe:
         By kind: "compiler", "rustc" and "cargo"; kinds for which nothing is given are left out.
         """
         own = self.options
-        compiled = {name: getattr(own, name) for name in ("cflags", "cxxflags", "fflags")}
         given = {
-            "compiler": [f'{name} = "{value}"' for name, value in compiled.items() if value],
+            "compiler": list(self.flags_of_drivers()),
             "rustc": [f'rustflags = "{own.rustflags}"'] if own.rustflags else [],
             "cargo": [
                 *(["profile"] if own.profile else []),
@@ -192,6 +192,16 @@ class Recipe:
             ],
         }
         return {kind: ", ".join(words) for kind, words in given.items() if words}
+
+    def flags_of_drivers(self) -> dict[str, frozenset[Driver]]:
+        """What the system is given for compilations, in the words of the configuration, and the drivers it is for."""
+        own = self.options
+        given: dict[str, tuple[str | None, set[Driver]]] = {
+            "cflags": (own.cflags, {"cc", "cxx"} if own.cxxflags is None else {"cc"}),
+            "cxxflags": (own.cxxflags, {"cxx"}),
+            "fflags": (own.fflags, {"fc"}),
+        }
+        return {f'{name} = "{value}"': frozenset(drivers) for name, (value, drivers) in given.items() if value}
 
     def script(self, jobs: int) -> str:
         """The user's commands as one bash script: it names each before executing it and stops at the first failure."""
