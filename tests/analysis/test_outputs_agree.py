@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
+import json
 import random
 import re
 from dataclasses import replace
@@ -13,9 +14,13 @@ import pytest
 
 from experiments import measured, selected, write
 from fakes import make_config
-from layoutrand.analysis.compare import compare_several
-from layoutrand.analysis.conclusion import all_of
+from layoutrand.analysis.compare import compare, compare_several
+from layoutrand.analysis.comparison_warnings import ExecutedApart
+from layoutrand.analysis.conclusion import all_of, of_suite
+from layoutrand.analysis.conclusion_warnings import WideInterval
+from layoutrand.analysis.next_steps import told_once
 from layoutrand.cli import run
+from layoutrand.cli.answer import comparison_screen
 from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.interop.importing import ImportQuestion, import_selection
 from layoutrand.report.whole_page import report
@@ -67,8 +72,70 @@ def test_a_report_of_a_table_in_which_all_failed_tells_the_failures(table, tmp_p
     assert "as many as the verdicts need" not in page
 
 
+def apart(tmp_path, names=("x", "y")):
+    """Two systems of which one was executed after the other, with other seeds."""
+    config = make_config(table_of(names), systems=("a", "b"))
+    chance, rows = random.Random(2), []
+    for place, name in enumerate(names):
+        for system, seeds, factor in (("a", range(1, 7 + place), 1.0), ("b", range(20, 26 + place), 0.5)):
+            data = {seed: [[2.0 * factor * chance.gauss(1, 0.001)]] for seed in seeds}
+            rows += measured(config, tmp_path, system, name, data)
+    write(config, tmp_path, [replace(row, started_at=1e9 + k) for k, row in enumerate(rows)])
+    return selected(config, tmp_path)
+
+
+@pytest.fixture
+def project_apart(tmp_path, monkeypatch):
+    """The same as a project, where the command is executed."""
+    apart(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    head = '[project]\nname = "fake"\n[build]\ncommands = ["make"]\nartefacts = ["prog"]\n[systems.a]\n[systems.b]\n'
+    (tmp_path / "layoutrand.toml").write_text(head + table_of(("x", "y")))
+
+
+def test_what_was_executed_apart_is_no_matter_of_a_wide_interval_in_the_suite_either(tmp_path):
+    selection = apart(tmp_path)
+    result = compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None)
+    for concluded in all_of(result):
+        told = [each for reason in concluded.reasons for each in reason.warnings]
+        assert concluded.verdict == "cannot tell"
+        assert [type(each) for each in told if isinstance(each, ExecutedApart)] == [ExecutedApart]
+        assert not any(isinstance(each, WideInterval) for each in told), "half of the time is no matter of 1 %"
+    screen = text(comparison_screen([result], selection, 80))
+    assert len(re.findall("cannot tell .* design", screen)) == 3
+    assert "too noisy" not in screen
+
+
+def test_new_rounds_are_proposed_once_and_make_more_layouts_by_themselves(tmp_path):
+    result = compare(apart(tmp_path), "a", "b", confidence=0.95, threshold=0.01, metric=None)
+    commands = [step.command for step in told_once(step for each in all_of(result) for step in each.next)]
+    assert [each for each in commands if "--seeds" in each] == ["layoutrand run --seeds 27..56"]
+
+
+def test_a_wide_interval_is_still_told(table, tmp_path):
+    table(times({"A": 1.0, "B": 1.009}, n=3))
+    selection = _imported(tmp_path)
+    result = compare(selection, "A", "B", confidence=0.95, threshold=0.01, metric=None)
+    assert any(isinstance(each, WideInterval) for each in all_of(result)[0].reasons[0].warnings)
+
+
 def _imported(tmp_path):
     return import_selection(ImportQuestion([str(tmp_path / "r.csv")], None, "benchmarks", 0, [], []))
+
+
+@pytest.mark.parametrize(("quick", "trust"), [(("x", "y"), "doubtful"), (("x",), "sound")])
+def test_a_mean_of_benchmarks_all_of_which_are_doubtful_is_doubtful(tmp_path, quick, trust):
+    config = make_config(table_of(("x", "y")), systems=("a", "b"))
+    chance, rows = random.Random(2), []
+    for name in ("x", "y"):
+        for system, factor in (("a", 1.0), ("b", 0.5)):
+            seconds = factor * (0.002 if name in quick else 2.0)
+            data = {seed: [[seconds * chance.gauss(1, 0.001)]] for seed in range(1, 21)}
+            rows += measured(config, tmp_path, system, name, data)
+    write(config, tmp_path, rows)
+    result = compare(selected(config, tmp_path), "a", "b", confidence=0.95, threshold=0.01, metric=None)
+    suite = of_suite(result)
+    assert (suite.verdict, suite.trust) == ("faster", trust)
 
 
 def disturbed(tmp_path):
@@ -116,3 +183,11 @@ def test_conditions_of_a_gate_may_be_repeated(table):
     assert run([*compared, "--fail-if", "slower", "--fail-if", "cannot-tell"]) == 3
     assert run([*compared, "--fail-if", "faster", "--fail-if", "cannot-tell"]) == 0
     assert run([*compared, "--fail-if", "none", "--fail-if", "slower"]) == 2, "none is none"
+
+
+def test_documents_have_no_sentence_on_an_interval_that_the_interval_contradicts(project_apart, capsys):
+    assert run(["compare", "a", "b", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    for each in (*document["benchmarks"], document["suite"]):
+        assert each["interval"][1] < 0.99
+        assert [reason["cause"] for reason in each["reasons"] if reason["effect"] == "undecides"] == ["design"]
