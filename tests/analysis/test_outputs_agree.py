@@ -14,11 +14,13 @@ import pytest
 
 from experiments import measured, selected, write
 from fakes import make_config
+from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare, compare_several
 from layoutrand.analysis.comparison_warnings import ExecutedApart
-from layoutrand.analysis.conclusion import all_of, of_suite
+from layoutrand.analysis.conclusion import all_of, of_layouts, of_suite
 from layoutrand.analysis.conclusion_warnings import WideInterval
 from layoutrand.analysis.next_steps import told_once
+from layoutrand.analysis.sentences import of_analysis
 from layoutrand.cli import run
 from layoutrand.cli.answer import comparison_screen
 from layoutrand.config.execution_warnings import DisturbedExecutions
@@ -160,6 +162,18 @@ def test_a_comparison_among_three_is_doubted_for_its_own_executions_alone(tmp_pa
     page = report(selection, (), "a", confidence=0.95, threshold=0.01, metric=None, n_distinct=dict)
     (quiet,) = (light for light in page.lights if light.name == "machine quiet")
     assert quiet.sentence == "x: 21 of 60 executions were disturbed"
+
+
+def test_a_sentence_on_layouts_says_what_the_verdict_is_where_executions_vary_more(tmp_path):
+    config = make_config(table_of(("x",)), systems=("a",), run="executions = 3")
+    chance = random.Random(4)
+    data = {seed: [[2.0 + 0.2 * k + 1e-9 * chance.random()] for k in range(3)] for seed in range(1, 13)}
+    write(config, tmp_path, measured(config, tmp_path, "a", "x", data))
+    report_ = analyse(selected(config, tmp_path), confidence=0.95, metrics=[])
+    (found,) = report_.analyses
+    assert found.findings.layout.upper == 0
+    assert of_layouts(found, report_.warnings).verdict == "practically none"
+    assert "layout matters practically not: layouts differ by no more than executions of one" in of_analysis(found)
 
 
 def test_lights_of_counts_that_follow_the_time_do_not_say_that_they_cannot(table, tmp_path):
