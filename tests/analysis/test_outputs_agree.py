@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from experiments import measured, selected, write
 from fakes import make_config
@@ -164,6 +165,20 @@ def test_a_comparison_among_three_is_doubted_for_its_own_executions_alone(tmp_pa
     assert quiet.sentence == "x: 21 of 60 executions were disturbed"
 
 
+@pytest.mark.parametrize(("unit", "more", "less"), [("widgets", "more", "less"), ("s", "slower", "faster")])
+def test_what_is_folded_has_the_words_of_the_rows_and_their_doubts(table, tmp_path, unit, more, less):
+    names = tuple(f"b{k:02}" for k in range(30))
+    table(
+        [*times({"A": 1.0, "B": 0.5}, names, n=2, unit=unit), *times({"A": 1.0, "B": 2.0}, ("last",), n=20, unit=unit)]
+    )
+    selection = _imported(tmp_path)
+    result = compare(selection, "A", "B", confidence=0.95, threshold=0.01, metric=None)
+    screen = text(comparison_screen([result], selection, 80))
+    (folded,) = re.findall(r"^    and \d+ .*", screen, re.MULTILINE)
+    assert re.fullmatch(rf"    and \d+ {less} \(doubtful\)", folded)
+    assert f"✗ last  {more}" in re.sub(" +", "  ", screen).replace("  ✗  last", "✗ last")
+
+
 def test_a_sentence_on_layouts_says_what_the_verdict_is_where_executions_vary_more(tmp_path):
     config = make_config(table_of(("x",)), systems=("a",), run="executions = 3")
     chance = random.Random(4)
@@ -197,6 +212,27 @@ def test_conditions_of_a_gate_may_be_repeated(table):
     assert run([*compared, "--fail-if", "slower", "--fail-if", "cannot-tell"]) == 3
     assert run([*compared, "--fail-if", "faster", "--fail-if", "cannot-tell"]) == 0
     assert run([*compared, "--fail-if", "none", "--fail-if", "slower"]) == 2, "none is none"
+
+
+@pytest.mark.parametrize("command", [["compare"], ["analyse"]])
+def test_names_that_are_longer_than_a_line_are_broken_where_words_end(table, monkeypatch, capsys, command):
+    long = [f"gcc-14-march-native-O3-with-a-name-that-has-no-end-{k}" for k in (2, 3)]
+    benchmarks = [f"a-benchmark-with-a-long-name/1048576/threads:{k}" for k in (4, 8)]
+    table(times({long[0]: 1.0, long[1]: 1.5}, benchmarks))
+    monkeypatch.setattr("layoutrand.cli.terminal.terminal_width", lambda: 80)
+    names = long if command == ["compare"] else []
+    assert run([*command, *names, "--import", "r.csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(cell_len, lines)) <= 80
+    assert all(any(name in line for line in lines) for name in long)
+
+
+def test_what_a_plan_in_full_supposes_stands_in_lines_of_the_screen(project_apart, monkeypatch, capsys):
+    monkeypatch.setattr("layoutrand.cli.terminal.terminal_width", lambda: 80)
+    assert run(["plan", "--full"]) == 0
+    said = capsys.readouterr().out
+    assert "The first number is enough if" in said
+    assert max(map(cell_len, said.splitlines())) <= 80
 
 
 def test_documents_have_no_sentence_on_an_interval_that_the_interval_contradicts(project_apart, capsys):

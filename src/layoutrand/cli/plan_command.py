@@ -124,7 +124,7 @@ def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:
                 for each, ratio in ratios
             ],
         )
-    page.line(promise(min(each.n_binaries for each in plans)))
+    page.item(promise(min(each.n_binaries for each in plans)))
     for each in plans:
         for warning in each.warnings:
             page.warn(f"{each.system}, {each.benchmark}: {warning.beside_name()}")
