@@ -24,6 +24,7 @@ from layoutrand.analysis.next_steps import told_once
 from layoutrand.analysis.sentences import of_analysis
 from layoutrand.cli import run
 from layoutrand.cli.answer import comparison_screen
+from layoutrand.cli.answer_parts import steps_and_details
 from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.interop.importing import ImportQuestion, import_selection
 from layoutrand.report.whole_page import report
@@ -241,3 +242,27 @@ def test_documents_have_no_sentence_on_an_interval_that_the_interval_contradicts
     for each in (*document["benchmarks"], document["suite"]):
         assert each["interval"][1] < 0.99
         assert [reason["cause"] for reason in each["reasons"] if reason["effect"] == "undecides"] == ["design"]
+
+
+def test_what_a_plan_has_written_it_advises_no_more(tmp_path, monkeypatch, capsys):
+    head = '[project]\nname = "fake"\n[build]\ncommands = ["make"]\nartefacts = ["prog"]\n[systems.a]\n'
+    config = make_config(table_of(("x",)), systems=("a",), run="executions = 2")
+    chance = random.Random(5)
+    means = {seed: chance.gauss(2, 0.1) for seed in range(1, 9)}
+    data = {seed: [[mean * (1 + k / 1000)] for k in range(2)] for seed, mean in means.items()}
+    write(config, tmp_path, measured(config, tmp_path, "a", "x", data))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "layoutrand.toml").write_text(f"{head}{table_of(('x',))}[run]\nexecutions = 2\n")
+    assert run(["plan"]) == 0
+    assert "layoutrand plan --write" in capsys.readouterr().out
+    assert run(["plan", "--write"]) == 0
+    assert "executions = 1" in (tmp_path / "layoutrand.toml").read_text()
+    capsys.readouterr()
+    assert run(["plan"]) == 0
+    assert "layoutrand plan --write" not in capsys.readouterr().out
+
+
+def test_a_command_is_not_broken_within_its_names():
+    steps = ["less noise, or a larger --threshold", "layoutrand compare gcc-14-march-native-O2 gcc-14-march-native-O3"]
+    lines = [line.strip() for line in text(steps_and_details(steps, "Details: --full", 80)).splitlines()]
+    assert steps[1] in lines

@@ -310,6 +310,6 @@ def steps_and_details(said: Sequence[str], details: str, width: int) -> list[Lin
     room = width - 2 - cell_len(text) - cell_len(details)
     if room >= 5:
         return [[("  ", ""), (text.replace(_NO_BREAK, " "), "bold"), (" " * room, ""), (details, "dim")]]
-    parts = textwrap.wrap(text, width - 4, break_long_words=False)
+    parts = textwrap.wrap(text, width - 4, break_long_words=False, break_on_hyphens=False)
     lines = [("  " if not k else "    ", part.replace(_NO_BREAK, " ")) for k, part in enumerate(parts)]
     return [*([(blank, ""), (part, "bold")] for blank, part in lines), [(f"  {details}", "dim")]]
