@@ -39,14 +39,19 @@ def test_a_file_without_all_marks(tmp_path, addresses):
 
 def test_a_step_that_orders_by_itself():
     """Links that differ and files that do not: all pairs are the step's."""
-    assert fixed_pairs([Placing(LINKED, LINKED), Placing(LINKED, OTHER)]) == FixedPairs(3, 3, 2)
+    assert fixed_pairs([Placing(LINKED, LINKED), Placing(LINKED, OTHER)]) == FixedPairs(3, 3, 2, True)
 
 
 def test_a_step_that_orders_some():
     """What it leaves as it was linked is not counted."""
     assert fixed_pairs([Placing((1, 2, 3, 4), (4, 3, 2, 1)), Placing((1, 2, 4, 3), (1, 4, 2, 3))]) == FixedPairs(
-        1, 3, 2
+        1, 3, 2, False
     )
+
+
+def test_a_step_that_orders_all_and_has_a_pair_as_links_happen_to_have_it():
+    """Nothing is left of these layouts, though not all of it is the step's doing: whole modules keep their pairs."""
+    assert fixed_pairs([Placing(LINKED, (1, 2, 4, 3)), Placing(LINKED, (3, 1, 2, 4))]) == FixedPairs(2, 3, 2, True)
 
 
 def test_a_step_that_keeps_each_order():

@@ -61,6 +61,9 @@ class Told:
     def line(self, _text: str = "") -> None:
         """Not kept."""
 
+    def item(self, _text: str) -> None:
+        """Not kept."""
+
     def warn(self, text: str) -> None:
         self.warned.append(text)
 

@@ -27,6 +27,7 @@ from layoutrand.analysis.selection import Selection, Source
 from layoutrand.analysis.short_executions import of_short
 from layoutrand.analysis.sureness import Sureness, stands, together
 from layoutrand.config.disturbance import Disturbed
+from layoutrand.config.execution_warnings import disturbed_of
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
 from layoutrand.execute.unlike_outputs import systems_print_other
@@ -181,6 +182,8 @@ def compare(
         else (None, [])
     )
     nodes = node_table(selection, confidence, {baseline, candidate})
+    disturbed = selection.disturbed(instruments, {baseline, candidate})
+    of_all = disturbed_of(selection.warnings_for(instruments), disturbed)
     return Comparison(
         baseline=baseline,
         candidate=candidate,
@@ -192,8 +195,8 @@ def compare(
         only_candidate=tuple(dict.fromkeys(name[0] for name in new if name not in old)),
         failures=tuple(e for e in selection.failures if e.system in {baseline, candidate}),
         build_failures=tuple(f for f in selection.build_failures if f.system in {baseline, candidate}),
-        warnings=(*selection.warnings_for(instruments), *suite_warnings, *(nodes.warnings if nodes else ())),
-        disturbed=selection.disturbed(instruments, {baseline, candidate}),
+        warnings=(*of_all, *suite_warnings, *(nodes.warnings if nodes else ())),
+        disturbed=disturbed,
         sources=selection.sources,
         names=selection.names,
         evidence=told,

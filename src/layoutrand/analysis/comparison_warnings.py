@@ -40,7 +40,12 @@ class DesignError(AnyWarning):
     @property
     def new_rounds(self) -> str:
         """Seeds that no system was executed with, which all systems are executed with beside each other."""
-        return f"{self.last_seed + 1}..{self.last_seed + _AS_MANY}"
+        return f"{self.last_seed + 1}..{self.last_new_seed}"
+
+    @property
+    def last_new_seed(self) -> int:
+        """The last of these seeds."""
+        return self.last_seed + _AS_MANY
 
     @property
     def _together(self) -> str:

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeVar
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
-from layoutrand.analysis.comparison_warnings import DesignError
+from layoutrand.analysis.comparison_warnings import DesignError, ExecutedApart
 from layoutrand.analysis.conclusion_warnings import (
     AgainstItself,
     FalseAlarm,
@@ -31,8 +31,9 @@ from layoutrand.analysis.next_steps import STEPS, LayoutsThere, Step, possible_o
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.reasons import Reason, concerns, reasons, steps
 from layoutrand.analysis.same_program import SameProgram
+from layoutrand.analysis.start_warnings import UnlikeCode
 from layoutrand.instruments.known import simulated
-from layoutrand.stats import Interval
+from layoutrand.stats import Interval, decide
 from layoutrand.warning import AnyWarning
 
 Verdict = Literal["faster", "slower", "same", "same program", "cannot tell"]
@@ -130,7 +131,7 @@ def of_pair(result: Comparison, pair: BenchmarkRatio) -> Conclusion:
     beside = CANNOT_TELL if pair.sureness is None else _OF_STATISTICS[pair.sureness.verdict]
     first: list[Step] = []
     if verdict == CANNOT_TELL and pair.ratio is not None:
-        warnings.insert(0, WideInterval(pair.ratio.low, pair.ratio.high, result.threshold))
+        warnings[:0] = _too_wide(pair.ratio, result.threshold)
         first = _to_decide(pair)
     elif beside == CANNOT_TELL and pair.sureness is not None and pair.sureness.n_judged > 1:
         warnings.insert(0, NotBesideOthers(pair.sureness.n_judged))
@@ -149,7 +150,7 @@ def _beside_each_other(pair: BenchmarkRatio) -> list[Step]:
     if apart is None:
         return []
     command = f"layoutrand run --seeds {apart.new_rounds}"
-    return [Step("same rounds", command, STEPS["same rounds"].sentence)]
+    return [Step("same rounds", command, STEPS["same rounds"].sentence, n_layouts=apart.last_new_seed)]
 
 
 def _of_medians(pair: BenchmarkRatio) -> list[AnyWarning]:
@@ -179,11 +180,36 @@ def of_suite(result: Comparison) -> Conclusion | None:
         return _one_program([*dict.fromkeys(same), *warnings], suite.ratio, result, _layouts_of(of))
     verdict = _OF_STATISTICS[suite.verdict]
     if verdict == CANNOT_TELL:
-        warnings.insert(0, WideInterval(suite.ratio.low, suite.ratio.high, result.threshold))
+        warnings[:0] = _too_wide(suite.ratio, result.threshold)
         warnings += [each for pair in result.benchmarks for each in pair.warnings if isinstance(each, CoarseClock)]
     if one := tuple(pair.benchmark for pair in result.benchmarks if pair.same_program is not None):
         warnings.append(PartlyOneProgram(one, len(same)))
-    return _concluded(verdict, verdict, warnings, [], _layouts_of(of))
+    first = [step for pair in of for step in _beside_each_other(pair)]
+    return _concluded(verdict, verdict, [*warnings, *_of_benchmarks(result)], first, _layouts_of(of))
+
+
+def _too_wide(ratio: Interval, threshold: float) -> list[AnyWarning]:
+    """That the interval decides nothing, where it is that, and not how the systems were executed."""
+    is_open = decide(ratio, threshold) == "undecided"
+    return [WideInterval(ratio.low, ratio.high, threshold)] if is_open else []
+
+
+def _of_benchmarks(result: Comparison) -> list[AnyWarning]:
+    """What is wrong with the mean as it is with its parts.
+
+    That one cannot be compared, told once, and what casts doubt on the numbers of each: their mean is no surer.
+    """
+    found = [reasons(pair.warnings) for pair in result.benchmarks]
+    every = [reason for own in found for reason in own]
+    apart = [each for reason in every if reason.effect == "undecides" for each in reason.warnings if _is_apart(each)]
+    told = list({type(each): each for each in apart}.values())
+    if all(any(reason.effect == "doubts" for reason in own) for own in found):
+        told += [each for reason in every if reason.effect == "doubts" for each in reason.warnings]
+    return told
+
+
+def _is_apart(warning: AnyWarning) -> bool:
+    return isinstance(warning, ExecutedApart | UnlikeCode)
 
 
 def _layouts_of(pairs: Sequence[BenchmarkRatio]) -> LayoutsThere:

@@ -22,6 +22,9 @@ INSTEAD: Final = (
 """The same in a sentence."""
 
 
+NO_MORE: Final = "layouts differ by no more than executions of one"
+
+
 def concluded_answer(found: Findings, concluded: LayoutConclusion) -> str:
     """The `answer`; where something took away what the numbers would say, what that is."""
     if concluded.verdict == CANNOT_TELL and found.layout.answer not in {None, CANNOT_TELL}:
@@ -49,8 +52,8 @@ def answer(found: Findings) -> str:
         return _said(f"{what} matters", [", ".join([*size, *beside])] if size or beside else [], p)
     most = _most(part.upper)
     if part.answer == "practically none":
-        if part.upper == 0:
-            return ""
+        if part.upper == 0:  # the numbers are the same, which is told in their place, or differ as those of one do
+            return _said("layout matters practically not", [NO_MORE], p) if part.noise_sd else ""
         limit = f"{percents([PRACTICALLY_NONE], 1)[0]} %"
         return _said("layout matters practically not", [f"it adds at most {most}, which is below {limit}"], p)
     size = (

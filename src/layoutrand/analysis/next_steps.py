@@ -189,15 +189,21 @@ STEPS: Final[dict[StepKind, Step]] = {
 def told_once(steps: Iterable[Step]) -> list[Step]:
     """The steps of several conclusions, each once, without what another of them says too.
 
-    Of commands for more layouts the largest number is the one that decides all of them.
+    Of commands for more layouts the largest number is the one that decides all of them, and of new rounds the last
+    ones are new to all; that makes more layouts by itself.
     """
     told = list(dict.fromkeys(steps))
     never = {step.kind for step in told if not step.may_simulate}
     told = list(dict.fromkeys(without_simulation(step) if step.kind in never else step for step in told))
     kinds = {step.kind for step in told}
     most = max((step.n_layouts or 0 for step in told if _is_number(step)), default=0)
+    new_rounds = [step for step in told if step.kind == "same rounds" and step.n_layouts]
+    newest = max(new_rounds, key=lambda step: step.n_layouts or 0, default=None)
     found = []
     for step in told:
+        makes_layouts = step.kind == "same rounds" or _is_number(step)
+        if newest and step != newest and makes_layouts and (step.n_layouts or 0) <= (newest.n_layouts or 0):
+            continue
         is_larger_threshold = step.kind == "other threshold" and not step.has_figures
         if (is_larger_threshold and "sooner" in kinds) or (_is_number(step) and (step.n_layouts or 0) < most):
             continue

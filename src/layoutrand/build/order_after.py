@@ -19,11 +19,15 @@ _HALF: Final = 32  # bits: there are fewer sections
 
 
 class FixedPairs(NamedTuple):
-    """Of ``total`` pairs of sections that follow each other in the first file, ``fixed`` do so in all, by no link."""
+    """Of ``total`` pairs of sections that follow each other in the first file, ``fixed`` do so in all, by no link.
+
+    ``is_whole`` where the order is the same in all files: links may have pairs of it, too, as where modules move whole.
+    """
 
     fixed: int
     total: int
     n_layouts: int
+    is_whole: bool
 
 
 class Placing(NamedTuple):
@@ -67,7 +71,7 @@ def fixed_pairs(layouts: Iterable[Placing]) -> FixedPairs | None:
         if not len(alike):
             return None
     fixed = len(np.setdiff1d(alike, links, True))
-    return FixedPairs(fixed, total, count) if count > 1 and fixed else None
+    return FixedPairs(fixed, total, count, len(alike) == total) if count > 1 and fixed else None
 
 
 def _pairs(order: Sequence[int]) -> NDArray[np.int64]:

@@ -94,7 +94,7 @@ def rebuild(setup: BuildSetup, system: str, find: Callable[[], BuildOrder], layo
         pairs = (
             None if reference is None else _ordered_after(setup.cache, reference.links[artefacts.index(artefact)], rows)
         )
-        if pairs is not None and pairs.fixed == pairs.total:
+        if pairs is not None and pairs.is_whole:
             results += [_undone(row, pairs.n_layouts) for row in rows]
             continue
         if pairs is not None:

@@ -133,7 +133,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     metric: Annotated[str | None, typer.Option(help="Compare this metric; default: each benchmark's main one.")] = None,
     threshold: Annotated[str, typer.Option(help="Differences within this count as equivalent.")] = "1%",
     fail_if: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(help="Exit with 3 for slower or faster, with 4 for cannot-tell; several with commas; none."),
     ] = None,
     holm: Annotated[
@@ -171,7 +171,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
     limit = share(threshold, "--threshold", may_be_zero=True)
     names = [*([] if base is None else [base]), *(others or [])]
-    failing = options.failing_verdicts("none" if fail_if is None else fail_if)
+    failing = options.failing_verdicts(fail_if or ["none"])
     _check_comparison(names, fail_if, holm=holm)
     foreign = import_options.ImportOptions(imports, format_name, names_are, warmup)
     if imports:
@@ -247,8 +247,8 @@ def _compared(names: Sequence[str], known: Sequence[str]) -> list[str]:
     )
 
 
-def _check_comparison(names: Sequence[str], fail_if: str | None, *, holm: bool) -> None:
-    if holm and fail_if is None:
+def _check_comparison(names: Sequence[str], fail_if: Sequence[str] | None, *, holm: bool) -> None:
+    if holm and not fail_if:
         raise UsageError("--holm is about --fail-if; the tables and documents have both verdicts")
     base, candidates = (names[0], names[1:]) if names else ("", [])
     if len(set(candidates)) < len(candidates):

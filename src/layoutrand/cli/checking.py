@@ -51,8 +51,11 @@ def check(  # noqa: PLR0913 - one parameter for each option
     budget: Annotated[str, typer.Option(help="Time for linking and executing rounds, such as 90s, 10m or 1h.")] = "10m",
     most_layouts: Annotated[int, typer.Option(min=3, help="Give up on a benchmark after so many layouts.")] = 200,
     fail_if: Annotated[
-        str, typer.Option(help="Exit with 3 for slower or faster, with 4 for cannot-tell; several with commas; none.")
-    ] = "slower",
+        list[str] | None,
+        typer.Option(
+            help="Exit with 3 for slower or faster, with 4 for cannot-tell; several with commas; none. Default: slower."
+        ),
+    ] = None,
     as_built: Annotated[
         bool, typer.Option("--as-built/--no-as-built", help="Show what one build of each would have said.")
     ] = True,
@@ -95,7 +98,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.execute.isolated import isolated
     from layoutrand.screens.failing import Failures
 
-    failing = options.failing_verdicts(fail_if)
+    failing = options.failing_verdicts(fail_if or ["slower"])
     shown = CheckOutput.of("json" if json else format_name, output or [], full=full, failing=failing)
     terminal = options.terminal(json=shown.is_document, quiet=quiet)
     config = options.load_config(directory)

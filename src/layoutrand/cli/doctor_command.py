@@ -72,7 +72,8 @@ def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
     for problem in sorted(found.problems, key=lambda each: list(_SEVERITIES).index(each.severity)):
         first, *rest = paragraph(problem.what, "    ", width)
         lines += [[("  ", ""), _SEVERITIES[problem.severity], (first[0][0][3:], "")], *rest]
-        parts = [part for line in problem.mend.splitlines() for part in textwrap.wrap(line, width - 10)]
+        mend = problem.mend.splitlines()
+        parts = [part for line in mend for part in textwrap.wrap(line, width - 10, break_on_hyphens=False)]
         heads = ["    mend: ", *[" " * 10] * len(parts)]
         lines += [[(head, "dim"), (part, "bold")] for head, part in zip(heads, parts, strict=False)]
     usable = [ability.toolchain for ability in found.abilities if ability.usable]

@@ -118,11 +118,15 @@ def failing_status(failing: Collection[Verdict], has: Callable[[Verdict], bool],
     return failed or (_UNTOLD if CANNOT_TELL in failing and has(CANNOT_TELL) else 0)
 
 
-def failing_verdicts(text: str) -> list[Verdict]:
-    """The verdicts that ``--fail-if`` names, ``none`` for no verdict; raises `UsageError`."""
+def failing_verdicts(given_words: Sequence[str]) -> list[Verdict]:
+    """The verdicts that each ``--fail-if`` names, ``none`` for no verdict; raises `UsageError`.
+
+    It may be repeated: where the last one counted alone, a gate would let pass what the first one names.
+    """
     from layoutrand.analysis.conclusion import FAIL_IF
     from layoutrand.text.foreign_fields import excerpt
 
+    text = ",".join(given_words)
     words = [word.strip() for word in text.split(",")]
     if words == ["none"]:
         return []

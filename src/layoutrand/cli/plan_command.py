@@ -80,7 +80,8 @@ def plan(  # noqa: PLR0913 - one parameter for each option
         show_plans(plans, terminal)
     else:
         shown = widths[0] if half_width else USUAL_HALF_WIDTH
-        terminal.screen(plan_screen(plans, selection, shown, terminal_width(), writes=write))
+        writes = write or config.run.executions == _executions(plans)
+        terminal.screen(plan_screen(plans, selection, shown, terminal_width(), writes=writes))
     for name in unplanned(selection):
         terminal.warn(f"{name}: fewer than 2 binaries are no pilot, so there is no plan for it")
     measured = [sample.instrument for sample in selection.samples if sample.is_primary]
@@ -128,7 +129,7 @@ def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:
                 for each, ratio in ratios
             ],
         )
-    page.line(promise(min(each.n_binaries for each in plans)))
+    page.item(promise(min(each.n_binaries for each in plans)))
     for each in plans:
         for warning in each.warnings:
             page.warn(f"{each.system}, {each.benchmark}: {warning.beside_name()}")
@@ -168,14 +169,18 @@ def _count(count: PlannedCount) -> str:
     return f"{range_words(low, high)}, {' to '.join(dict.fromkeys(times))}"
 
 
-def _write(directory: Path, plans: Sequence[BenchmarkPlan], terminal: Terminal) -> None:
+def _executions(plans: Sequence[BenchmarkPlan]) -> int:
     """One number serves all benchmarks: the largest count, since too few executions cost precision, too many time."""
+    return max((each.counts.get("execution", 1) for each in plans), default=1)
+
+
+def _write(directory: Path, plans: Sequence[BenchmarkPlan], terminal: Terminal) -> None:
     from layoutrand.config.settings import with_executions
     from layoutrand.library.project_directory import CONFIG_NAME
     from layoutrand.platform.disk import write_atomically
     from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
-    executions = max(each.counts.get("execution", 1) for each in plans)
+    executions = _executions(plans)
     path = directory / CONFIG_NAME
     write_atomically(path, with_executions(text_of_regular(path, largest=WRITTEN_BY_HAND), executions).encode())
     terminal.say(f"run.executions = {executions} written to {path}")

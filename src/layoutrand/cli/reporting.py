@@ -186,7 +186,8 @@ def _page(question: _Question) -> Page:
     config = None if foreign.files else options.load_config(directory)
     if config is None:
         selection = foreign.select(question.systems, question.benchmarks, question.which.host, directory)
-        systems = list(dict.fromkeys(sample.system for sample in selection.samples))
+        systems = [sample.system for sample in selection.samples] + [each.system for each in selection.failures]
+        systems = list(dict.fromkeys(systems))
     else:
         foreign.check_unused()
         systems = match_systems(config, question.systems)

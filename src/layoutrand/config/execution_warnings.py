@@ -43,6 +43,19 @@ class DisturbedExecutions(MachineWarning):
         return f"{self.row.disturbed:,} of {self.row.executions:,} executions were disturbed"
 
 
+def disturbed_of(warnings: Iterable[AnyWarning], rows: Sequence[Disturbed]) -> list[AnyWarning]:
+    """The warnings, those of disturbed executions with the counts of these ``rows``, without those that are of none.
+
+    What is selected counts the executions of all systems, and a comparison is of two.
+    """
+    own = {row.benchmark: row for row in rows}
+    return [
+        replace(each, row=own[each.row.benchmark]) if isinstance(each, DisturbedExecutions) else each
+        for each in warnings
+        if not isinstance(each, DisturbedExecutions) or each.row.benchmark in own
+    ]
+
+
 def disturbed_together(warnings: Iterable[AnyWarning]) -> list[AnyWarning]:
     """The warnings, each once: those of cases of one harness, which are of the same executions, as one.
 

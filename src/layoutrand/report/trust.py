@@ -13,16 +13,15 @@ from typing import Final
 from layoutrand.analysis.analyse import AnalysisReport
 from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.conclusion import of_layouts, of_pair
+from layoutrand.analysis.machine_warnings import CountsFollowTime
 from layoutrand.analysis.reasons import Cause, Reason
 from layoutrand.analysis.sample import order_is_known
 from layoutrand.analysis.selection import Selection
-from layoutrand.config.disturbance import Disturbed
-from layoutrand.config.execution_warnings import DisturbedExecutions, summed_of_each
+from layoutrand.config.execution_warnings import disturbed_of, summed_of_each
 from layoutrand.execute.cases import processes
 from layoutrand.instruments.known import simulated
 from layoutrand.report.page_parts import LightState, TrustLight
 from layoutrand.text.name_lists import fitting_names
-from layoutrand.warning import AnyWarning
 
 _MACHINE: Final[frozenset[Cause]] = frozenset({"machine", "disturbed", "unlike conditions", "false alarm", "nodes"})
 _DRIFT: Final[frozenset[Cause]] = frozenset({"drift"})
@@ -64,7 +63,8 @@ def lights(
         _of_layouts(reasons, unknown, cards),
         _of_drift(found, reasons, _link(reasons, _DRIFT, cards, "order", first), simulated=is_simulated),
     ]
-    known = _MACHINE | _DRIFT | _ENOUGH | _FAILURES | _TOLD
+    # What made counts of a simulated processor differ was not the machine.
+    known = _DRIFT | _ENOUGH | _FAILURES | _TOLD | (frozenset() if is_simulated else _MACHINE)
     if others := [(name, each) for name, each in reasons if each.cause not in known]:
         made.append(TrustLight("like compared with like", "doubtful", _said(others), "warnings"))
     return made
@@ -83,24 +83,13 @@ def doubts_of(found: AnalysisReport, result: Comparison) -> str:
     What another candidate of the same page has is none: not sure beside the others is one verdict, not both.
     """
     own = tuple(each for each in found.analyses if each.system in {result.baseline, result.candidate})
-    warnings = _disturbed_of(found.warnings, result.disturbed)
-    return doubts(replace(found, analyses=own, warnings=warnings), [of_its_own(result)]).get("", "")
+    warnings = tuple(disturbed_of(found.warnings, result.disturbed))
+    return doubts(replace(found, analyses=own, warnings=warnings), [result]).get("", "")
 
 
-def of_its_own(result: Comparison) -> Comparison:
-    """The comparison with the disturbed executions of its own two systems: a selection counts those of all."""
-    return replace(result, warnings=_disturbed_of(result.warnings, result.disturbed))
-
-
-def _disturbed_of(warnings: Sequence[AnyWarning], rows: Sequence[Disturbed]) -> tuple[AnyWarning, ...]:
-    own = {row.benchmark: row for row in rows}
-    found: list[AnyWarning] = []
-    for each in warnings:
-        if not isinstance(each, DisturbedExecutions):
-            found.append(each)
-        elif each.row.benchmark in own:
-            found.append(replace(each, row=own[each.row.benchmark]))
-    return tuple(found)
+def of_the_page(result: Comparison, found: AnalysisReport) -> Comparison:
+    """The comparison with the disturbed executions of all systems, as a sentence about the whole page has them."""
+    return replace(result, warnings=tuple(disturbed_of(result.warnings, found.disturbed)))
 
 
 def _of_all(about: Found, *, named: bool) -> str:
@@ -172,6 +161,8 @@ def _of_layouts(reasons: Found, unknown: Sequence[str], cards: Mapping[str, str]
     """``unknown`` are benchmarks of which cannot be told whether layout matters."""
     name, first = "layouts enough", next(iter(cards.values()), "")
     about = _of(reasons, _ENOUGH)
+    if not cards:
+        return TrustLight(name, "unknown", "there is nothing to conclude from", "failures")
     open_names = list(dict.fromkeys([*(each for each, why in about if why.effect == "undecides"), *unknown]))
     if not about and not open_names:
         return TrustLight(name, "good", "as many as the verdicts need", _link(about, _ENOUGH, cards, "binaries", first))
@@ -187,6 +178,8 @@ def _of_drift(found: AnalysisReport, reasons: Found, link: str, *, simulated: bo
     name = "no drift"
     if about := _of(reasons, _DRIFT):
         return TrustLight(name, "doubtful", _said(about), link)
+    if follow := [(whose, each) for whose, reason in reasons if (each := _counts_follow_time(reason)) is not None]:
+        return TrustLight(name, "doubtful", _said(follow), "warnings")
     if simulated:
         return TrustLight(name, "good", "counts of a simulated processor do not drift", link)
     if found.selection.sources and not order_is_known(found.selection.samples):
@@ -195,6 +188,11 @@ def _of_drift(found: AnalysisReport, reasons: Found, link: str, *, simulated: bo
     if not any(each is not None and each.state is not None for each in judged):
         return TrustLight(name, "unknown", "too few executions to tell", link)
     return TrustLight(name, "good", "executions do not follow the time at which they were made", link)
+
+
+def _counts_follow_time(reason: Reason) -> Reason | None:
+    warnings = tuple(each for each in reason.warnings if isinstance(each, CountsFollowTime))
+    return replace(reason, warnings=warnings) if warnings else None
 
 
 def _of(reasons: Found, causes: Collection[Cause]) -> list[tuple[str, Reason]]:

@@ -48,7 +48,8 @@ def report(
     if any(sample.binaries for sample in primary.samples):
         found = analysed_within_what_there_is(analyse(primary, confidence=confidence, metrics=[]), n_distinct)
     comparisons, missing = ratios.compare_all(primary, baseline, confidence, threshold, metric)
-    comparisons = within_what_there_is(comparisons, n_distinct)
+    own = within_what_there_is(comparisons, n_distinct)
+    comparisons = [trust.of_the_page(each, found) for each in own]
     problems = [*evidence_section.warnings(found, comparisons), *_left_out(selection, primary, metric)]
     asked = machine_section.Asked(baseline, confidence, threshold, metric)
     sections = [ratios.overview(comparisons, missing)] if comparisons or missing else []
@@ -59,7 +60,6 @@ def report(
     sections += machine_section.environment(selection, contexts, asked)
     project = selection.experiment.project or "imported results"
     links = {name: f"benchmark-{number}" for number, name in enumerate(_names(found), 1)}
-    own = [trust.of_its_own(each) for each in comparisons]
     cards = _cards(primary, found, own, links)
     banners = [forest.banner(each) for each in own]
     forests = [

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.cells import cell_len
 
-from layoutrand.analysis.conclusion import Conclusion, Verdict, all_of, counted, of_pair, of_statistics, of_suite
+from layoutrand.analysis.conclusion import (
+    CANNOT_TELL,
+    Conclusion,
+    Verdict,
+    all_of,
+    counted,
+    of_pair,
+    of_statistics,
+    of_suite,
+)
 from layoutrand.analysis.conclusion_words import is_speed, verdict_words
 from layoutrand.analysis.next_steps import USUAL_LAYOUTS
 from layoutrand.analysis.verdict_marks import SYMBOLS, change_words, in_a_word, size_in_brief
 from layoutrand.execute.output_warnings import SystemsPrintOther
-from layoutrand.screens.charts import SCREEN_LINES, Line, PercentAxis, screen_width
+from layoutrand.screens.charts import SCREEN_LINES, Line, PercentAxis, paragraph, screen_width
 from layoutrand.screens.screen_parts import (
     GAP,
     failure_lines,
@@ -137,8 +146,8 @@ def _screen(
     yield []
     yield from _table(shown, result, width)
     if folded:
-        words = [f"{n} {verdict_words(v, result.threshold, of_speed=True)}" for v, n in counted(folded).items()]
-        yield [(f"    and {', '.join(words)}", "dim")]
+        words = f"and {', '.join(_folded_words(folded, result))}"
+        yield from ([(text, "dim") for text, _ in line] for line in paragraph(words, "    ", width))
     if drawn and (figure := list(_forest(shown, result, width))):
         yield []
         yield from figure
@@ -192,15 +201,30 @@ def _rows(result: Comparison) -> list[_Row]:
     ]
 
 
-def _shown(rows: Sequence[_Row], most: int) -> tuple[list[_Row], list[Conclusion]]:
-    """Those that are told one by one, in their order, and the conclusions of the others."""
+def _shown(rows: Sequence[_Row], most: int) -> tuple[list[_Row], list[_Row]]:
+    """Those that are told one by one, in their order, and the others."""
     if len(rows) <= most:
         return list(rows), []
     order = {"slower": 0, "faster": 1, "cannot tell": 2}
     alone = [row for row in rows if row.pair is not None]
     chosen = sorted(alone, key=lambda row: (order.get(row.concluded.verdict, 3), -_size(row)))[: most - 1]
     kept = [row for row in rows if row.pair is None or row in chosen]
-    return kept, [row.concluded for row in alone if row not in chosen]
+    return kept, [row for row in alone if row not in chosen]
+
+
+def _folded_words(folded: Sequence[_Row], result: Comparison) -> list[str]:
+    """How many rows have which verdict, and how many of these are doubtful, as beside a folded row nothing says it."""
+    found: dict[str, list[bool]] = {}
+    for verdict in counted([row.concluded for row in folded]):
+        for row in folded:
+            if row.concluded.verdict == verdict:
+                words = verdict_words(verdict, result.threshold, of_speed=row.of_speed)
+                found.setdefault(words, []).append(row.concluded.trust == "doubtful")
+    told = []
+    for words, doubts in found.items():
+        doubtful = "doubtful" if all(doubts) else f"{sum(doubts)} doubtful"
+        told.append(f"{len(doubts)} {words}" + (f" ({doubtful})" if any(doubts) and words != CANNOT_TELL else ""))
+    return told
 
 
 def _size(row: _Row) -> float:

@@ -163,7 +163,9 @@ def _table(rows: Sequence[_Row], width: int) -> Iterator[Line]:
         symbol, style = SYMBOLS[row.concluded.verdict], _STYLES[row.concluded.verdict]
         line: Line = [("  ", ""), (symbol, f"bold {style}"), (" ", "")]
         if cell_len(each[0]) > widths[0]:  # the name stands whole, on a line of its own
-            yield [*line, (each[0], "")]
+            first, *others = paragraph(each[0], " " * 4, width)
+            yield [*line, (first[0][0].strip(), "")]
+            yield from others
             line = [(" " * (4 + widths[0]), "")]
         else:
             line.append((filled(each[0], widths[0]), ""))

@@ -54,7 +54,7 @@ def plan_screen(
 ) -> list[Line]:
     """The lines for so many columns; ``half_width`` is that of the means.
 
-    ``writes`` where the executions that are best are written into layoutrand.toml, which is then no advice any more.
+    ``writes`` where the executions that are best are written into layoutrand.toml, or stand there: no advice then.
     """
     width = screen_width(columns)
     counted = "executions" if all(each.levels[0] == "execution" for each in plans) else "layouts"

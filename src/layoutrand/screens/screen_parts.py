@@ -65,13 +65,15 @@ def filled(text: str, columns: int) -> str:
 def header(left: str, facts: Sequence[str], width: int) -> list[Line]:
     """A title, on the right as many facts as there is room for, and below what there is none for."""
     rest = list(facts)
+    *above, left = textwrap.wrap(left, width, break_long_words=False, break_on_hyphens=False) or [left]
     right = [rest.pop(0)] if rest and cell_len(left) + 3 + cell_len(rest[0]) <= width else []
     while right and rest and cell_len(left) + 3 + cell_len(" · ".join([*right, rest[0]])) <= width:
         right.append(rest.pop(0))
     said = " · ".join(right)
     room = " " * (width - cell_len(left) - cell_len(said)) if said else ""
     below = textwrap.wrap(" · ".join(rest), width - 2)
-    return [[(left, "bold"), (room + said, "dim")], *([(" " * (width - cell_len(row)) + row, "dim")] for row in below)]
+    titles: list[Line] = [*([(row, "bold")] for row in above), [(left, "bold"), (room + said, "dim")]]
+    return [*titles, *([(" " * (width - cell_len(row)) + row, "dim")] for row in below)]
 
 
 def source_facts(selection: Selection) -> list[str]:
@@ -308,6 +310,6 @@ def steps_and_details(said: Sequence[str], details: str, width: int) -> list[Lin
     room = width - 2 - cell_len(text) - cell_len(details)
     if room >= 5:
         return [[("  ", ""), (text.replace(_NO_BREAK, " "), "bold"), (" " * room, ""), (details, "dim")]]
-    parts = textwrap.wrap(text, width - 4, break_long_words=False)
+    parts = textwrap.wrap(text, width - 4, break_long_words=False, break_on_hyphens=False)
     lines = [("  " if not k else "    ", part.replace(_NO_BREAK, " ")) for k, part in enumerate(parts)]
     return [*([(blank, ""), (part, "bold")] for blank, part in lines), [(f"  {details}", "dim")]]
