@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import startkit
+from warningkit import said
 from workshop import Workshop, require, whole
 
 C = """
@@ -70,6 +71,25 @@ def test_a_compiler_without_a_wrapper_needs_the_flag_and_is_told_so(gnu: Worksho
     failed = gnu.build(command.replace("FLAG", ""), seeds=[1], system={"cflags": ""})
     assert {binary.layout for binary in failed.binaries} == {"stock"}
     assert "needs -ffunction-sections added to its flags" in failed.failures[0].error
+    assert "OCAMLPARAM='_,function-sections=1'" in failed.failures[0].error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("language", "flags", "expected"), [("D", "-O2", 1), ("D", "", 0), ("OCaml", "-O2", 1), ("OCaml", "", 0)]
+)
+def test_another_language_beside_c_is_told_to_have_no_flags_of_the_system(
+    gnu: Workshop, language: str, flags: str, expected: int
+) -> None:
+    """-O2 against -O3 would compare the C alone, and nothing would say so."""
+    package, file, text, command = COMPILERS["gdc" if language == "D" else language]
+    require(command.split()[0], package)
+    gnu.write_named({file: text, "pad.c": OTHERS})
+    own = FLAGS.get(language, "-ffunction-sections")
+    commands = f"gcc -O1 -c pad.c && {command.replace('FLAG', f'{own} pad.o')}"
+    notes = said(gnu.built(commands, seeds=[1], system={"cflags": flags}).result.notes)
+    told = f'of {language} were compiled without cflags = "-O2", which C and C++ alone are given'
+    assert sum(told in sentence for sentence in notes) == expected
 
 
 @pytest.mark.slow

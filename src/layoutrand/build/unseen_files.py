@@ -39,8 +39,8 @@ class UnseenFiles:
         if self.new:
             return NothingLinked(
                 f"the build made {several_paths(self.new)}, but no link of it went through layoutrand's wrappers: it "
-                "calls its compiler or linker by an absolute path, changes PATH, or has a linker of its own. Let it "
-                "use $CC, $CXX and $LD, or plain gcc, g++, clang and ld",
+                "calls its compiler or linker by an absolute path, changes PATH, or has a linker of its own, as zig "
+                "has. Let it use $CC, $CXX and $LD, or plain gcc, g++, clang and ld",
                 log=self.log,
             )
         return NothingLinked(

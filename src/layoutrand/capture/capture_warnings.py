@@ -172,6 +172,22 @@ class FortranWithout(AnyWarning):
         return f"Fortran was compiled without {self.given}: its flags are fflags"
 
 
+@dataclass(frozen=True)
+class LanguageWithout(AnyWarning):
+    """Functions of a ``language`` whose compiler has no wrapper, beside C that flags were ``given`` to."""
+
+    language: str
+    n_functions: int
+    given: str
+
+    def __str__(self) -> str:
+        what, were = ("1 function", "was") if self.n_functions == 1 else (f"{self.n_functions:,} functions", "were")
+        return (
+            f"{what} of {self.language} {were} compiled without {self.given}, which C and C++ alone are given: flags "
+            f"of {self.language} go into build.commands, or into a variable of env that the build reads"
+        )
+
+
 Others = Literal["none", "of this path", "of another path"]
 """Profiles of other objects than those that have none, by the path of the build that their names have."""
 

@@ -5,6 +5,7 @@ What is read here takes the numerical library, whose import need not be waited f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,13 @@ from layoutrand.cache.keys import captured_id
 from layoutrand.cache.store import Cache
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
 from layoutrand.capture.built_artefact import artefact_of
-from layoutrand.capture.capture_warnings import EarlierObjects, FlagsUnused, FortranWithout, Unoptimised
+from layoutrand.capture.capture_warnings import (
+    EarlierObjects,
+    FlagsUnused,
+    FortranWithout,
+    LanguageWithout,
+    Unoptimised,
+)
 from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.earlier_objects import earlier_objects
@@ -38,6 +45,7 @@ from layoutrand.capture.workspace import Workspace
 from layoutrand.config.build_recipe import DRIVERS, Driver, Recipe
 from layoutrand.errors import BuildFailed, CaptureFailed, FlagsUnheard, OtherMachine
 from layoutrand.linkers.compiling import what_stops
+from layoutrand.model import Section
 from layoutrand.platform.disk import cache_errors, tail, write_atomically
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner
@@ -60,6 +68,12 @@ _LANGUAGES: Mapping[Driver, tuple[str, str]] = {
     "fc": ("Fortran", "fflags"),
 }
 """What a driver is for, and whose flags it is given."""
+
+_WITHOUT_WRAPPER: Final[Mapping[str, re.Pattern[str]]] = {
+    "D": re.compile(r"\.text\.(?:\w+\.)?_D(?:\d+[A-Za-z_]|main$)"),
+    "OCaml": re.compile(r"\.text\.caml\."),
+}
+"""Names of sections of functions that compilers without a wrapper make, by their language."""
 
 
 def refuse_failed(order: BuildOrder, made: InstrumentedBuild, runner: Runner, status: int, what: str) -> None:
@@ -110,7 +124,12 @@ def keep(
             link = captured_link(records, setup, f"system {order.recipe.system!r}: ", log)
             absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)
             links.append(replace(link, warnings=(*link.warnings, *sentences_of(absent))))
-        of_build = [*warnings_of_build(order, made), *linked_of_earlier(order, made)]
+        given = order.recipe.given_flags().get("compiler", "")
+        of_build = [
+            *warnings_of_build(order, made),
+            *linked_of_earlier(order, made),
+            *(languages_without(given, [each for link in links for each in link.sections]) if given else ()),
+        ]
         links[0] = replace(links[0], warnings=(*links[0].warnings, *sentences_of(of_build)))
         _refuse_nothing_kept(order, links, log)
         learned = suite_facts(order, tree, say)
@@ -150,6 +169,17 @@ def _of_other_languages(recipe: Recipe, compiled: frozenset[Driver]) -> Iterator
 def _unheard(recipe: Recipe, compiled: frozenset[Driver]) -> list[str]:
     """Flags of compilers for which nothing was compiled."""
     return [flags for flags, drivers in recipe.flags_of_drivers().items() if not drivers & compiled]
+
+
+def languages_without(given: str, sections: Sequence[Section]) -> Iterator[LanguageWithout]:
+    """Of each language without a wrapper of its own that some sections are of, that flags did not reach it.
+
+    Told by the names of what moves: compilers of D and OCaml leave nothing else in all of their objects.
+    """
+    for language, pattern in _WITHOUT_WRAPPER.items():
+        count = sum(not each.pinned and pattern.match(each.name) is not None for each in sections)
+        if count:
+            yield LanguageWithout(language, count, given)
 
 
 def linked_of_earlier(order: BuildOrder, made: InstrumentedBuild) -> list[EarlierObjects]:

@@ -337,7 +337,8 @@ def _edit(
     if not movable:
         raise CaptureFailed(
             f"{link.artefact}: none of its code can be placed: its objects come from outside the build, or are "
-            "stripped or prebuilt. Is the source tree clean (make clean), and does the build use $CC?"
+            "stripped or prebuilt. Is the source tree clean (make clean), does the build use $CC, and does it keep its "
+            "objects within the source (nim: --nimcache:nimcache)?"
         )
     if not any(section.group == "" and is_function_section(section.name) for section in movable):
         raise NotCompiledHere(
@@ -346,8 +347,8 @@ def _edit(
             "A compiler that the build calls by its absolute path, or by distcc, which has it called elsewhere: call "
             "it by its name, as in CC=gcc (with distcc's own directory, such as /usr/lib/distcc, first on PATH). One "
             "that keeps its path, or has no wrapper, such as gdc or gccgo, needs -ffunction-sections added to its "
-            "flags (ocamlopt: -function-sections, ghc: -split-sections). Or is the source tree not clean of old "
-            "objects (make clean)?",
+            "flags (ocamlopt: -function-sections, for dune OCAMLPARAM='_,function-sections=1' before the command; ghc: "
+            "-split-sections). Or is the source tree not clean of old objects (make clean)?",
             compilers=compilers_of(item.elf for item in found if item.elf.source_name()),  # assemblers give none
         )
     kept = _kept(setup, link, draft, found, chosen)
