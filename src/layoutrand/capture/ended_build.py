@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from layoutrand.cache.capture_record import Capture, CapturedLink, identity_facts
 from layoutrand.cache.keys import captured_id
