@@ -162,6 +162,9 @@ def test_all_outputs_of_analyse_say_the_same(project, capsys, tmp_path, wanted, 
     assert f"{sentence}." in page
 
     for reason in row["reasons"]:
+        if reason["cause"] == "within noise":  # which the sentence says
+            assert "cannot tell whether layout matters" in sentence
+            continue
         for each in reason["sentence"].split("; "):
             assert each in warned.replace("\n", " "), "the terminal gives every reason"
             assert each in page, "the page gives every reason"

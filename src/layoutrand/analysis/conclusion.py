@@ -28,6 +28,7 @@ from layoutrand.analysis.conclusion_warnings import (
 from layoutrand.analysis.evidence import Evidence
 from layoutrand.analysis.forecasting import forecast_words
 from layoutrand.analysis.next_steps import STEPS, LayoutsThere, Step, possible_of, without_simulation
+from layoutrand.analysis.noise_warnings import WithinNoise
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.reasons import Reason, concerns, reasons, steps
 from layoutrand.analysis.same_program import SameProgram
@@ -241,8 +242,12 @@ def of_layouts(analysis: Analysis, warnings: Sequence[AnyWarning] = ()) -> Layou
     told = [*analysis.warnings, *about]
     layouts = LayoutsThere(analysis.n_binaries, few_layouts(told), _often(analysis.n_executions, analysis.n_binaries))
     found, verdict = reasons(told), _of_layouts(analysis)
-    if verdict in _FROM_NUMBERS and any(each.effect == "undecides" for each in found):
+    is_open = any(each.effect == "undecides" for each in found)
+    if verdict in _FROM_NUMBERS and is_open:
         verdict = CANNOT_TELL
+    elif verdict == CANNOT_TELL and not is_open and analysis.findings is not None:
+        told.append(WithinNoise(analysis.findings.layout.upper))
+        found = reasons(told)
     return LayoutConclusion(verdict, found, steps(told, layouts=layouts))
 
 

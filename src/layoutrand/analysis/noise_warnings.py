@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from layoutrand.text.quantities import at_most
 from layoutrand.warning import AnyWarning
 
 
@@ -42,6 +43,17 @@ class NoisyStock(AnyWarning):
     def brief(self) -> str:
         """What was found."""
         return "executions of stock and identity vary more than the layouts do"
+
+
+@dataclass(frozen=True)
+class WithinNoise(AnyWarning):
+    """Layouts differ no more than executions do; layout adds at most ``upper`` over the mean, where that is known."""
+
+    upper: float | None
+
+    def __str__(self) -> str:
+        most = "" if self.upper is None or self.upper >= 1 else f", so layout may add up to {at_most(self.upper)} %"
+        return f"layouts differ no more clearly than executions of one binary do{most}"
 
 
 @dataclass(frozen=True)

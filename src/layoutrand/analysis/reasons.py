@@ -46,6 +46,7 @@ _ORDER: Final[tuple[Effect, ...]] = ("undecides", "doubts", "notes")
 
 Cause = Literal[
     "interval too wide",
+    "within noise",
     "too few layouts",
     "without bounds",
     "beside the others",
@@ -136,6 +137,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
         lambda each: "same work" if each.fixed_addresses else "repeatable",
         matters=lambda each: each.is_seen,
     ),
+    noise.WithinNoise: Meaning("within noise", "undecides", "more executions"),
     noise.NoisyStock: Meaning("unlike conditions", "doubts", "quiet machine"),
     executions.DisturbedExecutions: Meaning(
         "disturbed",

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from layoutrand.warning import AnyWarning
 
 _MOST_WARNINGS: Final = 3
-_TOLD_ELSEWHERE: Final = frozenset({"interval too wide", "beside the others", "failures"})
+_TOLD_ELSEWHERE: Final = frozenset({"interval too wide", "within noise", "beside the others", "failures"})
 _OF_THE_RESULTS: Final = (NewFiles, ShownThoughOld, UnlikeOutputs)
 _LINES_EACH: Final = 2
 _LINES_OF_QUESTION: Final = 4
