@@ -346,7 +346,7 @@ def test_flags_of_c_for_fortran_alone_are_an_error(gnu: Workshop) -> None:
     gnu.write_named({"m.f90": "program m\nprint *, 42\nend program\n"})
     result = gnu.build("gfortran -c m.f90 && gfortran -o prog m.o", seeds=[1], system={"cflags": "-O2"})
     assert not result.binaries
-    cause = 'cflags = "-O2" reached no compilation: what was compiled is Fortran, whose flags are fflags'
+    cause = 'cflags = "-O2" reached no compilation: all was done by the Fortran compiler, whose flags are fflags'
     assert {failure.cause.startswith(cause) for failure in result.failures} == {True}
 
 
@@ -365,8 +365,14 @@ def test_fortran_beside_c_without_flags_of_its_own_is_told(gnu: Workshop, fflags
 @pytest.mark.parametrize(
     ("given", "unused"),
     [
-        ({"cflags": "-O2", "cxxflags": "-O3"}, 'cxxflags = "-O3" reached no compilation: nothing of C++ was compiled'),
-        ({"cflags": "-O2", "fflags": "-O3"}, 'fflags = "-O3" reached no compilation: nothing of Fortran was compiled'),
+        (
+            {"cflags": "-O2", "cxxflags": "-O3"},
+            'cxxflags = "-O3" reached no compilation: nothing was compiled by the C++ compiler',
+        ),
+        (
+            {"cflags": "-O2", "fflags": "-O3"},
+            'fflags = "-O3" reached no compilation: nothing was compiled by the Fortran compiler',
+        ),
         ({"cflags": "-O2"}, ""),
     ],
 )
@@ -390,7 +396,7 @@ def test_flags_of_cxx_for_c_alone_are_an_error(gnu: Workshop) -> None:
         "$CC -c a.c main.c && $CC -o prog a.o main.o", seeds=[1], system={"cflags": "", "cxxflags": "-O2"}
     )
     assert not result.binaries
-    cause = 'cxxflags = "-O2" reached no compilation: what was compiled is C, whose flags are cflags'
+    cause = 'cxxflags = "-O2" reached no compilation: all was done by the C compiler, whose flags are cflags'
     assert {failure.cause.startswith(cause) for failure in result.failures} == {True}
 
 
