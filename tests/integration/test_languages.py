@@ -389,6 +389,18 @@ def test_flags_of_a_language_of_which_nothing_is_compiled_are_told(
     assert found == ([f"sys: prog: {unused}"] if unused else [])
 
 
+def test_what_a_build_warns_of_is_told_of_no_other_build_of_the_same_program(gnu: Workshop) -> None:
+    """Systems whose flags give one program share its capture: what is told of each is of its own flags, each time."""
+    gnu.write(a__c=many_functions(8), main__c=main_calling("f1"))
+    systems = {"a": {"cflags": "-O2", "fflags": "-O3"}, "b": {"cflags": "-O2"}, "c": {"cflags": "-O2", "cxxflags": ""}}
+    config = gnu.config("$CC -c a.c main.c && $CC -o prog a.o main.o", systems=systems)
+    for _ in range(2):
+        results = gnu.build_all(config, layouts=["identity", 1])
+        assert len({result.capture.id for result in results if result.capture is not None}) == 1
+        unused = [sum("reached no compilation" in sentence for sentence in said(each.notes)) for each in results]
+        assert unused == [1, 0, 0]
+
+
 def test_flags_of_cxx_for_c_alone_are_an_error(gnu: Workshop) -> None:
     """Systems that differ in them would be one program twice."""
     gnu.write(a__c=many_functions(8), main__c=main_calling("f1"))

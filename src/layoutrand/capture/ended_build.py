@@ -138,7 +138,12 @@ def keep(
         with cache_errors("write", scratch):
             write_atomically(scratch / "build.log", log.read_bytes())
         cache.commit_capture(scratch, result)
-    known = {"capture": result.id, "build_s": result.build_s, "n_links": result.n_links}
+    known = {
+        "capture": result.id,
+        "build_s": result.build_s,
+        "n_links": result.n_links,
+        "warnings": {link.artefact: link.warnings for link in result.links},
+    }
     cache.remember(
         order.key,
         {**known, **({"learned": learned} if learned else {})},
