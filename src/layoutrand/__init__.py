@@ -24,11 +24,11 @@ level
 ratio
     Candidate over baseline, always with its interval: the geometric mean over rounds, else the quotient of the means.
 
-The packages are stages of the work, and each imports only from those before it: ``errors``; ``model`` and ``stats``;
-``platform``, ``text``, ``objects``, ``layout``, ``engines``, ``config``, ``instruments``, ``linkers``, ``host``,
-``cache``; ``link``, ``capture``, ``results``, ``suites``, ``jvm``, ``build``, ``execute``; ``analysis``; ``history``;
-``report``, ``interop``, ``explain`` and ``check``; ``screens``; ``cluster``; ``library``; ``cli``.  ARCHITECTURE.md
-says what is where.
+The packages are stages of the work, and each imports only from those before it: ``errors``, ``version`` and
+``warning``; ``model`` and ``stats``; ``platform``, ``text``, ``objects``, ``permute``, ``layout``, ``engines``,
+``config``, ``harnesses``, ``instruments``, ``linkers``, ``host``, ``cache``; ``link``, ``capture``, ``results``,
+``suites``, ``jvm``, ``build``, ``execute``; ``analysis``; ``history``; ``report``, ``interop``, ``explain`` and
+``check``; ``screens``; ``cluster``; ``library``; ``cli``.  ARCHITECTURE.md says what is where.
 
 For programs and notebooks there is what ``__all__`` names, stable as docs/library.md says: `load` gives results of a
 project, `load_files` those of other harnesses.  Nothing is imported before it is asked for.

@@ -18,11 +18,11 @@ from layoutrand.analysis.documents import analyse_document, compare_document
 from layoutrand.analysis.plan import make_plans
 from layoutrand.analysis.plan_document import plan_document
 from layoutrand.analysis.stopping import widths
-from layoutrand.cli.plan_command import show_plans
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import AnalysisError
 from layoutrand.screens.comparison_tables import show_comparison
 from layoutrand.screens.layout_tables import show_analysis
+from layoutrand.screens.plan_tables import show_plans
 
 SHAPES = list(itertools.product((1, 3), (1, 2), (1, 4)))
 CONTROLS = [(), ("stock",), ("stock", "identity")]

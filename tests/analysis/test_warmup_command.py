@@ -13,11 +13,11 @@ from experiments import execution, selected, write
 from layoutrand.analysis.warmup_command import MOST_EXECUTIONS, examine, for_benchmarks, warmup_document
 from layoutrand.cli import warming
 from layoutrand.cli.options import load_config
-from layoutrand.cli.warming import sparkline
 from layoutrand.config.config import parse
 from layoutrand.config.settings import with_warmup
 from layoutrand.errors import AnalysisError, UnknownMetric, UsageError
 from layoutrand.model import Measurement
+from layoutrand.screens.warmup_tables import sparkline
 from layoutrand.stats import autocorrelation, suggest_warmup
 from warningkit import said
 

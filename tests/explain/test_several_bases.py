@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from layoutrand.cli.sweeping import _layouts, show_bases
+from layoutrand.cli.sweeping import _layouts
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.explain.several_bases import SeveralBases, agreement, each_base, over_bases, verdict_over_bases
 from layoutrand.model import IDENTITY
+from layoutrand.screens.sweep_screen import show_bases
 from sweepkit import judged
 
 OFFSETS = (0, 16, 32, 48)
@@ -110,7 +111,7 @@ def test_what_repeats_to_the_digit_is_told_as_such():
 
 def test_it_is_shown(capsys):
     found = judged_over(np.random.default_rng(3), 6, 0.1, 0.005)
-    show_bases(found, Terminal(json=False, quiet=False))
+    show_bases(found, Terminal(json=False, quiet=False), None)
     out = capsys.readouterr().out
     assert out.startswith("over 6 layouts offset 32 of f")
     assert out.count("layout ") >= 6

@@ -16,7 +16,6 @@ from explainkit import EXPERIMENT, HOTNESS, explanation, interval, sample, suspe
 from fakes import make_binary, make_config
 from layoutrand.analysis.analyse import choose_metrics
 from layoutrand.build.build import SystemBuild
-from layoutrand.cli.suspects_screen import show_explanation
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.execute.run_plan import RunChoices, make_plan
@@ -66,6 +65,7 @@ from layoutrand.explain.words import (
     worse_where,
 )
 from layoutrand.instruments.profile import Profile
+from layoutrand.screens.explain_tables import show_explanation
 from layoutrand.stats import screen_features, split_factor
 
 

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from layoutrand.cli.sweeping import show_sweep
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
 from layoutrand.explain.caches import USUAL, CodeCaches
@@ -19,6 +18,7 @@ from layoutrand.explain.offsets import Offsets
 from layoutrand.explain.sweep_words import what_it_does
 from layoutrand.explain.switching import Switch, candidates, choose_switch, range_of, switched
 from layoutrand.objects.branches import Branch
+from layoutrand.screens.sweep_screen import show_sweep
 from sweepkit import judged
 
 BASE = 0x404000
@@ -131,11 +131,10 @@ def test_a_verdict_that_needs_more_rounds_does_not_stand_beside_the_answer(capsy
     sweep = judged(np.exp(logs), switch.offsets, 1)
     still = SimpleNamespace(symbols=1, sections=1, as_in_base=1, pages_on=0)
     sweep = replace(sweep, binaries=SimpleNamespace(stillness=still))
-    show_sweep(sweep, Terminal(json=False, quiet=False))
+    show_sweep(sweep, Terminal(json=False, quiet=False), None)
     assert "cannot tell: 4 complete rounds of 2 offsets are too few" in capsys.readouterr().out
-    show_sweep(
-        replace(sweep, switched=switched(logs, switch, confidence=0.95, seed=1)), Terminal(json=False, quiet=False)
-    )
+    told = replace(sweep, switched=switched(logs, switch, confidence=0.95, seed=1))
+    show_sweep(told, Terminal(json=False, quiet=False), None)
     shown = capsys.readouterr().out
     assert "switched alone: f is 10" in shown
     assert "cannot tell" not in shown

@@ -346,7 +346,7 @@ def test_flags_of_c_for_fortran_alone_are_an_error(gnu: Workshop) -> None:
     gnu.write_named({"m.f90": "program m\nprint *, 42\nend program\n"})
     result = gnu.build("gfortran -c m.f90 && gfortran -o prog m.o", seeds=[1], system={"cflags": "-O2"})
     assert not result.binaries
-    cause = 'cflags = "-O2" reached no compilation: what was compiled is Fortran, whose flags are fflags'
+    cause = 'cflags = "-O2" reached no compilation: all was done by the Fortran compiler, whose flags are fflags'
     assert {failure.cause.startswith(cause) for failure in result.failures} == {True}
 
 
@@ -365,8 +365,14 @@ def test_fortran_beside_c_without_flags_of_its_own_is_told(gnu: Workshop, fflags
 @pytest.mark.parametrize(
     ("given", "unused"),
     [
-        ({"cflags": "-O2", "cxxflags": "-O3"}, 'cxxflags = "-O3" reached no compilation: nothing of C++ was compiled'),
-        ({"cflags": "-O2", "fflags": "-O3"}, 'fflags = "-O3" reached no compilation: nothing of Fortran was compiled'),
+        (
+            {"cflags": "-O2", "cxxflags": "-O3"},
+            'cxxflags = "-O3" reached no compilation: nothing was compiled by the C++ compiler',
+        ),
+        (
+            {"cflags": "-O2", "fflags": "-O3"},
+            'fflags = "-O3" reached no compilation: nothing was compiled by the Fortran compiler',
+        ),
         ({"cflags": "-O2"}, ""),
     ],
 )
@@ -383,6 +389,18 @@ def test_flags_of_a_language_of_which_nothing_is_compiled_are_told(
     assert found == ([f"sys: prog: {unused}"] if unused else [])
 
 
+def test_what_a_build_warns_of_is_told_of_no_other_build_of_the_same_program(gnu: Workshop) -> None:
+    """Systems whose flags give one program share its capture: what is told of each is of its own flags, each time."""
+    gnu.write(a__c=many_functions(8), main__c=main_calling("f1"))
+    systems = {"a": {"cflags": "-O2", "fflags": "-O3"}, "b": {"cflags": "-O2"}, "c": {"cflags": "-O2", "cxxflags": ""}}
+    config = gnu.config("$CC -c a.c main.c && $CC -o prog a.o main.o", systems=systems)
+    for _ in range(2):
+        results = gnu.build_all(config, layouts=["identity", 1])
+        assert len({result.capture.id for result in results if result.capture is not None}) == 1
+        unused = [sum("reached no compilation" in sentence for sentence in said(each.notes)) for each in results]
+        assert unused == [1, 0, 0]
+
+
 def test_flags_of_cxx_for_c_alone_are_an_error(gnu: Workshop) -> None:
     """Systems that differ in them would be one program twice."""
     gnu.write(a__c=many_functions(8), main__c=main_calling("f1"))
@@ -390,7 +408,7 @@ def test_flags_of_cxx_for_c_alone_are_an_error(gnu: Workshop) -> None:
         "$CC -c a.c main.c && $CC -o prog a.o main.o", seeds=[1], system={"cflags": "", "cxxflags": "-O2"}
     )
     assert not result.binaries
-    cause = 'cxxflags = "-O2" reached no compilation: what was compiled is C, whose flags are cflags'
+    cause = 'cxxflags = "-O2" reached no compilation: all was done by the C compiler, whose flags are cflags'
     assert {failure.cause.startswith(cause) for failure in result.failures} == {True}
 
 

@@ -35,7 +35,7 @@ def test_it_is_told_where_neither_the_build_nor_the_system_optimises(gnu, compil
     [
         ({"cflags": "-O2", "cxxflags": ""}, False),
         ({"cflags": "", "file_flags": {"u.c": "-O2"}}, False),
-        ({"cflags": "", "fflags": "-O2"}, True),
+        ({"cflags": "-g", "fflags": "-O2"}, True),  # alone they are an error, as nothing is Fortran
     ],
 )
 def test_what_the_system_says_for_a_part_of_the_build_is_a_compilation_that_optimises(gnu, options, told):

@@ -156,7 +156,7 @@ def test_what_the_commands_refuse_is_refused_with_the_same_words(project, monkey
 
 
 def test_no_project_and_no_results(tmp_path):
-    with pytest.raises(UsageError, match=r"no layoutrand\.toml"):
+    with pytest.raises(UsageError, match=r"no layoutrand\.toml in .*; `layoutrand init` writes one$"):
         layoutrand.load(tmp_path)
     (tmp_path / "layoutrand.toml").write_text(HEAD + "[systems.O2]\n" + TABLE)
     with pytest.raises(UsageError, match="there are no results"):

@@ -38,6 +38,25 @@ def test_the_picture_has_every_floor():
     assert named == set(enforced())
 
 
+def test_the_package_names_every_floor_from_the_ground_up():
+    """Each in its place among those that import it and that it imports."""
+    text = layoutrand.__doc__[
+        layoutrand.__doc__.index("The packages are") : layoutrand.__doc__.index("says what is where")
+    ]
+    named = re.findall(r"``(\w+)``", text)
+    assert sorted(named) == sorted(enforced())
+    place = {name: number for number, name in enumerate(named)}
+    graph = imports()
+    floors = {
+        (of.split(".")[1], each.split(".")[1])
+        for of, found in graph.items()
+        if "." in of
+        for each in found
+        if "." in each
+    }
+    assert [pair for pair in sorted(floors) if place.get(pair[0], 99) < place.get(pair[1], -1)] == []
+
+
 def imports():
     """Module -> those of this package that it imports: in functions, and for types alone, too."""
     modules = {

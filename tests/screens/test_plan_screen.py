@@ -13,11 +13,11 @@ from layoutrand.analysis.machine_warnings import MachineSwitched
 from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast, WidthForecast
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts, NoiseOfControls
 from layoutrand.analysis.selection import Selection, Source
-from layoutrand.cli.plan_command import show_plans
 from layoutrand.config.execution_warnings import TooShort
 from layoutrand.model import STOCK
 from layoutrand.screens.charts import SCREEN_LINES
 from layoutrand.screens.plan_screen import MOST_ROWS, plan_screen
+from layoutrand.screens.plan_tables import show_plans
 
 
 def count(low: int | None, high: int | None, each_s: float = 1.0) -> PlannedCount:

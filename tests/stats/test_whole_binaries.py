@@ -115,7 +115,7 @@ def test_signs_flipped_a_block_at_a_time_are_those_of_one_block(monkeypatch, bin
 def test_false_alarms_stay_at_their_level_however_benchmarks_go_together(benchmarks, correlation, counts, pairing):
     """1,000 pairs of equal systems: binomial bounds of 4 standard errors around 5 %.
 
-    Assigned benchmark by benchmark the same data give .08, .35 and .66 (see `test_benchmarks_by_themselves`).
+    Assigned benchmark by benchmark the same data give .08, .35 and .66 (see the test below).
     """
     alarms = 0
     for seed in range(1000):

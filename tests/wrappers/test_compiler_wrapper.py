@@ -418,23 +418,33 @@ def test_where_it_cannot_be_noted_the_compilation_fails_and_says_so(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("source", "is_probe"),
+    ("folder", "source", "is_probe"),
     [
-        ("a.c", False),
-        ("sub/conftest_of_ours.c", False),
-        ("b/CMakeFiles/prog.dir/Unity/unity_0_c.c", False),
-        ("conftest.c", True),
-        ("/b/CMakeFiles/CMakeScratch/TryCompile-x/src.c", True),
-        ("CMakeCCompilerId.c", True),
-        ("/usr/share/cmake/Modules/CMakeCXXCompilerABI.cpp", True),
-        ("/b/meson-private/tmpx/testfile.c", True),
+        (".", "a.c", False),
+        ("sub", "conftest_of_ours.c", False),
+        ("b", "CMakeFiles/prog.dir/Unity/unity_0_c.c", False),
+        ("tests", "sanitycheck.c", False),
+        (".", "conftest.c", True),
+        ("lib", "/tmp/cgPLv4uU/dummy.c", True),
+        ("b/CMakeFiles/3.25.1/CompilerIdC", "CMakeCCompilerId.c", True),
+        ("b/CMakeFiles/CMakeScratch/TryCompile-x", "/usr/share/cmake/Modules/CMakeCXXCompilerABI.cpp", True),
+        ("b/try/CMakeFiles/CMakeTmp", "/project/cmake/has_it.cpp", True),
+        ("b/CMakeFiles/_CMakeLTOTest-C/bin", "/b/CMakeFiles/_CMakeLTOTest-C/src/foo.c", True),
+        ("b/meson-private", "sanitycheckcpp.cc", True),
+        ("b/meson-private/tmpx", "/b/meson-private/tmpx/testfile.c", True),
+        ("config.tests/sse2", "sse2.cpp", True),
     ],
 )
-def test_what_a_configuration_compiles_is_no_part_of_the_program(tmp_path, source, is_probe):
-    """It leaves no mark that flags have reached something, or that something is optimised."""
+def test_what_a_configuration_compiles_is_no_part_of_the_program(tmp_path, folder, source, is_probe):
+    """It leaves no mark that flags have reached something, or that something is optimised.
+
+    Directories count in the build alone: where that lies is the user's choice.
+    """
+    tree = tmp_path / "CMakeFiles" / "work"
+    (tree / folder).mkdir(parents=True)
     real = write_script(tmp_path / "real", "#!/bin/sh\n")
     marks = [tmp_path / name for name in ("heard", "compiled", "optimised")]
     levels = render.Levels(str(marks[1]), str(marks[2]))
-    made = compiler_script(tmp_path / "bin", real=real, heard=str(marks[0]), levels=levels)
-    assert start(made, "-O2", "-c", source).returncode == 0
+    made = compiler_script(tmp_path / "bin", real=real, heard=str(marks[0]), levels=levels, tree=str(tree))
+    assert start(made, "-O2", "-c", source, cwd=tree / folder).returncode == 0
     assert [mark.exists() for mark in marks] == [not is_probe] * 3

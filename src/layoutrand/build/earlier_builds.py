@@ -41,12 +41,14 @@ class Remembered:
 def recall_capture(cache: Cache, order: BuildOrder) -> tuple[Capture | None, RecordState]:
     """The capture that the order's key gave, as if made for this system, and what is recorded under the key.
 
-    Builds with different keys can give one capture; what it says of source and tools is this order's.
+    Builds with different keys can give one capture; what it says of source and tools is this order's, and what there
+    was to warn of is what its own build told, such as flags that were for nobody.
     """
     known, state = cache.look_up(order.key)
     found = cache.load_capture(known["capture"]) if known else None
     if known is None or found is None:
         return None, state
+    told = known.get("warnings", {})
     return replace(
         found,
         system=order.recipe.system,
@@ -55,6 +57,7 @@ def recall_capture(cache: Cache, order: BuildOrder) -> tuple[Capture | None, Rec
         source={**order.origin.record(), **known.get("learned", {})},
         build_s=known.get("build_s", found.build_s),
         n_links=known.get("n_links", found.n_links),
+        links=tuple(replace(link, warnings=tuple(told.get(link.artefact, link.warnings))) for link in found.links),
     ), state
 
 

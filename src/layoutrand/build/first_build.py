@@ -82,8 +82,8 @@ class Learned:
 
     ``mode`` is "rebuild" where the build works on the program after its link; ``launcher`` are the words of
     ``run.launcher`` that have the program executed here, () where this machine does it itself; ``harness`` is the one
-    that the program's cases are linked with, "" where none is seen; ``has_fortran`` says whether Fortran was compiled
-    that the flags did not reach.
+    that the program's cases are linked with, "" where none is seen; ``has_fortran`` says whether Fortran was compiled,
+    whose flags are its own.
     """
 
     toolchain: str

@@ -130,9 +130,12 @@ def systems_to_compare(toolchain: str, *, is_rust: bool) -> dict[str, System]:
     return {f"O{level}": System(toolchain=toolchain, cflags=f"-O{level}") for level in "23"}
 
 
-def with_fortran(systems: Mapping[str, System]) -> dict[str, System]:
-    """The same systems with the flags of C for Fortran, too."""
-    return {name: system.model_copy(update={"fflags": system.cflags}) for name, system in systems.items()}
+def with_fortran(systems: Mapping[str, System], *, is_alone: bool) -> dict[str, System]:
+    """The same systems with the flags of C for Fortran, too, or for it alone where nothing else is compiled."""
+    return {
+        name: system.model_copy(update={"fflags": system.cflags, "cflags": "" if is_alone else system.cflags})
+        for name, system in systems.items()
+    }
 
 
 AS_IT_IS: Final[Mapping[str, System]] = {"plain": System()}

@@ -153,13 +153,13 @@ class Unoptimised(AnyWarning):
 
 @dataclass(frozen=True)
 class FlagsUnused(AnyWarning):
-    """Flags of a system for a language of which nothing was compiled; others of its flags were used."""
+    """Flags of a system for the compiler of a language that compiled nothing; others of its flags were used."""
 
     given: str
     language: str
 
     def __str__(self) -> str:
-        return f"{self.given} reached no compilation: nothing of {self.language} was compiled"
+        return f"{self.given} reached no compilation: nothing was compiled by the {self.language} compiler"
 
 
 @dataclass(frozen=True)

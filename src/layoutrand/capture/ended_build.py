@@ -138,7 +138,12 @@ def keep(
         with cache_errors("write", scratch):
             write_atomically(scratch / "build.log", log.read_bytes())
         cache.commit_capture(scratch, result)
-    known = {"capture": result.id, "build_s": result.build_s, "n_links": result.n_links}
+    known = {
+        "capture": result.id,
+        "build_s": result.build_s,
+        "n_links": result.n_links,
+        "warnings": {link.artefact: link.warnings for link in result.links},
+    }
     cache.remember(
         order.key,
         {**known, **({"learned": learned} if learned else {})},
@@ -159,7 +164,7 @@ def warnings_of_build(order: BuildOrder, made: InstrumentedBuild) -> list[AnyWar
 
 
 def _of_other_languages(recipe: Recipe, compiled: frozenset[Driver]) -> Iterator[AnyWarning]:
-    """That flags are for a language of which nothing was compiled, or Fortran was compiled without any."""
+    """That flags are for a compiler that compiled nothing, or Fortran was compiled without any."""
     given = recipe.flags_of_drivers()
     for flags in _unheard(recipe, compiled):
         yield FlagsUnused(flags, " or ".join(_LANGUAGES[driver][0] for driver in DRIVERS if driver in given[flags]))
@@ -236,9 +241,8 @@ def _refuse_unheard(order: BuildOrder, space: Workspace, tree: Path, log: Path) 
     of_others = compiled if flags == given.get("compiler") else frozenset()
     if of_others:
         languages, keys = zip(*(_LANGUAGES[driver] for driver in DRIVERS if driver in of_others), strict=True)
-        reached = (
-            f"no compilation: what was compiled is {' and '.join(languages)}, whose flags are {' and '.join(keys)}"
-        )
+        what = "compiler, whose flags are" if len(keys) == 1 else "compilers, whose flags are"
+        reached = f"no compilation: all was done by the {' and '.join(languages)} {what} {' and '.join(keys)}"
     cause = (
         f"{flags} reached {reached}. This would be the program without: leave them out, or give what the build can take"
     )

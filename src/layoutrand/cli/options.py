@@ -149,7 +149,7 @@ def budget_s(text: str) -> float:
 
 def load_config(directory: Path) -> Config:
     """The project's configuration; raises `UsageError` where there is none, with what to do."""
-    config, remarks = read_config(directory)
+    config, remarks = read_config(directory, elsewhere=", -C names another directory")
     note_project(config, directory)
     for sentence in remarks:
         terminal(json=False, quiet=False).warn(sentence)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,13 +13,11 @@ from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host
 from layoutrand.cli.terminal import Terminal
 from layoutrand.library.configuration import match_systems
 from layoutrand.library.recorded import Which, distinct_layouts, load_selection
-from layoutrand.screens.display import Display
 from layoutrand.screens.layout_tables import show_selection_problems
-from layoutrand.text.quantities import duration, percent
 from layoutrand.text.shares import share
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast
+    from layoutrand.analysis.plan import BenchmarkPlan
 
 HalfWidth = Annotated[
     list[str] | None, typer.Option("--half-width", help="Relative half-width wanted, such as 1%; may be repeated.")
@@ -77,6 +74,8 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     if json:
         terminal.document(plan_document(plans, confidence=confidence))
     if full:
+        from layoutrand.screens.plan_tables import show_plans
+
         show_plans(plans, terminal)
     else:
         shown = widths[0] if half_width else USUAL_HALF_WIDTH
@@ -94,79 +93,6 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     if write:
         _write(directory, plans, terminal)
     return 0
-
-
-def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:
-    """What varies and what it costs, then what to do."""
-    from layoutrand.analysis.forecasting import promise
-
-    page.table(
-        "The pilot: variation and cost of each level",
-        ("benchmark", "system", "metric", "level", "in the pilot", "relative sd", "cost of one more", "optimal count"),
-        [row for each in plans for row in _level_rows(each)],
-    )
-    page.line()
-    widths = [forecast.half_width for forecast in plans[0].for_mean]
-    page.table(
-        "Binaries for a wanted half-width of the mean",
-        ("benchmark", "system", *(f"± {percent(width, 1)}" for width in widths)),
-        [(each.benchmark, each.system, *(_count(width.count) for width in each.for_mean)) for each in plans],
-    )
-    ratios = [(each, each.for_ratio) for each in plans if each.for_ratio is not None]
-    page.line()
-    if ratios:
-        aim = ratios[0][1]
-        page.table(
-            "Binaries of each of two systems to decide between them",
-            (
-                "benchmark",
-                "systems",
-                f"truly {percent(aim.difference, 1)} apart",
-                f"truly the same, shown within {percent(aim.threshold, 1)}",
-            ),
-            [
-                (each.benchmark, _systems(each.system, ratio), _count(ratio.different), _count(ratio.same))
-                for each, ratio in ratios
-            ],
-        )
-    page.item(promise(min(each.n_binaries for each in plans)))
-    for each in plans:
-        for warning in each.warnings:
-            page.warn(f"{each.system}, {each.benchmark}: {warning.beside_name()}")
-
-
-def _level_rows(plan: BenchmarkPlan) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
-    for level in plan.levels:
-        count = plan.counts.get(level)
-        rows.append(
-            (
-                *((plan.benchmark, plan.system, plan.metric) if not rows else ("",) * 3),
-                level,
-                f"{plan.repetitions.get(level, plan.n_binaries):.3g}" if rows else f"{plan.n_binaries:,}",
-                percent(plan.relative_sds[level], 3),
-                duration(plan.costs_s[level]),
-                "as many as are wanted" if count is None else str(count),
-            )
-        )
-    return rows
-
-
-def _systems(system: str, ratio: RatioForecast) -> str:
-    if not ratio.baseline:
-        return f"two like {system}"
-    return f"{system} against {ratio.baseline}{', in pairs' if ratio.is_paired else ''}"
-
-
-def _count(count: PlannedCount) -> str:
-    """``12 to 40, 3 min to 10 min``."""
-    from layoutrand.analysis.forecasting import range_words
-
-    low, high = count.binaries
-    if low is None:
-        return range_words(low, high)
-    times = [duration(seconds) for seconds in count.seconds if math.isfinite(seconds)]
-    return f"{range_words(low, high)}, {' to '.join(dict.fromkeys(times))}"
 
 
 def _executions(plans: Sequence[BenchmarkPlan]) -> int:

@@ -18,10 +18,10 @@ from layoutrand.cli.suspecting import (
     refuse_another_machine,
     under_names,
 )
-from layoutrand.cli.suspects_screen import show_unexplained
 from layoutrand.cli.terminal import Terminal
 from layoutrand.library.configuration import match_systems
 from layoutrand.library.recorded import Which, load_selection
+from layoutrand.screens.explain_tables import show_unexplained
 
 if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection

@@ -118,16 +118,17 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
 
     found = question.recognised()
     systems = systems_to_compare(question.toolchain or found.toolchain or "gcc", is_rust=found.is_rust)
-    first = next(iter(systems))
+    first, is_fortran = next(iter(systems)), False
     try:
         learned = question.learn(found, first, systems[first])
     except FlagsUnheard as error:
-        again = "with fflags, too" if error.is_fortran else "without, as the one system"
+        is_fortran = error.is_fortran
+        again = "with fflags in its place" if is_fortran else "without, as the one system"
         terminal.say(f"{error.unheard}: the build is made again {again}")
-        systems = with_fortran(systems) if error.is_fortran else dict(AS_IT_IS)
+        systems = with_fortran(systems, is_alone=True) if is_fortran else dict(AS_IT_IS)
         learned = question.learn(found, *next(iter(systems.items())))
-    if learned.has_fortran:
-        systems = with_fortran(systems)
+    if learned.has_fortran and not is_fortran:
+        systems = with_fortran(systems, is_alone=False)
     artefact = learned.chosen.artefacts[0]
     words = question.words.program or (artefact,)
     benchmark: FirstBenchmark | None = None

@@ -1,4 +1,4 @@
-"""`layoutrand explain --remedy`: what is tried, what it did, and what to add to the build."""
+"""`layoutrand explain --remedy`: what is tried."""
 
 from __future__ import annotations
 
@@ -67,25 +67,3 @@ def remedy(explanation: Explanation, confirmed: Confirmed | None, how: Remedying
         made = treat(explanation, measuring, candidates, how.order, advance)
     tell_executed(made.summary, how.names, terminal)
     return made
-
-
-def show_treatment(found: Treatment, page: Terminal, *, in_full: bool) -> None:
-    """What to add to the build, or that nothing helps; then what each did, and ``in_full`` what each is, how judged."""
-    from layoutrand.explain import remedy_words as words
-
-    page.sentence(words.conclusion(found))
-    if found.recommended is not None:
-        for sentence, added in words.how_to_use(found):
-            page.sentence(sentence)
-            for line in added.splitlines():
-                page.line(f"    {line}")
-    page.line()
-    page.table(words.title(found), words.COLUMNS, words.rows(found))
-    page.line()
-    for line in (*words.what_was_tried(found), words.how_judged(found)) if in_full else ():
-        page.sentence(line)
-    if line := words.of_the_machine(found):
-        page.sentence(line)
-    for problem in words.problems(found):
-        page.fail(problem)
-    page.line()

@@ -11,13 +11,13 @@ import typer
 
 from layoutrand.cli import building, options
 from layoutrand.cli.measuring_apart import measuring_apart, tell_executed
-from layoutrand.cli.remedying import Remedying, show_treatment
+from layoutrand.cli.remedying import Remedying
 from layoutrand.cli.remedying import remedy as remedy_of
 from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host
-from layoutrand.cli.suspects_screen import show_confirmations, show_explanation, show_unexplained
 from layoutrand.cli.terminal import Terminal, terminal_width
 from layoutrand.library.configuration import match_systems
 from layoutrand.library.recorded import Which, load_selection
+from layoutrand.screens.explain_tables import show_confirmations, show_explanation, show_treatment, show_unexplained
 from layoutrand.screens.layout_tables import show_selection_problems
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -13,7 +12,7 @@ import typer
 from layoutrand.cli import building, options
 from layoutrand.cli.measuring_apart import measuring_apart
 from layoutrand.cli.selecting import Benchmarks
-from layoutrand.cli.terminal import Terminal
+from layoutrand.cli.terminal import Terminal, terminal_width
 from layoutrand.library.configuration import match_systems
 from layoutrand.screens.run_screen import run_message, warn_disturbed
 
@@ -23,12 +22,9 @@ if TYPE_CHECKING:
     from layoutrand.config.config import Config
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.offsets import Offsets
-    from layoutrand.explain.several_bases import SeveralBases
     from layoutrand.explain.sweep import Sweep
     from layoutrand.explain.sweep_rounds import SweepOrder
     from layoutrand.model import LayoutName
-    from layoutrand.screens.charts import Line
-    from layoutrand.stats import Interval
 
 
 _ROUNDS: Final = 10
@@ -107,6 +103,7 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.explain.sweep_document import sweep_document
     from layoutrand.explain.sweep_rounds import SweepOrder
     from layoutrand.platform.foreign import write_text
+    from layoutrand.screens.sweep_screen import show_sweep
 
     terminal = options.terminal(json=json, quiet=quiet)
     offsets = _offsets(offset, step, switch)
@@ -149,7 +146,7 @@ def sweep(  # noqa: PLR0913 - one parameter for each option
         terminal.say(f"wrote {output}")
     if json:
         terminal.document(sweep_document(found))
-    show_sweep(found, terminal)
+    show_sweep(found, terminal, terminal_width())
     warn_disturbed(found.summary.disturbed, terminal)
     counted = found.counters.failures if found.counters else 0
     return 1 if found.summary.failures or counted else 0
@@ -160,6 +157,7 @@ def _over_bases(
 ) -> int:
     """One sweep after the other, then what they say together."""
     from layoutrand.explain.several_bases import bases_document, over_bases
+    from layoutrand.screens.sweep_screen import show_bases
 
     found = []
     for number, order in enumerate(orders, start=1):
@@ -169,7 +167,7 @@ def _over_bases(
     together = over_bases(found, seed=part.config.run.schedule_seed)
     if json:
         terminal.document(bases_document(together))
-    show_bases(together, terminal)
+    show_bases(together, terminal, terminal_width())
     warn_disturbed([row for each in found for row in each.summary.disturbed], terminal)
     return 1 if any(each.summary.failures for each in found) else 0
 
@@ -288,85 +286,3 @@ def _figure(found: Sweep) -> str:
             changes.tolist(),
         )
     )
-
-
-def show_sweep(found: Sweep, page: Terminal) -> None:
-    """The verdict, dose and response, and what was proved."""
-    from layoutrand.cli.terminal import terminal_width
-    from layoutrand.explain import sweep_words as words
-    from layoutrand.screens.charts import screen_width
-
-    if found.switched is not None:
-        page.sentence(words.what_it_does(found))
-    if found.switched is None or found.response.can_tell:  # two kinds of offsets need fewer rounds than each of many
-        page.sentence(words.verdict(found))
-    for line in (
-        words.why(found),
-        *words.what_counters_say(found),
-        words.no_counters(found),
-        words.not_seen(found),
-        words.not_looked_at(found),
-    ):
-        if line:
-            page.sentence(line)
-    page.line()
-    page.sentence(words.what_was_done(found))
-    page.screen(list(dose_lines(found, screen_width(terminal_width()))))
-    page.line()
-    page.sentence(words.what_lay_still(found))
-    for warning in found.warnings:
-        page.warn(str(warning))
-    page.sentence(words.one_layout(found))
-
-
-def show_bases(found: SeveralBases, page: Terminal) -> None:
-    """What holds over layouts, what each says, and the means over them."""
-    from layoutrand.cli.terminal import terminal_width
-    from layoutrand.explain import several_bases as words
-    from layoutrand.screens.charts import screen_width
-
-    page.sentence(words.verdict_over_bases(found))
-    if said := words.agreement(found):
-        page.sentence(said)
-    page.line()
-    for line in words.each_base(found):
-        page.sentence(line)
-    page.line()
-    page.screen(list(dose_lines(found.as_one, screen_width(terminal_width()))))
-    for sweep in found.sweeps:
-        for warning in sweep.warnings:
-            page.warn(f"layout {sweep.order.base}: {warning}")
-
-
-def dose_lines(found: Sweep, width: int) -> Iterator[Line]:
-    """A line for each offset: its mean, and how much it differs from the others, with the interval."""
-    from layoutrand.explain import sweep_words as words
-    from layoutrand.screens.charts import PercentAxis
-    from layoutrand.text.quantities import digits_of, number, signed
-
-    ends = [[100 * math.expm1(end) for end in _ends(run.difference)] for run in found.response.single]
-    means = found.means.mean(axis=0).tolist()
-    half = max((high - low) / 2 for low, _, high in ends)  # what is told is no finer than the intervals
-    fine = (
-        min(2, digits_of(half))
-        if half
-        else words.exact_digits(*(run.difference.centre for run in found.response.single))
-    )
-    digits = (fine, digits_of(half / 100 * max(means)))
-    left = [
-        (str(offset), f"{mean:,.{digits[1]}f}" if half else number(mean), f"{signed(centre, digits[0])} %")
-        for offset, mean, (_, centre, _) in zip(found.offsets, means, ends, strict=True)
-    ]
-    titles = ("offset", f"mean, {found.sample.unit}", "from others")
-    widths = [max(len(title), *(len(row[n]) for row in left)) for n, title in enumerate(titles)]
-    axis = PercentAxis.of([end for row in ends for end in row], 0, width - sum(widths) - 8)
-    yield [("  ".join(title.rjust(size) for title, size in zip(titles, widths, strict=True)), "dim")]
-    slow = set(found.response.largest.doses) if found.response.matters else set()
-    for offset, row, (low, centre, high) in zip(found.offsets, left, ends, strict=True):
-        cells = "  ".join(cell.rjust(size) for cell, size in zip(row, widths, strict=True))
-        yield [(cells, ""), ("  ", ""), *axis.interval(low, centre, high, "yellow" if offset in slow else "")]
-    yield [(" " * (sum(widths) + 6), ""), *axis.scale()]
-
-
-def _ends(interval: Interval) -> tuple[float, float, float]:
-    return interval.low, interval.centre, interval.high

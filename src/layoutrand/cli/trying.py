@@ -17,7 +17,6 @@ from layoutrand.cli import learning, options
 from layoutrand.cli.terminal import Terminal, terminal_width
 from layoutrand.errors import UsageError
 from layoutrand.library.project_directory import CONFIG_NAME
-from layoutrand.screens.build_screen import show_failures
 from layoutrand.text.quantities import duration
 
 if TYPE_CHECKING:
@@ -284,6 +283,7 @@ class _Try:
         from layoutrand.cli import running
         from layoutrand.execute.run_plan import RunChoices
         from layoutrand.screens import failing
+        from layoutrand.screens.build_screen import show_failures
 
         terminal = self.question.terminal
         jobs = options.count_jobs(self.question.jobs)

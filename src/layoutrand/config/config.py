@@ -358,7 +358,7 @@ def _expanded(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 def _wrong_warmups(table: Mapping[str, Any], systems: list[str] | None) -> Iterator[str]:
     """What is wrong with the names in ``[[warmup]]``; those of systems are checked only where ``systems`` are known.
 
-    Which benchmarks a suite has is known when it has been looked at (`layoutrand.suites.suite.expanded`).
+    Which benchmarks a suite has is known when it has been looked at (`layoutrand.suites.expand.expanded`).
     """
     entries = None if "suite" in table else table.get("benchmarks", [])
     names = [entry.get("name") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else [None]

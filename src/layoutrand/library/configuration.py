@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from layoutrand.config.config import Config
 
 
-def read_config(directory: Path) -> tuple[Config, list[str]]:
+def read_config(directory: Path, *, elsewhere: str = "") -> tuple[Config, list[str]]:
     """The configuration of the project in a directory, and what to warn of.
 
-    Raises `UsageError` where there is none, with what to do, and `ConfigError` for what is wrong with it.
+    Raises `UsageError` where there is none, with what to do (``elsewhere``: how another directory is named), and
+    `ConfigError` for what is wrong with it.
     """
     from layoutrand.config.config import parse
     from layoutrand.harnesses.command_words import with_harness_words
@@ -28,7 +29,7 @@ def read_config(directory: Path) -> tuple[Config, list[str]]:
         text = text_of_regular(path, largest=WRITTEN_BY_HAND)
     except FileNotFoundError as error:
         raise UsageError(
-            f"no {CONFIG_NAME} in {directory.absolute()}; `layoutrand init` writes one, -C names another directory"
+            f"no {CONFIG_NAME} in {directory.absolute()}; `layoutrand init` writes one{elsewhere}"
         ) from error
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error

@@ -18,7 +18,7 @@ def possible(directory: Path) -> Path:
     except (FileNotFoundError, NotADirectoryError):
         pass
     except (OSError, ValueError) as error:
-        raise UsageError(f"-C {directory}: {getattr(error, 'strerror', None) or error}") from error
+        raise UsageError(f"{directory}: {getattr(error, 'strerror', None) or error}") from error
     return directory
 
 
@@ -36,7 +36,8 @@ def project_of(directory: Path) -> Path:
             continue
         if owner not in {os.geteuid(), 0}:
             raise UsageError(
-                f"{folder / CONFIG_NAME} belongs to another user, so it is not used unasked: -C {folder} does"
+                f"{folder / CONFIG_NAME} belongs to another user, so it is used only where {folder} is named itself "
+                "(on the command line by -C)"
             )
         return Path(os.path.relpath(folder))
     return directory

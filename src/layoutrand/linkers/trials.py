@@ -2,7 +2,8 @@
 
 They decide what is built, and are nobody's program: no layout is applied to them, and nothing is said of them.  Only
 names and directories that these tools reserve count; an ``a.out`` that a makefile makes is a program like any other.
-The linker wrapper (``ld.sh.j2``) has the same rules in shell, and passes such links on unrecorded.
+The linker wrapper (``ld.sh.j2``) has the same rules in shell, and passes such links on unrecorded; that of compilers
+(``cc.sh.j2``) knows what is compiled for them by where the compiler works.
 """
 
 from __future__ import annotations

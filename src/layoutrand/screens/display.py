@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from layoutrand.screens.charts import Line
 
 
 class Display(Protocol):
@@ -23,6 +26,16 @@ class Display(Protocol):
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """A table whose first column is text; the others are right-aligned."""
+
+
+class Screen(Display, Protocol):
+    """A `Display` whose lines are as wide as a screen: the terminal."""
+
+    def sentence(self, text: str) -> None:
+        """Results in words, in lines of the screen."""
+
+    def screen(self, lines: Sequence[Line]) -> None:
+        """Lines of spans with styles."""
 
 
 def printable(text: str, keep: str = "") -> str:

@@ -1,4 +1,4 @@
-"""The tables and sentences of `analyse` and `compare`, on any `Display`."""
+"""The tables and sentences of `analyse`, and what other commands show of theirs in the same way, on any `Display`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the first screens of `compare` and `analyse` have in common: header, warnings, what to do next."""
+"""What first screens have in common: header, warnings, what to do next."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What `layoutrand explain --full` shows: the answer, the suspects, and what became of them in new layouts."""
+"""What `explain` tells of suspects: the tables of `--full`, what became of them in new layouts, and of remedies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from layoutrand.cli.terminal import Terminal
+from layoutrand.screens.display import Screen
 from layoutrand.screens.layout_tables import interval
 from layoutrand.text.name_lists import first_names, joined_names
 from layoutrand.text.quantities import percent
@@ -13,16 +13,16 @@ from layoutrand.text.quantities import percent
 if TYPE_CHECKING:
     from layoutrand.explain.explain import Confirmed, Unexplained
     from layoutrand.explain.suspects import Explanation
+    from layoutrand.explain.treated import Treatment
 
 _SHOWN: Final = 10
 """Hot functions in the table."""
-
 
 _NAMED: Final = 3
 """Benchmarks, systems and metrics of these for which one reason stands."""
 
 
-def show_unexplained(found: Sequence[Unexplained], page: Terminal) -> None:
+def show_unexplained(found: Sequence[Unexplained], page: Screen) -> None:
     """Why these could not be looked at, each reason once."""
     benchmarks: dict[tuple[str, str, str], list[str]] = {}
     for each in found:
@@ -38,7 +38,7 @@ def show_unexplained(found: Sequence[Unexplained], page: Terminal) -> None:
         page.fail(f"{first_names(places, _NAMED, between='; ')}: {reason}")
 
 
-def show_explanation(found: Explanation, page: Terminal, *, hint: bool, is_tried: bool = False) -> None:
+def show_explanation(found: Explanation, page: Screen, *, hint: bool, is_tried: bool = False) -> None:
     """The answer; the suspects, if any, the hottest functions, and what was looked at.
 
     ``hint`` at --confirm; ``is_tried`` where new layouts have said already what to think of the suspects.
@@ -66,7 +66,7 @@ def show_explanation(found: Explanation, page: Terminal, *, hint: bool, is_tried
             page.warn(f"{words.title(found)}: {warning}")
 
 
-def _show_suspects(found: Explanation, page: Terminal, *, hint: bool) -> None:
+def _show_suspects(found: Explanation, page: Screen, *, hint: bool) -> None:
     from layoutrand.explain import words
 
     page.table(
@@ -107,7 +107,7 @@ def _show_suspects(found: Explanation, page: Terminal, *, hint: bool) -> None:
     )
 
 
-def show_confirmations(found: Explanation, confirmed: Confirmed, page: Terminal, *, in_full: bool) -> None:
+def show_confirmations(found: Explanation, confirmed: Confirmed, page: Screen, *, in_full: bool) -> None:
     """What became of the suspects in new layouts: a sentence for each, and ``in_full`` a table, too."""
     from layoutrand.explain.words import of_confirmation, title
 
@@ -136,4 +136,26 @@ def show_confirmations(found: Explanation, confirmed: Confirmed, page: Terminal,
             for each in made
         ],
     )
+    page.line()
+
+
+def show_treatment(found: Treatment, page: Screen, *, in_full: bool) -> None:
+    """What to add to the build, or that nothing helps; then what each did, and ``in_full`` what each is, how judged."""
+    from layoutrand.explain import remedy_words as words
+
+    page.sentence(words.conclusion(found))
+    if found.recommended is not None:
+        for sentence, added in words.how_to_use(found):
+            page.sentence(sentence)
+            for line in added.splitlines():
+                page.line(f"    {line}")
+    page.line()
+    page.table(words.title(found), words.COLUMNS, words.rows(found))
+    page.line()
+    for line in (*words.what_was_tried(found), words.how_judged(found)) if in_full else ():
+        page.sentence(line)
+    if line := words.of_the_machine(found):
+        page.sentence(line)
+    for problem in words.problems(found):
+        page.fail(problem)
     page.line()

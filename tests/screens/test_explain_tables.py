@@ -1,8 +1,8 @@
 """What could not be looked at is told once for all it is true of."""
 
-from layoutrand.cli.suspects_screen import show_unexplained
 from layoutrand.cli.terminal import Terminal
 from layoutrand.explain.explain import Unexplained
+from layoutrand.screens.explain_tables import show_unexplained
 
 
 def test_a_reason_of_several_benchmarks_is_told_once(capsys):
