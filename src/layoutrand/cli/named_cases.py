@@ -20,9 +20,9 @@ def refuse_misspelt(
 
     ``names`` are benchmarks and cases; ``configs`` declare them as ours and as those who execute the commits do.
     """
-    from layoutrand.library.reported_cases import reported_cases
     from layoutrand.check.commit_pair import recorded_checks
     from layoutrand.harnesses.case_names import entry_of
+    from layoutrand.library.reported_cases import reported_cases
     from layoutrand.results.file import results_path
 
     entries = [each.name for each in configs[0].benchmarks]
