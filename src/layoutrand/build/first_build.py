@@ -64,7 +64,7 @@ _CROSS: Final = re.compile(r"""(?:--host[= ]|\bCROSS_COMPILE=)['"]?(?:[^\s'"]*/)
 ``aarch64-linux-gnu``, of which the first part is the processor."""
 
 _VERSIONED: Final = re.compile(r"-\d+$")
-_VERSION: Final = 5  # of what is remembered; another version's is as good as none
+_VERSION: Final = 6  # of what is remembered; another version's is as good as none
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Learned:
     ``mode`` is "rebuild" where the build works on the program after its link; ``launcher`` are the words of
     ``run.launcher`` that have the program executed here, () where this machine does it itself; ``harness`` is the one
     that the program's cases are linked with, "" where none is seen; ``has_fortran`` says whether Fortran was compiled
-    that the flags did not reach.
+    that the flags did not reach, and ``takes_flags`` whether anything was that a system's cflags or fflags can reach.
     """
 
     toolchain: str
@@ -95,6 +95,7 @@ class Learned:
     launcher: tuple[str, ...] = ()
     harness: str = ""
     has_fortran: bool = False
+    takes_flags: bool = True
 
 
 @dataclass(frozen=True)
@@ -280,6 +281,7 @@ class FirstBuild:
                 launcher=self._launcher(toolchain),
                 harness=harness_of(made.tree / chosen.artefacts[0]) if chosen.is_program else "",
                 has_fortran="fc" in made.space.compiled_by(),
+                takes_flags=made.space.compiled.exists(),
             )
             setup = self._setup(toolchain, way, chosen.artefacts)
             recipe = replace(order.recipe, build=setup.config.build)
@@ -323,6 +325,7 @@ class FirstBuild:
             self._launcher(found["toolchain"]),
             found["harness"],
             found["has_fortran"],
+            found["takes_flags"],
         )
 
     def _launcher(self, toolchain: str) -> tuple[str, ...]:
@@ -347,6 +350,7 @@ class FirstBuild:
                 "mode": learned.mode,
                 "harness": learned.harness,
                 "has_fortran": learned.has_fortran,
+                "takes_flags": learned.takes_flags,
             },
         )
 
