@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -133,3 +134,23 @@ def test_init_gives_flags_to_fortran_where_it_is_compiled(tmp_path: Path, source
     text = (project / "layoutrand.toml").read_text()
     assert text.count("\nfflags = ") == expected
     assert text.count("\ncflags = ") == 2
+
+
+def test_flags_that_the_shell_exports_are_written_into_the_file_of_the_build_they_were_in(tmp_path: Path) -> None:
+    """The next build, in a shell without them, is of the same program."""
+    require("gcc", "gcc")
+    project = tmp_path / "p"
+    project.mkdir()
+    (project / "a.c").write_text(
+        '#include <stdio.h>\nint f(void) { return VALUE; }\nint main(void) { printf("%d\\n", f()); }\n'
+    )
+    (project / "Makefile").write_text("prog: a.c\n\tgcc $(CFLAGS) -o prog a.c\n")
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+    env.pop("CFLAGS", None)
+    done = startkit.layoutrand("init", cwd=project, env={**env, "CFLAGS": "-DVALUE=42"})
+    assert done.returncode == 0, done.stderr
+    assert "CFLAGS of this shell takes part in the build (build.env)" in done.stderr
+    assert tomllib.loads((project / "layoutrand.toml").read_text())["build"]["env"] == {"CFLAGS": "-DVALUE=42"}
+    built = startkit.layoutrand("build", "--seeds", "1", "--system", "O2", "--without-stock", cwd=project, env=env)
+    assert built.returncode == 0, built.stderr
+    assert "instrumented build" not in built.stderr
