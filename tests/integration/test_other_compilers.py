@@ -142,7 +142,7 @@ def test_flags_that_the_shell_exports_are_written_into_the_file_of_the_build_the
     project = tmp_path / "p"
     project.mkdir()
     (project / "a.c").write_text(
-        '#include <stdio.h>\nint f(void) { return VALUE; }\nint main(void) { printf("%d\\n", f()); }\n'
+        OTHERS + '#include <stdio.h>\nint f(void) { return VALUE; }\nint main(void) { printf("%d\\n", f()); }\n'
     )
     (project / "Makefile").write_text("prog: a.c\n\tgcc $(CFLAGS) -o prog a.c\n")
     env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
@@ -151,6 +151,6 @@ def test_flags_that_the_shell_exports_are_written_into_the_file_of_the_build_the
     assert done.returncode == 0, done.stderr
     assert "CFLAGS of this shell takes part in the build (build.env)" in done.stderr
     assert tomllib.loads((project / "layoutrand.toml").read_text())["build"]["env"] == {"CFLAGS": "-DVALUE=42"}
-    built = startkit.layoutrand("build", "--seeds", "1", "--system", "O2", "--without-stock", cwd=project, env=env)
+    built = startkit.layoutrand("build", "--seeds", "2", "--system", "O2", "--without-stock", cwd=project, env=env)
     assert built.returncode == 0, built.stderr
     assert "instrumented build" not in built.stderr
