@@ -154,3 +154,21 @@ def test_flags_that_the_shell_exports_are_written_into_the_file_of_the_build_the
     built = startkit.layoutrand("build", "--seeds", "2", "--system", "O2", "--without-stock", cwd=project, env=env)
     assert built.returncode == 0, built.stderr
     assert "instrumented build" not in built.stderr
+
+
+def test_why_the_likeliest_program_is_not_the_one_that_is_taken_is_told_each_time(tmp_path: Path) -> None:
+    """dav1d's fuzzer was taken in place of dav1d, without a word on what is wrong with that."""
+    require("gcc", "gcc")
+    project = tmp_path / "toy"
+    project.mkdir()
+    (project / "main.c").write_text(OTHERS + "int main(void) { return 0; }\n")
+    (project / "Makefile").write_text(
+        "all: toy spare\nspare: main.c\n\t$(CC) -o $@ $<\n"
+        "toy: main.c\n\t/usr/bin/gcc -c -o toy.o $<\n\t$(CC) -o $@ toy.o\n"
+    )
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+    for options in ([], ["--force"]):
+        done = startkit.layoutrand("init", *options, cwd=project, env=env)
+        assert done.returncode == 0, done.stderr
+        assert "links spare with" in done.stdout
+        assert "the likeliest program cannot be captured: toy: no object of it has function sections" in done.stderr
