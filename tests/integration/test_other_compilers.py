@@ -172,3 +172,15 @@ def test_why_the_likeliest_program_is_not_the_one_that_is_taken_is_told_each_tim
         assert done.returncode == 0, done.stderr
         assert "links spare with" in done.stdout
         assert "the likeliest program cannot be captured: toy: no object of it has function sections" in done.stderr
+
+
+@pytest.mark.parametrize(("compiler", "expected"), [("clang", True), ("gcc", False)])
+def test_a_compiler_that_the_shell_names_and_that_does_not_build_is_told(
+    tmp_path: Path, compiler: str, expected: bool
+) -> None:
+    (tmp_path / "a.c").write_text(OTHERS + "int main(void) { return 0; }\n")
+    (tmp_path / "Makefile").write_text("prog: a.c\n\t$(CC) -o prog a.c\n")
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path.parent / f"{tmp_path.name}-cache"), "CC": compiler}
+    done = startkit.layoutrand("init", cwd=tmp_path, env=env)
+    assert done.returncode == 0, done.stderr
+    assert ("CC=clang of this shell is not what builds" in done.stderr) is expected

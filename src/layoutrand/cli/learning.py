@@ -41,6 +41,7 @@ Stdin = Annotated[
     str | None, typer.Option("--stdin", metavar="FILE", help="What the program reads from its standard input.")
 ]
 SEPARATOR = "--"
+_USUAL_COMPILERS = ("", "cc", "gcc")
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,12 @@ class FirstQuestion:
         from layoutrand.config.build_recipe import exported_flags
 
         found = self._found()
+        compiler = os.environ.get("CC", "")
+        if self.toolchain is None and found.toolchain != "go" and compiler not in _USUAL_COMPILERS:
+            self.terminal.say(
+                f"CC={compiler} of this shell is not what builds: CC leads to a compiler of layoutrand's toolchains, "
+                "which --toolchain chooses (such as clang, or a file that names the compiler)"
+            )
         exported = exported_flags(os.environ, toolchain=found.toolchain, is_rust=found.is_rust)
         if not exported:
             return found
