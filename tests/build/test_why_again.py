@@ -15,6 +15,10 @@ FILES = FileChanges((), (), ("src/lapi.c",))
     [
         ([Part("artefacts", "changed", ["a"], ["b"])], 'build.artefacts: was ["a"], now ["b"]'),
         ([Part("source.in_place", "changed", False, True)], "build.in_place: was false, now true"),
+        (
+            [Part("inherited.OCAMLPARAM", "removed", "_,g=1", None)],
+            'OCAMLPARAM of the environment: was "_,g=1", not there now',
+        ),
         ([Part("env.LC_ALL", "added", None, "C")], 'env.LC_ALL: now "C", not there before'),
         (
             [

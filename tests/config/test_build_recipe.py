@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.config.build_recipe import BUILD_ENVIRONMENT, Recipe, binary_facts
+from layoutrand.config.build_recipe import BUILD_ENVIRONMENT, Recipe, binary_facts, exported_flags
 from layoutrand.config.config import Build, System
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.linkers import toolbox
@@ -135,6 +135,28 @@ def test_source_tools_and_inherited_variables_are_in_the_key():
     ]
 
     assert len({key(recipe()), *changed}) == len(changed) + 1
+
+
+def test_a_variable_of_the_configuration_is_that_of_the_build_whatever_is_exported():
+    """So a build is found again in a shell that exports another value of what build.env has, or none."""
+    own = recipe(build=Build(commands=["make -j{jobs}"], artefacts=["prog"], env={"CFLAGS": "-O1"}))
+
+    assert key(own, environment={"CFLAGS": "-O3"}) == key(own)
+    assert key(own, environment={"LDFLAGS": "-s"}) != key(own)
+
+
+@pytest.mark.parametrize(
+    ("toolchain", "is_rust", "names"),
+    [
+        ("", False, ["CFLAGS", "OCAMLPARAM"]),
+        ("go", False, ["GOFLAGS", "CGO_CFLAGS"]),
+        ("", True, ["CFLAGS", "OCAMLPARAM", "CARGO_PROFILE_DEV_LTO", "RUSTFLAGS"]),
+    ],
+)
+def test_flags_that_a_shell_exports_are_those_that_the_build_reads(toolchain, is_rust, names):
+    exported = ("RUSTFLAGS", "CFLAGS", "OCAMLPARAM", "GOFLAGS", "CGO_CFLAGS", "CARGO_PROFILE_DEV_LTO", "PATH", "RUSTC")
+
+    assert list(exported_flags(dict.fromkeys(exported, "x"), toolchain=toolchain, is_rust=is_rust)) == names
 
 
 def test_what_does_not_decide_a_build_is_not_in_its_key():

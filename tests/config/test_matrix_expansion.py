@@ -1,11 +1,15 @@
 """[matrix] of layoutrand.toml: what it expands to, and every message about what it cannot."""
 
+import tomllib
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutrand.build.first_build import Learned
-from layoutrand.build.new_project import FirstBenchmark, NewProject, systems_to_compare
+from layoutrand.build.first_systems import AS_IT_IS, systems_to_compare
+from layoutrand.build.new_project import FirstBenchmark, NewProject
 from layoutrand.build.program_choice import ChosenProgram
 from layoutrand.capture.recognise import Way
 from layoutrand.config.config import as_dict, parse
@@ -291,3 +295,35 @@ def test_the_example_that_init_writes_is_valid():
         "main-gcc-O3",
         "main-gcc-lld-O2",
     ]
+
+
+OF_EXAMPLES = {
+    "C": ({}, ["cflags"], ["cflags", "ldflags"]),
+    "Fortran": ({"has_fortran": True}, ["cflags", "fflags"], ["cflags", "fflags"]),
+    "Fortran alone": ({"has_fortran": True}, ["fflags"], ["fflags"]),
+    "D": ({"takes_flags": False}, ["env"], ["env"]),
+    "Cargo": ({"toolchain": "rust", "takes_flags": False}, ["profile"], ["profile"]),
+    "Go": ({"toolchain": "go", "takes_flags": False}, ["env"], ["env"]),
+}
+
+
+@pytest.mark.parametrize("language", OF_EXAMPLES)
+def test_the_system_that_is_proposed_has_what_reaches_the_compilers_of_the_build(language):
+    """cflags = "-O3" was proposed for builds whose compilers had just been found to take no such flags."""
+    differing, beside, in_matrix = OF_EXAMPLES[language]
+    chosen = ChosenProgram(("prog",), "/usr/bin/ld", 0, ())
+    learned = replace(Learned("gcc", Way(("make",)), (), chosen, ["function-order"]), **differing)
+    systems = {"O2": System(fflags="-O2")} if language == "Fortran alone" else AS_IT_IS
+    text = NewProject("p", "a makefile", learned, systems, FirstBenchmark("prog", ("{artefact}",))).text()
+    lines = text.splitlines()
+    first, matrix = (
+        next(n for n, line in enumerate(lines) if line.startswith(mark)) for mark in ("# [sys", "# [matrix")
+    )
+    end = next(n for n, line in enumerate(lines) if line.startswith("[[benchmarks]]"))
+    shown = [each.removeprefix("# ") for each in (*lines[first:matrix], *lines[matrix:end])]
+    other = tomllib.loads("\n".join(each for each in shown if not each.startswith("Many systems")))
+
+    (system,) = other["systems"].values()
+    assert sorted(set(system) - {"toolchain"}) == beside
+    assert sorted(list(other["matrix"]["flags"].values())[-1]) == in_matrix
+    assert ("flags are appended to every compilation" in text) is (language not in {"D", "Go"})

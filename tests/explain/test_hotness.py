@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 from buildkit import section
+from layoutrand.errors import ToolNotFound
 from layoutrand.explain.explain_warnings import CostOutside, NothingHot
-from layoutrand.explain.hotness import cost_elsewhere, function_names, hot_functions, mangled
+from layoutrand.explain.hot_functions import readable_names
+from layoutrand.explain.hotness import cost_elsewhere, function_names, hot_functions, mangled_of
 from layoutrand.instruments.profile import Profile
+from layoutrand.platform.process import SubprocessRunner
+from workshop import require
 
 SECTIONS = [
     section(0, name=".text.main", size=100),
@@ -75,6 +79,7 @@ def test_names_for_people_are_never_alike():
         section(6, name=".text._ZN1A1bEv"),
         section(7, name=".text." + "x" * 100),
         section(8, name=".text." + "x" * 101),
+        section(9, name=".text.hot._D1a4bestFiZi"),
     ]
     names = function_names(sections, {"_ZN1A1bEv": "A::b"})
 
@@ -82,7 +87,7 @@ def test_names_for_people_are_never_alike():
     assert names[6] == "A::b"
     assert len(set(names)) == len(names)
     assert all(len(name) < 80 for name in names)
-    assert mangled(sections) == ["_ZN1A1bEv"]
+    assert mangled_of(sections) == ["_ZN1A1bEv", "_D1a4bestFiZi"]
 
 
 def test_a_function_without_a_share_of_all_cost_is_not_hot_however_much_that_is_of_its_artefacts_own():
@@ -106,3 +111,24 @@ def test_a_function_without_a_share_of_all_cost_is_not_hot_however_much_that_is_
         CostOutside(1 - 2098 / 10_000_000, "bin/x", ("lib/y",)),
     )
     assert cost_elsewhere(hot_functions(profile(cost), SECTIONS, ADDRESS, most=9), "bin/x", ["lib/y"]) == ()
+
+
+def test_names_of_all_languages_are_read_whatever_order_they_come_in():
+    """c++filt reads D by another style than C++ and Rust, and leaves what it cannot read as it is."""
+    require("c++filt", "binutils")
+    symbols = ["_ZN1A1bEv", "_D1a4bestFiZi", "_RNvC1a1b", "_Dmain"]
+
+    names = readable_names(symbols, SubprocessRunner(), print)
+
+    assert [names[symbol].split("(")[0] for symbol in symbols] == ["A::b", "a.best", "a[0]::b", "D main"]
+
+
+def test_without_cxxfilt_it_is_said_once():
+    said = []
+
+    class Nothing:
+        def run(self, words, **_):
+            raise ToolNotFound(f"{words[0]} is missing")
+
+    assert readable_names(["_ZN1A1bEv", "_D1a4bestFiZi"], Nothing(), said.append) == {}
+    assert len(said) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -136,3 +137,53 @@ def test_init_gives_flags_to_what_is_compiled(tmp_path: Path, sources: str, keys
     assert done.returncode == 0, done.stderr
     text = (project / "layoutrand.toml").read_text()
     assert re.findall(r"^(\w+)flags = ", text, re.MULTILINE) == [*keys] * 2
+
+
+def test_flags_that_the_shell_exports_are_written_into_the_file_of_the_build_they_were_in(tmp_path: Path) -> None:
+    """The next build, in a shell without them, is of the same program."""
+    require("gcc", "gcc")
+    project = tmp_path / "p"
+    project.mkdir()
+    (project / "a.c").write_text(
+        OTHERS + '#include <stdio.h>\nint f(void) { return VALUE; }\nint main(void) { printf("%d\\n", f()); }\n'
+    )
+    (project / "Makefile").write_text("prog: a.c\n\tgcc $(CFLAGS) -o prog a.c\n")
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+    env.pop("CFLAGS", None)
+    done = startkit.layoutrand("init", cwd=project, env={**env, "CFLAGS": "-DVALUE=42"})
+    assert done.returncode == 0, done.stderr
+    assert "CFLAGS of this shell takes part in the build (build.env)" in done.stderr
+    assert tomllib.loads((project / "layoutrand.toml").read_text())["build"]["env"] == {"CFLAGS": "-DVALUE=42"}
+    built = startkit.layoutrand("build", "--seeds", "2", "--system", "O2", "--without-stock", cwd=project, env=env)
+    assert built.returncode == 0, built.stderr
+    assert "instrumented build" not in built.stderr
+
+
+def test_why_the_likeliest_program_is_not_the_one_that_is_taken_is_told_each_time(tmp_path: Path) -> None:
+    """dav1d's fuzzer was taken in place of dav1d, without a word on what is wrong with that."""
+    require("gcc", "gcc")
+    project = tmp_path / "toy"
+    project.mkdir()
+    (project / "main.c").write_text(OTHERS + "int main(void) { return 0; }\n")
+    (project / "Makefile").write_text(
+        "all: toy spare\nspare: main.c\n\t$(CC) -o $@ $<\n"
+        "toy: main.c\n\t/usr/bin/gcc -c -o toy.o $<\n\t$(CC) -o $@ toy.o\n"
+    )
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+    for options in ([], ["--force"]):
+        done = startkit.layoutrand("init", *options, cwd=project, env=env)
+        assert done.returncode == 0, done.stderr
+        assert "links spare with" in done.stdout
+        assert "the likeliest program cannot be captured: toy: no object of it has function sections" in done.stderr
+
+
+@pytest.mark.parametrize(("compiler", "expected"), [("clang", True), ("gcc", False)])
+def test_a_compiler_that_the_shell_names_and_that_does_not_build_is_told(
+    tmp_path: Path, compiler: str, expected: bool
+) -> None:
+    (tmp_path / "a.c").write_text(OTHERS + "int main(void) { return 0; }\n")
+    (tmp_path / "Makefile").write_text("prog: a.c\n\t$(CC) -o prog a.c\n")
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path.parent / f"{tmp_path.name}-cache"), "CC": compiler}
+    done = startkit.layoutrand("init", cwd=tmp_path, env=env)
+    assert done.returncode == 0, done.stderr
+    assert ("CC=clang of this shell is not what builds" in done.stderr) is expected

@@ -147,6 +147,22 @@ def test_a_thin_archive_of_an_archive_becomes_an_ordinary_one(tmp_path, objects,
     assert run(link_with(kind, tmp_path, [objects["main"], outer])).returncode == 0
 
 
+@pytest.mark.parametrize("length", [13, 14, 15, 16, 17])
+def test_a_member_of_a_thin_archive_has_a_name_of_any_length(tmp_path, length):
+    """GNU ar leaves the slash behind a name of 15 characters, beside the place of the name that it writes over it."""
+    (tmp_path / "sub").mkdir()
+    name = f"sub/{'m' * (length - 2)}.o"
+    (tmp_path / name).write_bytes(compiled(tmp_path, "x.c", "int one(void) { return 1; }\n").read_bytes())
+    run("ar", "rcsT", "lib.a", name, cwd=tmp_path)
+    path = tmp_path / "lib.a"
+    thin = archive.read(path.read_bytes(), name="lib.a", fetch=lambda member: (tmp_path / member).read_bytes())
+    path.write_bytes(archive.write(thin, {}))
+
+    assert [member.name for member in thin.members] == [name]
+    assert path.read_bytes()[68 + int(path.read_bytes()[56:66]) :].count(b"/0              0") == 1
+    assert said("ar", "t", path).split("\n")[:-1] == [name]
+
+
 def test_a_thin_archive_needs_its_members():
     """Without a way to fetch the members the reason is said."""
     data = archive.THIN_MAGIC + _header(b"a.o/", 4)

@@ -64,7 +64,7 @@ _CROSS: Final = re.compile(r"""(?:--host[= ]|\bCROSS_COMPILE=)['"]?(?:[^\s'"]*/)
 ``aarch64-linux-gnu``, of which the first part is the processor."""
 
 _VERSIONED: Final = re.compile(r"-\d+$")
-_VERSION: Final = 5  # of what is remembered; another version's is as good as none
+_VERSION: Final = 7  # of what is remembered; another version's is as good as none
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,8 @@ class Learned:
     ``mode`` is "rebuild" where the build works on the program after its link; ``launcher`` are the words of
     ``run.launcher`` that have the program executed here, () where this machine does it itself; ``harness`` is the one
     that the program's cases are linked with, "" where none is seen; ``has_fortran`` says whether Fortran was compiled,
-    whose flags are its own.
+    whose flags are its own, and ``takes_flags`` whether anything was that a system's cflags or fflags can reach.
+    ``instead_of`` is what is likelier than what was chosen, and why it cannot be captured; "" for the likeliest itself.
     """
 
     toolchain: str
@@ -95,6 +96,8 @@ class Learned:
     launcher: tuple[str, ...] = ()
     harness: str = ""
     has_fortran: bool = False
+    takes_flags: bool = True
+    instead_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,10 @@ class FirstBuild:
                     todo = deque(other for other in todo if _could_be(other, error))
                     break  # another way would not be seen either
                 if isinstance(made, Learned):
-                    self._remember(name, made, number)
+                    if made.instead_of:  # which is told each time, and may be mended by another compiler or layoutrand
+                        self.say(f"the likeliest program cannot be captured: {made.instead_of}")
+                    else:
+                        self._remember(name, made, number)
                     return made
                 if made.other_machine:
                     todo = deque(self._cross(made.machine) if foreign is None else ())
@@ -270,6 +276,7 @@ class FirstBuild:
     ) -> Learned:
         """Capture the first choice that can be; the first error where none can."""
         first: BuildError | None = None
+        likeliest = ""
         for chosen in self.choose.choices(made.tree, linked):
             learned = Learned(
                 toolchain,
@@ -280,6 +287,7 @@ class FirstBuild:
                 launcher=self._launcher(toolchain),
                 harness=harness_of(made.tree / chosen.artefacts[0]) if chosen.is_program else "",
                 has_fortran="fc" in made.space.compiled_by(),
+                takes_flags=made.space.compiled.exists(),
             )
             setup = self._setup(toolchain, way, chosen.artefacts)
             recipe = replace(order.recipe, build=setup.config.build)
@@ -290,11 +298,13 @@ class FirstBuild:
                 keep(mine, made, self.cache, self.runner, beside=beside, say=self.say)
                 remember_build(setup, mine)
             except WorkedOnAfterLink:
-                return replace(learned, mode="rebuild")
+                learned = replace(learned, mode="rebuild")
             except BuildError as error:
-                first = first or error
+                first, likeliest = first or error, likeliest or chosen.artefacts[0]
                 continue
-            return learned
+            if first is None:
+                return learned
+            return replace(learned, instead_of=f"{likeliest}: {first.cause.removeprefix(f'{likeliest}: ')}")
         assert first is not None  # there was something to choose
         raise first
 
@@ -323,6 +333,7 @@ class FirstBuild:
             self._launcher(found["toolchain"]),
             found["harness"],
             found["has_fortran"],
+            found["takes_flags"],
         )
 
     def _launcher(self, toolchain: str) -> tuple[str, ...]:
@@ -347,6 +358,7 @@ class FirstBuild:
                 "mode": learned.mode,
                 "harness": learned.harness,
                 "has_fortran": learned.has_fortran,
+                "takes_flags": learned.takes_flags,
             },
         )
 

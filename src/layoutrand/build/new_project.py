@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.build.first_build import Learned
+from layoutrand.build.first_systems import example_of
 from layoutrand.capture.cargo_project import bench_harness, cargo_project
 from layoutrand.capture.recognise import safe_name
 from layoutrand.capture.source import is_ours, left_out
@@ -110,36 +111,13 @@ class NewProject:
             others=chosen.others,
             inputs=self.inputs,
             exclude_too=[*self.learned.exclude, *map(glob.escape, self.inputs)],
+            example=example_of(self.learned, self.systems),
             systems=[
                 (name, {key: value for key, value in system.model_dump(exclude_defaults=True).items() if value})
                 for name, system in self.systems.items()
             ],
             benchmark=self.benchmark,
         )
-
-
-def systems_to_compare(toolchain: str, *, is_rust: bool) -> dict[str, System]:
-    """The two systems that a new project begins with: -O2 and -O3, in the words of its compiler.
-
-    Go's has no such levels: there it is for which processors it compiles.
-    """
-    if toolchain == "go":
-        return {level: System(toolchain=toolchain, env={"GOAMD64": level}) for level in ("v1", "v3")}
-    if is_rust:
-        return {f"O{level}": System(toolchain=toolchain, profile={"opt-level": level}) for level in (2, 3)}
-    return {f"O{level}": System(toolchain=toolchain, cflags=f"-O{level}") for level in "23"}
-
-
-def with_fortran(systems: Mapping[str, System], *, is_alone: bool) -> dict[str, System]:
-    """The same systems with the flags of C for Fortran, too, or for it alone where nothing else is compiled."""
-    return {
-        name: system.model_copy(update={"fflags": system.cflags, "cflags": "" if is_alone else system.cflags})
-        for name, system in systems.items()
-    }
-
-
-AS_IT_IS: Final[Mapping[str, System]] = {"plain": System()}
-"""The one system of a new project whose compilers take no flags that layoutrand can hand them, as OCaml's."""
 
 
 def benchmark_of(words: Sequence[str], place: int, folder: Path, project: Path, stdin: str | None) -> FirstBenchmark:

@@ -31,6 +31,7 @@ _WORDS: Final = {
     "version": "the form of what is kept of builds",
 }
 """What users know a part of a key by, where that is not its name."""
+_OF_SHELL: Final = ("inherited", "cargo")
 _OF_FACTORS: Final = ("places_data", "moves_objects")
 
 
@@ -123,7 +124,8 @@ def changed_files(setup: BuildSetup, order: BuildOrder, latest: Remembered) -> F
 
 def told_part(part: Part) -> str:
     """What became of one part of a key, in words."""
-    name = _WORDS.get(part.name, part.name)
+    where, _, variable = part.name.partition(".")
+    name = f"{variable} of the environment" if where in _OF_SHELL else _WORDS.get(part.name, part.name)
     if part.change == "added":
         return f"{name}: now {_short(part.now)}, not there before"
     if part.change == "removed":

@@ -17,6 +17,7 @@ from layoutrand.model import Section
 from layoutrand.objects import archive, elf
 from layoutrand.objects.kinds import CODE_KINDS, PLAIN, is_code, is_function_section
 from layoutrand.objects.section_contents import section_contents
+from layoutrand.text.mangled import mangled
 
 _Key = tuple[str, str, str, int]
 """Object, section, COMDAT group and occurrence: what a section is called in both captures."""
@@ -71,10 +72,10 @@ def named_readably(
 ) -> list[FunctionChanges]:
     """The same, in which the first functions of each list, which people are shown, have names for people.
 
-    ``readable`` maps symbols of C++ and Rust to what these call them.
+    ``readable`` maps symbols (`mangled`) to what their programming language calls them.
     """
     lists = [functions for each in changes for functions in (each.differ, each.added, each.removed)]
-    symbols = [f.name for functions in lists for f in functions[:_MOST_READABLE] if f.name.startswith(("_Z", "_R"))]
+    symbols = mangled(f.name for functions in lists for f in functions[:_MOST_READABLE])
     known = readable(list(dict.fromkeys(symbols)))
 
     def named(functions: Sequence[ChangedFunction]) -> tuple[ChangedFunction, ...]:

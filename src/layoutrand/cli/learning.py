@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,6 +41,7 @@ Stdin = Annotated[
     str | None, typer.Option("--stdin", metavar="FILE", help="What the program reads from its standard input.")
 ]
 SEPARATOR = "--"
+_USUAL_COMPILERS = ("", "cc", "gcc")
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,7 @@ class FirstWords:
         """Split at ``--``; one that stands before everything is not counted."""
         line = list(words)
         for word in line:
-            try:
-                word.encode()
-            except UnicodeEncodeError as error:
-                raise UsageError(f"{word!r} is no UTF-8, and cannot stand in layoutrand.toml") from error
+            _refuse_other_than_text(word, repr(word))
         if line[:1] == [SEPARATOR]:
             line = line[1:]
         if SEPARATOR not in line:
@@ -91,7 +89,30 @@ class FirstQuestion:
         return "" if inside == "." or inside.startswith("..") else inside
 
     def recognised(self) -> Recognised:
-        """The build that was given, or that the directory's files are of."""
+        """The build that was given, or that the directory's files are of, with the flags that this shell exports.
+
+        They become part of what is written: without them the file would be of another build than was seen to work.
+        """
+        from layoutrand.config.build_recipe import exported_flags
+
+        found = self._found()
+        compiler = os.environ.get("CC", "")
+        if self.toolchain is None and found.toolchain != "go" and compiler not in _USUAL_COMPILERS:
+            self.terminal.say(
+                f"CC={compiler} of this shell is not what builds: CC leads to a compiler of layoutrand's toolchains, "
+                "which --toolchain chooses (such as clang, or a file that names the compiler)"
+            )
+        exported = exported_flags(os.environ, toolchain=found.toolchain, is_rust=found.is_rust)
+        if not exported:
+            return found
+        for name, value in exported.items():
+            _refuse_other_than_text(value, f"{name} of this shell, {value!r},")
+        take = "take" if len(exported) > 1 else "takes"
+        self.terminal.say(f"{' and '.join(exported)} of this shell {take} part in the build (build.env)")
+        ways = tuple(replace(way, env={**exported, **way.env}) for way in found.ways)
+        return replace(found, ways=ways)
+
+    def _found(self) -> Recognised:
         from layoutrand.capture.recognise import given, recognise
         from layoutrand.platform.process import SubprocessRunner
 
@@ -161,6 +182,14 @@ class FirstQuestion:
                 "is a whole build (build.mode)"
             )
         return learned
+
+
+def _refuse_other_than_text(value: str, what: str) -> None:
+    """Raise `UsageError` for a value that no TOML can have."""
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{what} is no UTF-8, and cannot stand in layoutrand.toml") from error
 
 
 def at(directory: Path) -> str:

@@ -100,17 +100,15 @@ def _init_java(words: Sequence[str], directory: Path, stdin: str | None, termina
 
 def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Terminal) -> NewProject:
     """The project that a first build shows."""
+    from layoutrand.build.first_systems import AS_IT_IS, systems_to_compare, with_fortran
     from layoutrand.build.new_project import (
-        AS_IT_IS,
         FirstBenchmark,
         NewProject,
         benchmark_of,
         in_its_harness,
         of_go_test,
         of_linked_cases,
-        systems_to_compare,
         unreported_cases,
-        with_fortran,
     )
     from layoutrand.capture.recognise import safe_name
     from layoutrand.errors import FlagsUnheard

@@ -138,13 +138,13 @@ def _inspected(
 def _show_order(found: Inspection, link: CapturedLink, terminal: Terminal, limit: int) -> None:
     """Section by section, by names that people read."""
     from layoutrand.explain.hot_functions import readable_names
-    from layoutrand.explain.hotness import function_names, mangled
+    from layoutrand.explain.hotness import function_names, mangled_of
     from layoutrand.platform.process import SubprocessRunner
     from layoutrand.text.document import cut
 
     shown = found.placed[:limit] if limit else found.placed
     sections = [link.sections[number] for number in found.order[: len(shown)]]
-    names = function_names(sections, readable_names(mangled(sections), SubprocessRunner(), terminal.say))
+    names = function_names(sections, readable_names(mangled_of(sections), SubprocessRunner(), terminal.say))
     rows = [
         (
             cut(name.removesuffix(f" ({placed.object})").removesuffix(f" of {placed.object}"), _LONGEST_NAME),

@@ -29,12 +29,23 @@ SYSTEM_PREFIXES: Final = ("/usr/", "/lib/", "/lib32/", "/lib64/", "/libx32/")
 LINKER_ENVIRONMENT: Final = ("LD_RUN_PATH", "LD_LIBRARY_PATH", "SOURCE_DATE_EPOCH", "GNUTARGET", "LDEMULATION")
 """Variables that change what a linker does."""
 
-BUILD_ENVIRONMENT: Final = (
+FLAG_ENVIRONMENT: Final = (
     "CFLAGS",
     "CXXFLAGS",
     "CPPFLAGS",
+    "FFLAGS",
+    "FCFLAGS",
+    "DFLAGS",
+    "ASFLAGS",
     "LDFLAGS",
+    "LDLIBS",
     "LIBS",
+    "OCAMLPARAM",
+)
+"""Variables by which a user gives flags to the compilers and the linker of any build."""
+
+BUILD_ENVIRONMENT: Final = (
+    *FLAG_ENVIRONMENT,
     "CPATH",
     "C_INCLUDE_PATH",
     "CPLUS_INCLUDE_PATH",
@@ -49,9 +60,21 @@ BUILD_ENVIRONMENT: Final = (
 GO_LINKER_ENVIRONMENT: Final = ("GOROOT", "GOOS", "GOARCH", "GOAMD64", "GOEXPERIMENT", "GOFIPS140")
 """Variables that change what Go's linker does, as go sets them for it."""
 
+GO_FLAG_ENVIRONMENT: Final = (
+    "GOFLAGS",
+    "GOEXPERIMENT",
+    "CGO_ENABLED",
+    "CGO_CFLAGS",
+    "CGO_CPPFLAGS",
+    "CGO_CXXFLAGS",
+    "CGO_FFLAGS",
+    "CGO_LDFLAGS",
+)
+"""The same of a build by Go's tools, which read none of the others."""
+
 GO_ENVIRONMENT: Final = (
     *GO_LINKER_ENVIRONMENT,
-    "GOFLAGS",
+    *GO_FLAG_ENVIRONMENT,
     "GOENV",
     "GODEBUG",
     "GOTOOLCHAIN",
@@ -59,7 +82,6 @@ GO_ENVIRONMENT: Final = (
     "GOPATH",
     "GOMODCACHE",
     "GO111MODULE",
-    "CGO_ENABLED",
 )
 """The same for a build by Go's tools, which know a few variables of the others, too."""
 
@@ -80,6 +102,9 @@ NOT_INHERITED: Final = (
 
 _OF_CARGO: Final = re.compile(r"RUSTFLAGS$|RUSTC(?:_BOOTSTRAP)?$|CARGO_(?:ENCODED_RUSTFLAGS$|BUILD_|PROFILE_|TARGET_)")
 """Variables of the user's environment that change what Cargo makes."""
+
+_FLAGS_OF_CARGO: Final = re.compile(r"(?:CARGO_.*)?RUSTFLAGS$|CARGO_PROFILE_")
+"""Those among them that give flags."""
 
 _RELEASE: Final = re.compile(r"\bcargo\b.*(?:\s--release\b|\s-r\b|\sbench\b)")
 _PROFILE: Final = re.compile(r"--profile[= ]([A-Za-z0-9_-]+)")
@@ -215,6 +240,8 @@ class Recipe:
         self, source: Mapping[str, Any], tools: Mapping[str, Any], environment: Mapping[str, str]
     ) -> dict[str, Any]:
         """Everything that decides what the build makes, as JSON values; of what is redacted a digest."""
+        own_variables = {**self.build.env, **self.options.env}
+        inherited = {name: value for name, value in environment.items() if name not in own_variables}
         not_always = {name: getattr(self.options, name) for name in ("file_flags", "rustflags", "profile", "features")}
         facts: dict[str, Any] = {
             "version": BUILD_VERSION,
@@ -222,7 +249,7 @@ class Recipe:
             "source": source,
             "commands": self.build.commands,
             "artefacts": self.build.artefacts,
-            "env": {**self.build.env, **self.options.env},
+            "env": own_variables,
             "flags": {name: getattr(self.options, name) for name in ("cflags", "cxxflags", "fflags", "ldflags")}
             | {name: value for name, value in not_always.items() if value},
             "places_data": self.variant == "capture" and places_data(self.factors),
@@ -230,10 +257,10 @@ class Recipe:
             "section_flags": self.section_flags(),
             "toolchain": self.toolchain.model_dump(mode="json"),
             "tools": tools,
-            "inherited": {name: environment[name] for name in self._inherited() if name in environment},
+            "inherited": {name: inherited[name] for name in self._inherited() if name in inherited},
         }
         if self.toolchain.tools.rustc:
-            facts["cargo"] = {name: environment[name] for name in sorted(environment) if _OF_CARGO.match(name)}
+            facts["cargo"] = {name: inherited[name] for name in sorted(inherited) if _OF_CARGO.match(name)}
         if self.variant == "capture" and self.archives != "built":
             facts["archives"] = self.archives
         if self.variant == "capture" and self.options.ordered != "move":
@@ -243,6 +270,13 @@ class Recipe:
     def _inherited(self) -> tuple[str, ...]:
         """Variables that the build gets of the user's environment, and that change what it makes."""
         return (*BUILD_ENVIRONMENT, *(GO_ENVIRONMENT if self.toolchain.link.linker == "go" else ()))
+
+
+def exported_flags(environment: Mapping[str, str], *, toolchain: str, is_rust: bool) -> dict[str, str]:
+    """Variables of the user's environment that give flags to a build, whose ``toolchain`` may not be known yet ("")."""
+    known = GO_FLAG_ENVIRONMENT if toolchain == "go" else FLAG_ENVIRONMENT
+    of_cargo = sorted(name for name in environment if is_rust and _FLAGS_OF_CARGO.match(name))
+    return {name: environment[name] for name in (*known, *of_cargo) if name in environment}
 
 
 def rust_toolchain(commands: Sequence[str]) -> str:

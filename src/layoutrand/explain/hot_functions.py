@@ -32,6 +32,7 @@ from layoutrand.platform.disk import write_atomically
 from layoutrand.platform.process import Runner
 from layoutrand.platform.regular_file import RECORD, content_of_regular
 from layoutrand.text.foreign_fields import plain
+from layoutrand.text.mangled import STYLES
 
 
 @dataclass(frozen=True)
@@ -49,16 +50,21 @@ class ProfilingSetup:
 
 
 def readable_names(symbols: Sequence[str], runner: Runner, say: Callable[[str], None]) -> dict[str, str]:
-    """What C++ and Rust call these symbols; empty, and said so, without c++filt."""
-    if not symbols:
-        return {}
-    try:
-        done = runner.run(["c++filt", "-p", *symbols], cwd=Path.cwd(), env={"PATH": SYSTEM_PATH})
-    except ToolNotFound as error:
-        say(f"names of functions are as in the symbol table: {error} (package binutils)")
-        return {}
-    lines = done.stdout.decode("utf-8", "replace").splitlines()
-    return dict(zip(symbols, lines, strict=True)) if len(lines) == len(symbols) else {}
+    """What C++, Rust and D call these symbols; empty, and said so, without c++filt."""
+    names: dict[str, str] = {}
+    for style, pattern in STYLES.items():
+        of_style = [symbol for symbol in symbols if pattern.match(symbol)]
+        if not of_style:
+            continue
+        try:
+            done = runner.run(["c++filt", "-p", "-s", style, *of_style], cwd=Path.cwd(), env={"PATH": SYSTEM_PATH})
+        except ToolNotFound as error:
+            say(f"names of functions are as in the symbol table: {error} (package binutils)")
+            return {}
+        lines = done.stdout.decode("utf-8", "replace").splitlines()
+        if len(lines) == len(of_style):
+            names |= dict(zip(of_style, lines, strict=True))
+    return names
 
 
 def profile_of(request: RunRequest, system: str, benchmark: str, profiling: ProfilingSetup, case: str = "") -> Profile:

@@ -18,6 +18,7 @@ from layoutrand.instruments.profile import Profile, Segment
 from layoutrand.model import Section
 from layoutrand.objects import elf
 from layoutrand.objects.branches import Branch
+from layoutrand.text.mangled import mangled
 from layoutrand.warning import AnyWarning
 
 SHARE: Final = 0.99
@@ -177,7 +178,7 @@ def cost_elsewhere(hotness: Hotness, artefact: str, others: Sequence[str], progr
 def function_names(sections: Sequence[Section], readable: Mapping[str, str] | None = None) -> list[str]:
     """A name for people for each section, no two alike: its function's or variable's, where need be with its object.
 
-    ``readable`` maps symbols (`mangled`) to what their programming language calls them.
+    ``readable`` maps symbols (`mangled_of`) to what their programming language calls them.
     """
     plain = [_plain(section, readable or {}) for section in sections]
     counts = Counter(plain)
@@ -199,9 +200,9 @@ def renamed(hotness: Hotness, names: Sequence[str]) -> Hotness:
     return replace(hotness, functions=functions)
 
 
-def mangled(sections: Sequence[Section]) -> list[str]:
-    """The symbols of these sections that are C++'s or Rust's."""
-    return [name for name in map(symbol_of, sections) if name.startswith(("_Z", "_R"))]
+def mangled_of(sections: Sequence[Section]) -> list[str]:
+    """The symbols of these sections that are `mangled`."""
+    return mangled(map(symbol_of, sections))
 
 
 def symbol_of(section: Section) -> str:

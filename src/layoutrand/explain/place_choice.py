@@ -10,7 +10,7 @@ import numpy as np
 
 from layoutrand.config.problems import suggest
 from layoutrand.errors import NotPlaced, UsageError
-from layoutrand.explain.hotness import function_names, mangled, symbol_of
+from layoutrand.explain.hotness import function_names, mangled_of, symbol_of
 from layoutrand.model import Section
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_code
@@ -37,7 +37,7 @@ def find_place(
     bare = [f"{name} ({section.object})" for name, section in zip(plain, placed, strict=True)]
     symbols = [section.name.split(".", 2)[-1] if is_code(section.kind) else symbol_of(section) for section in placed]
     words = re.findall(r"\w+", re.split(r"[(<]", asked, maxsplit=1)[0])  # of its parameters symbols have no words
-    likely = [symbol for symbol in mangled(placed) if words and all(word in symbol for word in words)]
+    likely = [symbol for symbol in mangled_of(placed) if words and all(word in symbol for word in words)]
     known = readable(likely[:_MOST_READ])
     shown = function_names(placed, known) if known else plain
     found = [

@@ -38,7 +38,7 @@ from layoutrand.explain.hotness import (
     cost_elsewhere,
     function_names,
     hot_functions,
-    mangled,
+    mangled_of,
     renamed,
     symbol_of,
 )
@@ -232,7 +232,7 @@ def _names(
     link: CapturedLink, wanted: Sequence[int], readable: Callable[[Sequence[str]], Mapping[str, str]]
 ) -> dict[int, str]:
     """What sections are called, the ``wanted`` ones among them, so that no other one is called the same."""
-    known = readable(mangled([link.sections[number] for number in dict.fromkeys(wanted)]))
+    known = readable(mangled_of([link.sections[number] for number in dict.fromkeys(wanted)]))
     placed = [each for each in link.sections if is_code(each.kind) or symbol_of(each) or each.index in wanted]
     return dict(zip((each.index for each in placed), function_names(placed, known), strict=True))
 

@@ -7,14 +7,17 @@ caller supplies the members' contents.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from layoutrand.errors import FeatureUnsupported
 
 MAGIC = b"!<arch>\n"
 THIN_MAGIC = b"!<thin>\n"
 _HEADER = 60
+_PLACE: Final = re.compile(rb"(/\d+(?::\d+)?) */?")
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def read(data: bytes, *, name: str, fetch: Callable[[str], bytes] | None = None)
         if header[58:60] != b"`\n" or not size_field.isdigit():
             raise FeatureUnsupported(f"{name}: damaged archive member header at byte {at}")
         size = int(size_field)
-        raw = header[:16].rstrip(b" ")
+        raw = _plain_name(header[:16])
         special = raw in (b"/", b"/SYM64/", b"//")
         body = data[at + _HEADER : at + _HEADER + size]
         if len(body) < size and (special or not thin):
@@ -83,6 +86,15 @@ def read(data: bytes, *, name: str, fetch: Callable[[str], bytes] | None = None)
         stored = 0 if thin and not special else size
         at += _HEADER + stored + stored % 2
     return Archive(thin, index_name, index, long_names, tuple(members), name)
+
+
+def _plain_name(field: bytes) -> bytes:
+    """A header's name without its padding.
+
+    GNU ar writes the place of a long name over the name itself, and leaves the slash behind one of 15 characters.
+    """
+    place = _PLACE.fullmatch(field)
+    return place[1] if place else field.rstrip(b" ")
 
 
 def _member_name(raw: bytes, long_names: bytes, archive: str) -> tuple[str, int]:
