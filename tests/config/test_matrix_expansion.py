@@ -12,7 +12,7 @@ from layoutrand.build.first_systems import AS_IT_IS, systems_to_compare
 from layoutrand.build.new_project import FirstBenchmark, NewProject
 from layoutrand.build.program_choice import ChosenProgram
 from layoutrand.capture.recognise import Way
-from layoutrand.config.config import as_dict, parse
+from layoutrand.config.config import System, as_dict, parse
 from layoutrand.config.matrix import expand, matching
 from layoutrand.errors import ConfigError, UsageError
 
