@@ -380,6 +380,7 @@ def test_flags_of_a_language_of_which_nothing_is_compiled_are_told(
     gnu: Workshop, given: dict[str, str], unused: str
 ) -> None:
     """A configuration script's own tests of a C++ compiler are no compilation of C++."""
+    require("g++", "g++")
     gnu.write(a__c=many_functions(8), main__c=main_calling("f1"))
     commands = (
         "echo 'int main() {}' > conftest.cpp && $CXX -c conftest.cpp && $CC -c a.c main.c && $CC -o prog a.o main.o"
