@@ -17,7 +17,8 @@ from fakes import make_config
 from layoutrand.analysis.analysis_warnings import NothingExecuted
 from layoutrand.analysis.conclusion import FAIL_IF, Conclusion, stated
 from layoutrand.analysis.conclusion_warnings import FalseAlarm
-from layoutrand.analysis.next_steps import STEPS, LayoutsThere, told_once, with_number, without_simulation
+from layoutrand.analysis.next_steps import STEPS, LayoutsThere, told_once, with_number, within, without_simulation
+from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.reasons import concerns, reasons, steps
 from layoutrand.cli import analysis as analysis_module
 from layoutrand.cli import reporting as reporting_module
@@ -342,6 +343,17 @@ def test_more_layouts_are_named_by_a_number_that_can_be_typed():
         "layoutrand run --seeds 30",
         "layoutrand run --seeds 80",
     ]
+
+
+@pytest.mark.parametrize(
+    ("n_layouts", "kind", "command"),
+    [(720, "more layouts", "layoutrand run --seeds 720"), (5_040, "more executions", ""), (31, "more executions", "")],
+)
+def test_all_layouts_of_a_program_are_proposed_where_they_are_within_reach(n_layouts, kind, command):
+    """5,040 of them were, to a user with 30: more would be needed, so they decide nothing."""
+    few = FewDistinctLayouts(n_layouts)
+    (step,) = within((with_number(STEPS["more layouts"], LayoutsThere(30)),), LayoutsThere(30, few))
+    assert (step.kind, step.command) == (kind, command)
 
 
 def test_a_key_is_named_with_its_file_and_the_value_to_write():

@@ -27,7 +27,7 @@ from layoutrand.analysis.conclusion_warnings import (
 )
 from layoutrand.analysis.evidence import Evidence
 from layoutrand.analysis.forecasting import forecast_words
-from layoutrand.analysis.next_steps import STEPS, LayoutsThere, Step, possible_of, without_simulation
+from layoutrand.analysis.next_steps import STEPS, WITHIN_REACH, LayoutsThere, Step, possible_of, without_simulation
 from layoutrand.analysis.noise_warnings import WithinNoise
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.reasons import Reason, concerns, reasons, steps
@@ -57,9 +57,6 @@ _OF_STATISTICS: Final[dict[str, Verdict]] = {
     "equivalent": "same",
     "undecided": "cannot tell",
 }
-
-WITHIN_REACH: Final = 1_000
-"""So many layouts may be named as what would tell; more are no advice, and "too noisy"."""
 
 FAIL_IF: Final[dict[str, Verdict]] = {
     "slower": "slower",

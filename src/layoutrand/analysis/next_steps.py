@@ -31,6 +31,9 @@ StepKind = Literal[
 USUAL_LAYOUTS: Final = 30
 """What most questions take, where nothing is known that would say how many."""
 
+WITHIN_REACH: Final = 1_000
+"""So many layouts may be named as what would tell; more are no advice, and "too noisy"."""
+
 ENOUGH_TO_EXPLAIN: Final = 20
 """With fewer layouts no function's place stands out, unless it outweighs everything else."""
 
@@ -303,11 +306,14 @@ def has_more_layouts(n_found: int, n_distinct: float) -> bool:
 
 
 def within(told: tuple[Step, ...], layouts: LayoutsThere) -> tuple[Step, ...]:
-    """The steps, none of which asks for layouts that there are not (`has_more_layouts`)."""
+    """The steps, none of which asks for layouts that there are not (`has_more_layouts`), or for more than are in reach.
+
+    More would be needed than the program has: all of them are proposed, or something else where they are too many.
+    """
     few = layouts.few
     if few is None:
         return told
-    if has_more_layouts(layouts.n_executed, few.n_layouts):
+    if has_more_layouts(layouts.n_executed, few.n_layouts) and few.n_layouts <= WITHIN_REACH:
         return tuple(_more_layouts(few.n_layouts) if step.kind == "more layouts" else step for step in told)
     instead = _more_executions(layouts)
     instead = replace(

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from layoutrand.analysis.compare import BenchmarkRatio
-from layoutrand.analysis.conclusion import WITHIN_REACH, Conclusion, few_layouts
+from layoutrand.analysis.conclusion import Conclusion, few_layouts
+from layoutrand.analysis.next_steps import WITHIN_REACH
 from layoutrand.analysis.sentences import percent_digits
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import (

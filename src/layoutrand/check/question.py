@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
-from layoutrand.analysis.conclusion import CANNOT_TELL, SAME_PROGRAM, WITHIN_REACH, Conclusion, Verdict, of_pair
-from layoutrand.analysis.next_steps import STEPS, Step, StepKind
+from layoutrand.analysis.conclusion import CANNOT_TELL, SAME_PROGRAM, Conclusion, Verdict, of_pair
+from layoutrand.analysis.next_steps import STEPS, WITHIN_REACH, Step, StepKind
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.build.build import SystemBuild

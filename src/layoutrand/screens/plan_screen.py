@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rich.cells import cell_len
 
 from layoutrand.analysis.clock_warnings import CoarseClock
-from layoutrand.analysis.conclusion import WITHIN_REACH
 from layoutrand.analysis.forecasting import briefly_promised, range_words
-from layoutrand.analysis.next_steps import STEPS
+from layoutrand.analysis.next_steps import STEPS, WITHIN_REACH
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.screens.charts import SCREEN_LINES, Line, screen_width
