@@ -163,6 +163,26 @@ def test_thousands_of_layouts_are_no_advice(project, capsys):
     text = unwrapped(said(capsys, "compare", "a", "b", "--full")[1])
     assert "binaries each, executed as often as these, would decide it" in text
     assert "next: more layouts than are within reach would be needed" in text
+    assert "too noisy" in said(capsys, "compare", "a", "b")[1]
+
+
+def test_less_noise_is_no_advice_where_layouts_alone_differ_too_much(project, capsys):
+    """Each binary was executed twice, and both times took as long: what hides a difference is layout."""
+    quiet = [
+        {seed: [*each, [each[0][0] * 1.0001]] for seed, each in of.items()}
+        for of in (spread(10.0, 1.2), spread(10.1, 1.9))
+    ]
+    project(*quiet, {})
+    (row,) = json.loads(said(capsys, "compare", "a", "b", "--json")[1])["benchmarks"]
+    assert row["to_decide"]["fewest"] > 1000
+    assert [each["kind"] for each in row["next"]] == ["more layouts", "other threshold"]
+    assert "noise" not in said(capsys, "compare", "a", "b")[1]
+    assert "cannot tell" in (text := said(capsys, "compare", "a", "b")[1])
+    assert "layout hides it" in text
+    assert "Next: a larger --threshold" in unwrapped(text)
+    assert "without any noise, too, more of them than are within reach" in unwrapped(
+        said(capsys, "compare", "a", "b", "--full")[1]
+    )
 
 
 def in_steps(centre):

@@ -103,6 +103,10 @@ def test_numbers_times_and_the_next_command(columns: int | None) -> None:
     assert text.count("the noise of executions") == 1  # of both, so it is told once, and of none by name
     assert "executions of each binary" not in text
     assert "less noise, or a larger --threshold" in " ".join(text.split())  # thousands are no advice, as in `compare`
+    ratio = replace(ratio, fewest_without_noise=1_001)  # of layouts alone: a quiet machine would not do
+    text = " ".join("\n".join(shown([planned("lua", "O2", None), planned("lua", "O3", ratio)], columns)).split())
+    assert "less noise" not in text
+    assert "Next: a larger --threshold" in text
 
 
 @pytest.mark.parametrize("columns", [80, 120])

@@ -14,6 +14,7 @@ from layoutrand.analysis.default_builds import AsBuilt, SinglePairs, as_built, n
 from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.analysis.evidence import Evidence, evidence
 from layoutrand.analysis.forecasting import to_decide
+from layoutrand.analysis.layouts_alone import fewest_without_noise
 from layoutrand.analysis.machine import of_both
 from layoutrand.analysis.median_ratio import MedianRatio, median_ratio
 from layoutrand.analysis.node_table import NodeTable, node_table
@@ -66,7 +67,8 @@ class BenchmarkRatio:
     the ratios of all binaries of one to all of the other, ``new_pair`` is the range of one more pair, ``single_pairs``
     how many contradict the verdict, ``as_built`` what the default builds say; ``could_miss`` is the largest share of
     layouts that these may well have none of; ``median`` is the second statement where ratios have groups, far values or
-    a long tail; ``forecast`` says how many binaries would decide what is undecided.  None where the data cannot tell.
+    a long tail; ``forecast`` says how many binaries would decide what is undecided, and ``fewest_without_noise`` how
+    many it would take at least if nothing but layout made times differ.  None where the data cannot tell.
     ``clock`` are the steps of the clock that ``ratio`` has room for.
     ``same_program`` says why the two are one program, None where they are not known to be: `analysis/conclusion.py`
     then concludes nothing else.
@@ -108,6 +110,7 @@ class BenchmarkRatio:
     median: MedianRatio | None = None
     clock: ClockSteps = NO_STEPS
     may_simulate: bool = True
+    fewest_without_noise: int | None = None
 
     @property
     def counted(self) -> tuple[Counted, Counted]:
@@ -269,6 +272,7 @@ def _ratio(
     systems = baseline.system, candidate.system
     warnings += systems_print_other(selection.printed, baseline.benchmark, baseline.instrument, systems)
     won = _paired(pair.free_by_round, confidence)
+    ahead = None if verdict != UNDECIDED or both.clock.are_seen else _forecast(pair, primary, ratio, threshold)
     return BenchmarkRatio(
         benchmark=baseline.benchmark,
         instrument=baseline.instrument,
@@ -292,7 +296,8 @@ def _ratio(
         if ratio is None or pair.design.cannot_tell
         else sureness_of(pair, primary, threshold, looks, centre=ratio.centre, clock=both.clock),
         measured_pairs=_measured_pairs(old, new),
-        forecast=None if verdict != UNDECIDED or both.clock.are_seen else _forecast(pair, primary, ratio, threshold),
+        forecast=ahead,
+        fewest_without_noise=None if ahead is None else fewest_without_noise(ahead.fewest, pair, primary),
         paired_verdict=None if both.paired is None else decide(both.paired, threshold, better=baseline.better),
         primary=primary,
         may_simulate=baseline.may_simulate,

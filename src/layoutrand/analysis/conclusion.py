@@ -27,7 +27,15 @@ from layoutrand.analysis.conclusion_warnings import (
 )
 from layoutrand.analysis.evidence import Evidence
 from layoutrand.analysis.forecasting import forecast_words
-from layoutrand.analysis.next_steps import STEPS, WITHIN_REACH, LayoutsThere, Step, possible_of, without_simulation
+from layoutrand.analysis.next_steps import (
+    LAYOUT_HIDES,
+    STEPS,
+    WITHIN_REACH,
+    LayoutsThere,
+    Step,
+    possible_of,
+    without_simulation,
+)
 from layoutrand.analysis.noise_warnings import WithinNoise
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.reasons import Reason, concerns, reasons, steps
@@ -298,12 +306,23 @@ def _to_decide(pair: BenchmarkRatio) -> list[Step]:
     few = forecast.n_binaries if forecast.n_more and (forecast.n_binaries or 0) <= WITHIN_REACH else None
     command = f"layoutrand run --seeds {few}" if few else ""
     is_enough = forecast.n_binaries is not None and not forecast.n_more
-    # A simulated processor has no noise that could be less.
-    sooner = STEPS["other threshold" if pair.instrument in simulated() else "sooner"]
-    sooner = sooner if pair.may_simulate else without_simulation(sooner)
-    more = [] if few or is_enough else [sooner]
+    more = [] if few or is_enough else _instead_of_layouts(pair)
     most, fewest = forecast.n_binaries, forecast.fewest
     return [Step("more layouts", command, sentence, has_figures=True, n_layouts=most, fewest=fewest), *more]
+
+
+def hidden_by_layout(pair: BenchmarkRatio) -> bool:
+    """Whether more layouts than are within reach would be needed without any noise, too."""
+    return (pair.fewest_without_noise or 0) > WITHIN_REACH
+
+
+def _instead_of_layouts(pair: BenchmarkRatio) -> list[Step]:
+    """What decides where more layouts than are within reach would."""
+    if pair.instrument in simulated():  # which has no noise that could be less
+        return [STEPS["other threshold"]]
+    if hidden_by_layout(pair):
+        return [LAYOUT_HIDES]
+    return [STEPS["sooner"] if pair.may_simulate else without_simulation(STEPS["sooner"])]
 
 
 def _of_layouts(analysis: Analysis) -> LayoutVerdict:

@@ -32,7 +32,7 @@ USUAL_LAYOUTS: Final = 30
 """What most questions take, where nothing is known that would say how many."""
 
 WITHIN_REACH: Final = 1_000
-"""So many layouts may be named as what would tell; more are no advice, and "too noisy"."""
+"""So many layouts may be named as what would tell; more are no advice, and "too noisy", or hidden by layout."""
 
 ENOUGH_TO_EXPLAIN: Final = 20
 """With fewer layouts no function's place stands out, unless it outweighs everything else."""
@@ -187,6 +187,13 @@ STEPS: Final[dict[StepKind, Step]] = {
     )
 }
 """The words of each step where figures give no better ones."""
+
+LAYOUT_HIDES: Final = replace(
+    STEPS["other threshold"],
+    sentence="layouts alone differ too much: without any noise, too, more of them than are within reach would be "
+    "needed; a larger --threshold decides sooner",
+)
+"""What decides where less noise would not help."""
 
 
 def told_once(steps: Iterable[Step]) -> list[Step]:

@@ -23,6 +23,7 @@ from layoutrand.analysis.blocking import Freed, freed
 from layoutrand.analysis.coarse_clock import clock_of
 from layoutrand.analysis.forecasting import ratio_spread
 from layoutrand.analysis.layout_part import execution_noise, has_rounds
+from layoutrand.analysis.layouts_alone import fewest_without_noise
 from layoutrand.analysis.machine import machine_finding, machine_states, quantity_of
 from layoutrand.analysis.median_ratio import median_ratio
 from layoutrand.analysis.pilot import Pilot, combined, costs_of, executions_of, pilot_of
@@ -90,7 +91,8 @@ class RatioForecast:
     ``different`` are for a true ``difference``, ``same`` for systems that are the same within ``threshold`` and truly
     alike.  ``baseline`` is the other system of the results, whose binaries are pairs with these where it ``is_paired``;
     "" where the results have none, and two systems like this one are taken.  ``is_decided`` says that the results
-    decide already, as `compare` tells of them with this threshold.
+    decide already, as `compare` tells of them with this threshold.  ``fewest_without_noise`` are the binaries that it
+    would take at least without any noise, 0 where that is not known.
     """
 
     baseline: str
@@ -100,6 +102,7 @@ class RatioForecast:
     same: PlannedCount
     different: PlannedCount
     is_decided: bool = False
+    fewest_without_noise: int = 0
 
 
 @dataclass(frozen=True)
@@ -340,15 +343,28 @@ def _for_ratio(measured: _Measured, baseline: _Measured | None, wanted: PlanAim)
         found = binaries_to_decide(estimate, upper, threshold=threshold, difference=true, confidence=wanted.confidence)
         return _with_time(found, seconds)
 
+    different, same = enough(wanted.difference, wanted.threshold + room), enough(0.0, wanted.threshold - room)
     return RatioForecast(
         baseline="" if baseline is None else baseline.own.sample.system,
         is_paired=is_paired,
         threshold=wanted.threshold,
         difference=wanted.difference,
-        different=enough(wanted.difference, wanted.threshold + room),
-        same=enough(0.0, wanted.threshold - room),
+        different=different,
+        same=same,
         is_decided=is_decided,
+        fewest_without_noise=_without_noise(baseline, measured, wanted, (different, same), estimate),
     )
+
+
+def _without_noise(
+    baseline: _Measured | None, measured: _Measured, wanted: PlanAim, counts: Sequence[PlannedCount], sd: float
+) -> int:
+    """What `RatioForecast` has of that, of counts that rest on this standard deviation of the ratio's logarithm."""
+    fewest = [each.binaries[0] for each in counts if each.binaries[0] is not None]
+    if baseline is None or not fewest or not sd:
+        return 0
+    pair = sample_pair(baseline.own.raw, measured.own.raw, at_random=wanted.at_random)
+    return fewest_without_noise(max(fewest), pair, both_ratios(pair, wanted.confidence).primary(pair)[0], sd) or 0
 
 
 def _spread(baseline: _Measured, measured: _Measured, wanted: PlanAim) -> tuple[PairSpread, bool, bool]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from layoutrand.analysis.compare import BenchmarkRatio
-from layoutrand.analysis.conclusion import Conclusion, few_layouts
+from layoutrand.analysis.conclusion import Conclusion, few_layouts, hidden_by_layout
 from layoutrand.analysis.next_steps import WITHIN_REACH
 from layoutrand.analysis.sentences import percent_digits
 from layoutrand.stats import Interval
@@ -83,7 +83,9 @@ def in_a_word(concluded: Conclusion, pair: BenchmarkRatio | None) -> str:
         if forecast is not None and forecast.n_more == 0:  # what is told needs no more, so what lies between does
             return "more layouts may tell" if forecast.is_measured else "about the threshold"
         needed = None if forecast is None else forecast.n_binaries
-        return f"{needed:,} layouts may tell" if needed and needed <= WITHIN_REACH else "too noisy"
+        if needed and needed <= WITHIN_REACH:
+            return f"{needed:,} layouts may tell"
+        return "layout hides it" if pair is not None and hidden_by_layout(pair) else "too noisy"
     if concluded.beside == "cannot tell" and concluded.verdict in {"faster", "slower", "same"}:
         return "alone, not beside all"
     return "doubtful" if concluded.trust == "doubtful" else ""

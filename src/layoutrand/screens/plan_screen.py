@@ -202,7 +202,8 @@ def _steps(plans: Sequence[BenchmarkPlan], counted: str, *, writes: bool) -> lis
         return ["more layouts: padding in layout.factors"]
     if most > WITHIN_REACH:
         far = [each for each in plans if each.for_ratio is not None and not each.for_ratio.is_decided]
-        if all(each.is_simulated for each in far):
+        hidden = [each for each in far if each.for_ratio and each.for_ratio.fewest_without_noise > WITHIN_REACH]
+        if all(each.is_simulated or each in hidden for each in far):
             return [STEPS["other threshold"].short]
         return ["less noise, or a larger --threshold", "layoutrand doctor"]
     if most > min(each.n_binaries for each in plans):

@@ -1,0 +1,65 @@
+"""How many binaries a comparison would take if nothing but layout made a binary's times differ.
+
+A quieter machine, more work and more executions of each binary make less of what executions add, and nothing of what
+layouts do.  Where these alone ask for more than is within reach, less noise is no advice.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean
+from typing import Final
+
+from layoutrand.analysis.blocking import Freed
+from layoutrand.analysis.forecasting import ratio_spread
+from layoutrand.analysis.layout_part import execution_noise
+from layoutrand.analysis.round_design import Primary
+from layoutrand.analysis.sample_pair import SamplePair
+from layoutrand.errors import AnalysisError
+from layoutrand.stats import ControlNoise, PairSpread, variance_limit
+from layoutrand.stats.control_noise import control_noise
+
+CONFIDENCE: Final = 0.95
+"""Of the lower limit of what layouts add: no more often than in one case of twenty do they add less."""
+
+
+def fewest_without_noise(fewest: int | None, pair: SamplePair, primary: Primary, sd: float = math.nan) -> int | None:
+    """The binaries of each system that are needed at least without any noise, where ``fewest`` are with it.
+
+    ``sd`` is the standard deviation of the logarithm of the ratio of two binaries that ``fewest`` rests on, by default
+    that of these results.  None where nothing shows the noise: no binary was executed twice, and no control often
+    enough; and where ``fewest`` is None.
+    """
+    spread = ratio_spread(pair, primary)
+    if fewest is None or spread is None or not spread.sd:
+        return None
+    least = _least_of_layouts(pair, spread)
+    return None if least is None else math.ceil(fewest * least / (spread.sd if math.isnan(sd) else sd) ** 2)
+
+
+def _least_of_layouts(pair: SamplePair, spread: PairSpread) -> float | None:
+    """Lower limit of the variance that layouts add to the logarithm of the ratio of two binaries."""
+    noise = [found for own in pair.free if (found := _of_one_binary(own)) is not None]
+    if len(noise) < len(pair.free) or min(spread.degrees, *(each.degrees for each in noise)) < 1:
+        return None
+    squares = [spread.sd**2, *(each.variance for each in noise)]
+    degrees = [spread.degrees, *(each.degrees for each in noise)]
+    # The upper limit of noise less all there is, which is the negative of what is left to layouts at least.
+    return max(0.0, -variance_limit(squares, degrees, weights=[-1.0, *(1.0 for _ in noise)], confidence=CONFIDENCE))
+
+
+def _of_one_binary(own: Freed) -> ControlNoise | None:
+    """What noise leaves in the mean of a binary, over the squared mean of all; None where nothing shows it."""
+    sample = own.sample
+    runs = [[fmean(run) for run in executions] for _, executions in sample.binaries]
+    mean = fmean(map(fmean, runs))
+    if sample.one_layout or not mean:
+        return None
+    try:
+        found = control_noise(runs) if any(len(each) > 1 for each in runs) else execution_noise(own)
+    except AnalysisError:
+        return None
+    if found is None:
+        return None
+    often = len(runs) / sum(1 / len(each) for each in runs)
+    return ControlNoise(variance=found.variance / (often * mean**2), degrees=found.degrees)
