@@ -332,8 +332,9 @@ def test_no_line_names_its_benchmark_twice(project, capsys, tmp_path):
     assert [text for text in texts if re.search(r"\bb( with [ab]|, wall_s)?: +b: ", text)] == []
 
 
-def test_a_metric_that_nobody_measured_is_wrong_usage(project, capsys, tmp_path):
-    """As a system or a benchmark is that there is not, whatever is asked about it."""
+def test_a_metric_that_nobody_measured_is_wrong_usage(project, capsys, tmp_path, monkeypatch):
+    """As a system or a benchmark is that there is not, whatever is asked about it, and whatever the machine lacks."""
+    monkeypatch.setenv("PATH", str(tmp_path))
     project(spread(10.0), spread(9.0), {})
     page = str(tmp_path / "page.html")
     for command in (
@@ -344,6 +345,7 @@ def test_a_metric_that_nobody_measured_is_wrong_usage(project, capsys, tmp_path)
         ["figures", "-o", str(tmp_path / "figures")],
         ["export", "--format", "csv"],
         ["explain"],
+        ["predict"],
         ["warmup"],
     ):
         assert run([*command, "--metric", "wal_s"]) == 2, command

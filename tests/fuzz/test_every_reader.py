@@ -99,7 +99,7 @@ def readers() -> frozenset[str]:
 
 
 def _forget() -> None:
-    """What other tests had read once and for all is read again."""
+    """Whatever was read once and for all is read again."""
     for name, module in list(sys.modules.items()):
         if name.startswith("layoutrand."):
             for value in vars(module).values():
@@ -118,10 +118,11 @@ def reached(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         if event == "call" and code.co_filename.startswith(source):
             found.add(f"{code.co_filename.removeprefix(source)} {code.co_qualname.replace('<locals>.', '')}")
 
-    _forget()
     for target in TARGETS:
         place: Path = tmp_path_factory.mktemp("reached")
-        for sample in target.samples():
+        samples = list(target.samples())
+        _forget()  # what other tests and the making of samples had read once and for all is read again
+        for sample in samples:
             before = sys.getprofile()
             sys.setprofile(see)
             try:

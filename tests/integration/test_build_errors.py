@@ -16,7 +16,7 @@ from layoutrand.linkers import toolbox
 from layoutrand.model import BuildFailure
 from layoutrand.platform.packages import apt_command
 from warningkit import said
-from workshop import FILLER, Workshop, alive, main_calling, many_functions, only_error, programs_of, require
+from workshop import FILLER, Workshop, ended, main_calling, many_functions, only_error, programs_of, require
 
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o"
 
@@ -112,7 +112,7 @@ def test_the_build_does_not_end(simple: Workshop) -> None:
         f"sleep 600 & echo $! > '{marker}'; wait", controls=False, seeds=[1], build={"timeout_s": 1.5}
     )
     assert "did not finish within 1.5 s" in only_error(result)
-    assert not alive(int(marker.read_text()))
+    assert ended(int(marker.read_text()))
 
 
 def test_the_artefact_was_never_made(simple: Workshop) -> None:

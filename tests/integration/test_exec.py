@@ -15,7 +15,7 @@ import pytest
 from execkit import MAKEFILE, NAMES, direct, environment
 from speeds import first_fast
 from startkit import layoutrand
-from workshop import Workshop, alive, in_order, main_calling, many_functions, output, require
+from workshop import Workshop, ended, in_order, main_calling, many_functions, output, require
 
 START = (sys.executable, "-m", "layoutrand")
 
@@ -322,7 +322,7 @@ def test_a_polite_end(project: Workshop, number: signal.Signals) -> None:
     process.send_signal(number)
     assert process.wait(10) == 5
     assert Path(f"{marker}.end").exists()
-    assert not alive(int(marker.read_text()))
+    assert ended(int(marker.read_text()))
     assert not list((project.cache / "work").iterdir())
     os.killpg(process.pid, signal.SIGKILL)  # the sleep
 

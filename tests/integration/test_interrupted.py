@@ -12,7 +12,7 @@ import pytest
 from layoutrand.cache import upkeep as caches
 from layoutrand.cache.linked_check import verify
 from layoutrand.cache.store import Cache
-from workshop import Workshop, alive, finish, hashes, main_calling, many_functions, start
+from workshop import Workshop, alive, ended, finish, hashes, main_calling, many_functions, start
 
 UNITS = 4
 BUILD = "for f in *.c; do sleep 0.05; $CC -c $f; done; $CC -o prog *.o"
@@ -116,7 +116,7 @@ def test_an_interrupt_ends_everything(project: Workshop, number: signal.Signals)
     assert process.returncode == 130
     assert "interrupted; everything finished is kept" in stderr
     assert "Traceback" not in stderr
-    assert not [pid for pid in below if alive(pid)]
+    assert ended(*below)
     assert not list((project.cache / "work").iterdir())
     (project.project / "started.fast").write_text("")
     finish(start(project, "--seeds", "3"))

@@ -12,7 +12,7 @@ import pytest
 from keptkit import words_of
 from layoutrand.cache.linked_check import verify
 from layoutrand.cache.store import Cache
-from workshop import Workshop, alive, finish, hashes, main_calling, many_functions, start
+from workshop import Workshop, ended, finish, hashes, main_calling, many_functions, start
 
 BUILD = "for f in *.c; do sleep 0.05; $CC -c $f; done; $CC -o prog *.o; strip prog"
 
@@ -89,7 +89,7 @@ def test_an_interrupt_ends_everything(project: Workshop, number: signal.Signals)
     assert process.returncode == 130
     assert "interrupted; everything finished is kept" in stderr
     assert "Traceback" not in stderr
-    assert not [pid for pid in pids if alive(pid)]
+    assert ended(*pids)
     assert not list((project.cache / "work").iterdir())
     marker.unlink()
     document = finish(start(project, "--seeds", "4"))

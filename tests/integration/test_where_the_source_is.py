@@ -11,7 +11,7 @@ import pytest
 
 import startkit
 from gitkit import commit, git, make
-from workshop import alive, require
+from workshop import ended, require
 
 CONFIG = """\
 [project]
@@ -372,4 +372,4 @@ def test_an_interrupted_fetch_ends_at_once(source, tmp_path, number):
 
     assert process.returncode == 130
     assert "interrupted" in said
-    assert not alive(int(begun.read_text()))
+    assert ended(int(begun.read_text()))

@@ -64,6 +64,7 @@ def predict(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """What layouts that nobody has built would measure, by where their hot code lies; and the best of them."""
+    from layoutrand.analysis.analyse import known_metrics
     from layoutrand.errors import UsageError
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.explain import Unexplained
@@ -80,6 +81,7 @@ def predict(  # noqa: PLR0913 - one parameter for each option
     chosen = match_systems(config, system) if system else []
     which = Which(host, capture or [], any_source)
     selection = load_selection(config, directory, chosen, benchmark or [], which)
+    known_metrics(selection.samples, [metric] if metric else [])  # before what this machine may not have
     refuse_another_machine(config, selection, terminal, "--measure" if measure is not None else None)
     part = options.ProjectPart(config, directory, chosen, jobs=options.count_jobs(jobs))
     choices = RunChoices(wait_s=wait, share_machine=share_machine)

@@ -78,6 +78,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Which functions' placement goes with the slow layouts, and whether that stands in new layouts."""
+    from layoutrand.analysis.analyse import known_metrics
     from layoutrand.analysis.displayed import displayed
     from layoutrand.analysis.evidence import evidence, sentences
     from layoutrand.errors import UsageError
@@ -103,6 +104,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     chosen = match_systems(config, system) if system else []
     which = Which(host, capture or [], any_source)
     selection = load_selection(config, directory, chosen, benchmark or [], which)
+    known_metrics(selection.samples, [metric] if metric else [])  # before what this machine may not have
     refuse_another_machine(config, selection, terminal, executes)
     part = options.ProjectPart(config, directory, chosen, jobs=options.count_jobs(jobs))
     choices, earlier = RunChoices(wait_s=wait, share_machine=share_machine), earlier_captures(selection, which)
