@@ -147,7 +147,7 @@ class Unoptimised(AnyWarning):
         return (
             "none of the compilations that layoutrand saw was given -O1 or more: what is measured is code that is not "
             "optimised; have the build optimise (cmake -DCMAKE_BUILD_TYPE=Release, make CFLAGS=-O2, cargo build "
-            '--release), or give the system cflags = "-O2"'
+            '--release), or give the system cflags = "-O2" (of Fortran, fflags)'
         )
 
 
