@@ -229,7 +229,7 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
     rounds = common if len(common) >= FEWEST_ROUNDS else []
     warnings: list[AnyWarning] = []
     if few := [points[number].commit.short for number in range(len(points)) if number not in chosen]:
-        warnings.append(FewRounds(tuple(few), first.system, first.benchmark))
+        warnings.append(FewRounds(first.benchmark, first.system, tuple(few)))
     shared = rounds or _shared([tables[number] for number in chosen])
     of_shared = np.array([[tables[number][name] for name in shared] for number in chosen])
     layouts = of_shared if rounds else np.array([[fmean(tables[number].values())] for number in chosen])
