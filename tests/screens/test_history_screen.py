@@ -56,13 +56,18 @@ def measured_commits(
     also=None,
     without=lambda name, number: False,
     subject="Change number",
+    make_commits=None,
 ):
     """A repository whose commits were all measured: side by side, or (in ``apart`` seeds) one after the other."""
     chance = random.Random(8)
     config = make_config(TABLES, systems=("O2",))
     gitkit.make(root)
     (root / "layoutrand.toml").write_text(HEAD + TABLES)
-    commits = [gitkit.commit(root, {"a.c": f"// {k}"}, f"{subject} {k}") for k in range(n_commits)]
+    commits = (
+        make_commits(root)
+        if make_commits
+        else [gitkit.commit(root, {"a.c": f"// {k}"}, f"{subject} {k}") for k in range(n_commits)]
+    )
     # The third commit is the program of the second.
     captures = {k: f"capture-{k - (k == 2)}" for k in range(n_commits)}
     rows, order = [], 0
@@ -346,6 +351,31 @@ def test_of_steps_between_different_times_it_is_said_that_the_machine_may_have_m
 
     beside = [said(project[0]), said(project[0], "--full")]
     assert not any("different times" in each or "bisect" in each for each in beside)
+
+
+def merged_branches(root):
+    """Twelve commits: five, two beside two others, a merge of these, and two more."""
+    for k in range(5):
+        base = gitkit.commit(root, {"a.c": f"// {k}"})
+    gitkit.git("checkout", "-q", "-b", "side", cwd=root)
+    for k in range(2):
+        gitkit.commit(root, {"side.c": f"// {k}"})
+    gitkit.git("checkout", "-q", "-b", "main-line", base, cwd=root)
+    for k in range(2):
+        gitkit.commit(root, {"main.c": f"// {k}"})
+    gitkit.git("merge", "-q", "--no-ff", "-m", "Merge side", "side", cwd=root)
+    for k in range(2):
+        gitkit.commit(root, {"a.c": f"// {k + 10}"})
+    return gitkit.git("rev-list", "--topo-order", "--reverse", "HEAD", cwd=root).split()
+
+
+def test_bisect_is_advised_between_commits_of_which_one_descends_from_the_other(tmp_path, said):
+    """The commit before the step in the order of the screen may be of a branch beside it: `bisect` refused the two."""
+    commits = measured_commits(tmp_path / "p", apart=True, make_commits=merged_branches)
+    told = " ".join(said(tmp_path / "p", "--benchmark", "work").split())
+    good, bad = (commits[k][:9] for k in (4, SLOWER_FROM))
+    assert f"Next: layoutrand bisect {good} {bad} --benchmark work" in told
+    gitkit.git("merge-base", "--is-ancestor", good, bad, cwd=tmp_path / "p")
 
 
 def test_commits_without_stock_leave_that_of_the_others(tmp_path, said):

@@ -255,6 +255,7 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         warnings.append(MeasuredApart(first.benchmark, first.system))
     if seen.clock is not None:
         warnings.append(ClockOfSeries(first.benchmark, first.system, seen.clock))
+    steps = [_in_points(step, chosen) for step in seen.steps]
     return CommitSeries(
         system=first.system,
         benchmark=first.benchmark,
@@ -266,7 +267,7 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         n_common=len(common),
         layouts=seen.layouts,
         stocks=seen.stocks,
-        steps=tuple(_in_points(step, chosen) for step in seen.steps),
+        steps=tuple(replace(step, good=_good(step, steps, points, asked.log)) for step in steps),
         warnings=tuple(warnings),
         resolution=seen.resolution,
         clock=seen.clock,
@@ -369,6 +370,20 @@ def _stocks(samples: Sequence[Sample], raw: Sequence[Sample], *, is_beside: bool
 
 def _above_zero(*tables: FloatArray | None) -> bool:
     return all(table is None or bool((table > 0).all()) for table in tables)
+
+
+def _good(
+    step: HistoryStep, steps: Sequence[HistoryStep], points: Sequence[HistoryPoint], log: CommitLog | None
+) -> LoggedCommit | None:
+    """See `HistoryStep`: commits of branches that were merged stand behind one another, and descend from others."""
+    if step.verdict not in {"slower", "faster"}:
+        return None
+    before = [each.last for each in steps if each.place < step.place and each.verdict in {*LEVELS, "small"}]
+    start = max(before, default=0)
+    bad = points[step.last].commits[0].commit
+    level = points[min(start, step.first - 1) : step.first]
+    earlier = [commit for point in reversed(level) for commit in reversed(point.commits)]
+    return next((each for each in earlier if log is None or log.descends(bad, each.commit)), None)
 
 
 def _in_points(step: HistoryStep, chosen: Sequence[int]) -> HistoryStep:

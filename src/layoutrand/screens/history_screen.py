@@ -174,9 +174,9 @@ def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Li
     for series in sorted(told, key=_weight):
         for step in series.steps:
             place = step_place(history, series, step)
-            if step.verdict in {"slower", "faster"} and (place.others or series.is_apart):
+            if step.good is not None and (place.others or series.is_apart):
                 bad = series.points[step.last].commits[0].short
-                command = bisect_command(place.good.short, bad, series.benchmark, series.system)
+                command = bisect_command(step.good.short, bad, series.benchmark, series.system)
                 return steps_and_details([command], "Details: --full", width)
     for series in sorted(told, key=_weight):
         is_short = series.n_rounds and any(step.verdict == "size unknown" for step in series.steps)
