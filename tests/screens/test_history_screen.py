@@ -303,6 +303,14 @@ def test_commits_that_are_one_program_are_said_to_be_and_not_to_be_too_few(tmp_p
         assert "cannot show" not in each
 
 
+def test_commits_that_are_one_program_need_no_machine_without_disturbances(tmp_path, said):
+    commits = measured_commits(tmp_path / "p", n_commits=3, disturbed=0.3)
+    assert "work: " in said(tmp_path / "p") and "were disturbed" in said(tmp_path / "p")
+    one = said(tmp_path / "p", "--since", commits[1])
+    assert "= same program at all commits" in one and "disturb" not in one and "Next" not in one
+    assert "were disturbed" in said(tmp_path / "p", "--since", commits[1], "--json")
+
+
 def test_of_one_commit_it_is_said_how_to_measure_more(tmp_path, said):
     (commit,) = measured_commits(tmp_path / "p", n_commits=1)
     text = " ".join(said(tmp_path / "p").split())

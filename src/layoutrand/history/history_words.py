@@ -122,9 +122,12 @@ def size_of_step(resolution: float) -> str:
 
 
 def disturbed(history: History) -> list[tuple[str, tuple[Reason, ...]]]:
-    """Benchmark -> that so many of its executions were disturbed as cast doubt on its numbers, if they were."""
+    """Benchmark -> that so many of its executions were disturbed as cast doubt on its numbers, if they were.
+
+    What is one program at all commits is so without a number.
+    """
     told = [each for each in history.warnings if isinstance(each, DisturbedExecutions)]
-    names = dict.fromkeys(series.benchmark for series in history.series)
+    names = dict.fromkeys(series.benchmark for series in history.series if not series.is_one_program)
     return [(name, reasons(each for each in told if each.row.benchmark == name)) for name in names]
 
 
