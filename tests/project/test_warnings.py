@@ -117,6 +117,7 @@ def test_all_kinds_are_looked_at():
         "MixedConditions",
         "DesignError",
         "OddValues",
+        "SeriesWarning",
         "StartFilesWarning",
     }
     assert written - {kind.__name__ for kind in KINDS} == bases

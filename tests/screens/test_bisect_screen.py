@@ -57,6 +57,28 @@ def test_transcripts(ending):
     assert len(text.splitlines()) <= 20
 
 
+@pytest.mark.parametrize("ending", ["found", "one of several", "cannot tell", "no step", "same program"])
+@pytest.mark.parametrize("subject", ["漢字" * 60, "Say what it is that was changed " * 5, ""])
+def test_nothing_but_commands_is_wider_than_a_narrow_screen(ending, subject):
+    answer = answered(ending)
+    suspects = tuple(dataclasses.replace(each, subject=subject) for each in answer.suspects)
+    lines = screen(dataclasses.replace(answer, suspects=suspects), width=60).splitlines()
+    assert max(cell_len(line) for line in lines if not line.startswith("    layoutrand ")) <= 60
+    assert not suspects or any(suspects[-1].day in line for line in lines) == (ending == "found")
+
+
+def test_a_pair_that_is_left_open_is_named_beside_ends_that_are_told_to_differ():
+    answer = answered("cannot tell")
+    state = dataclasses.replace(answer.state, decisions=(*answer.state.decisions, Decision(None, "open", 200, None)))
+    left = dataclasses.replace(answer, state=state, suspects=answer.state.line[19:20])
+    text = " ".join(screen(left).split())
+    pair = f"{state.line[18].short} and {state.line[19].short}"
+    assert f"cannot tell whether {pair} differ, as the ends do after 200 rounds; 1 commit is left" in text
+    assert "the ends differ by" in text and "whether the ends differ" not in text
+    first = dataclasses.replace(left, state=dataclasses.replace(state, decisions=state.decisions[-1:]))
+    assert "cannot tell whether the ends differ after 200 rounds" in " ".join(screen(first).split())
+
+
 @pytest.mark.parametrize(
     ("ending", "n_rounds", "is_told"), [("no step", 8, True), ("no step", 30, False), ("found", 8, False)]
 )

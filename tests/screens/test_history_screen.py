@@ -44,14 +44,30 @@ def value(chance, name, number, layout, round_effect):
 
 
 def measured_commits(
-    root, *, apart=False, dirty=(), unbuilt=(), n_commits=N_COMMITS, n_seeds=N_SEEDS, unit="s", disturbed=0.0
+    root,
+    *,
+    apart=False,
+    dirty=(),
+    unbuilt=(),
+    n_commits=N_COMMITS,
+    n_seeds=N_SEEDS,
+    unit="s",
+    disturbed=0.0,
+    also=None,
+    without=lambda name, number: False,
+    subject="Change number",
+    make_commits=None,
 ):
     """A repository whose commits were all measured: side by side, or (in ``apart`` seeds) one after the other."""
     chance = random.Random(8)
     config = make_config(TABLES, systems=("O2",))
     gitkit.make(root)
     (root / "layoutrand.toml").write_text(HEAD + TABLES)
-    commits = [gitkit.commit(root, {"a.c": f"// {k}"}, f"Change number {k}") for k in range(n_commits)]
+    commits = (
+        make_commits(root)
+        if make_commits
+        else [gitkit.commit(root, {"a.c": f"// {k}"}, f"{subject} {k}") for k in range(n_commits)]
+    )
     # The third commit is the program of the second.
     captures = {k: f"capture-{k - (k == 2)}" for k in range(n_commits)}
     rows, order = [], 0
@@ -60,7 +76,7 @@ def measured_commits(
     slots.sort(key=lambda slot: (0, slot[1]) if slot[0] <= n_apart else (1,))
     effects = {seed: chance.gauss(1, 0.05) for seed in range(1, n_seeds + 1)}
     for seed, k in slots:
-        for name in NAMES:
+        for name in [name for name in NAMES if not without(name, k)]:
             for layout in (seed,) if k in unbuilt else (seed, "stock"):
                 order += 1
                 rows.append(
@@ -75,13 +91,17 @@ def measured_commits(
                         started_at=1e9 + order,
                         measurements=(
                             Measurement("wall_s", unit, 0, value(chance, name, k, layout, effects[seed]), warmup=False),
+                            *(
+                                Measurement(each, "s", 0, mean * (1 + 1e-4 * chance.random()), warmup=False)
+                                for each, mean in (also or {}).items()
+                            ),
                         ),
                         **(DISTURBED if name == "work" and order % 100 < 100 * disturbed else {}),
                     )
                 )
     built = [
         BuiltFrom(
-            f"O2 @{captures[k]}", captures[k], commit, "tree", 1_700_000_000.0, f"Change number {k}", dirty=k in dirty
+            f"O2 @{captures[k]}", captures[k], commit, "tree", 1_700_000_000.0, f"{subject} {k}", dirty=k in dirty
         )
         for k, commit in enumerate(commits)
     ]
@@ -152,6 +172,71 @@ def test_the_document_has_both_steps_each_at_its_commit(project, said):
     assert any("left out 4 measured commits" in each or "left out 5 measured" in each for each in since["warnings"])
 
 
+def test_sentences_of_a_series_are_of_its_metric_alone(tmp_path, said):
+    """Those of another metric of the same benchmark were among them, so a step of one stood beside "no step" of it."""
+    root = tmp_path / "p"
+    measured_commits(root, also={"user_s": 1.0})
+    (of_wall, of_user) = json.loads(
+        said(root, "--json", "--benchmark", "work", "--metric", "wall_s", "--metric", "user_s", "--html", "h.html")
+    )["series"]
+    assert [len(series["sentences"]) for series in (of_wall, of_user)] == [1, 1]
+    assert of_wall["sentences"][0].startswith("work, O2, wall_s: slower")
+    assert of_user["sentences"][0].startswith("work, O2, user_s: no step")
+    first, second = (root / "h.html").read_text().split('id="series-0"')[1].split('id="series-1"')
+    found = [("wall_s: slower" in card, "user_s: no step" in card) for card in (first, second)]
+    assert found == [(True, False), (False, True)]
+
+
+def test_the_ends_are_the_first_and_the_last_commit_of_all_benchmarks(tmp_path, said):
+    """Those of the first benchmark's first and the last one's last were told, also where these were added or dropped."""
+    commits = measured_commits(tmp_path / "p", without=lambda name, k: name == "startup" and k >= 8)
+    assert f"{commits[0][:9]} … {commits[-1][:9]}" in said(tmp_path / "p")
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_nothing_is_wider_than_the_screen(tmp_path, said, width):
+    measured_commits(tmp_path / "p", unbuilt=(0, 3, 9), subject="漢字" * 40)
+    measured_commits(tmp_path / "q", n_commits=2, n_seeds=7, apart=True)
+    for root in ("p", "q"):
+        lines = said(tmp_path / root, width=width).splitlines()
+        assert max(map(cell_len, lines)) <= width
+    assert "too few commits for what was measured at different times" in " ".join(" ".join(lines).split())
+
+
+def test_steps_that_there_is_no_room_for_are_counted(project, said, monkeypatch):
+    """More of one benchmark than are shown were left out without a word."""
+
+    def several(history):
+        first, second = history.series
+        steps = tuple(replace(first.steps[0], place=place, first=place, last=place) for place in range(1, 9))
+        return replace(history, series=(replace(first, steps=steps), second))
+
+    changed_screen(monkeypatch, several)
+    lines = said(project[0]).splitlines()
+    shown = sum(line.startswith("    ✗ slower") for line in lines)
+    assert shown < 8
+    assert f"    and {8 - shown} more: --full" in lines
+
+
+def test_what_is_the_same_of_several_benchmarks_is_told_once(tmp_path, said):
+    measured_commits(tmp_path / "p", n_commits=4, n_seeds=2)
+    told = "work, startup, O2: 3 programs with 2 layouts in common cannot show a step"
+    for given in ((), ("--full",), ("--json",)):
+        text = " ".join(said(tmp_path / "p", *given).split())
+        assert text.count("cannot show a step, whatever its size") <= 1
+    assert told in " ".join(said(tmp_path / "p").split())
+    (whole,) = [each for each in json.loads(said(tmp_path / "p", "--json"))["warnings"] if "cannot show" in each]
+    assert whole.startswith(told)
+
+
+def test_the_page_names_what_so_few_commits_cannot_show_a_step_of(tmp_path, said):
+    """It stood unnamed beside the steps of others."""
+    measured_commits(tmp_path / "p", without=lambda name, k: name == "startup" and k > 0)
+    said(tmp_path / "p", "--html", "h.html")
+    page = (tmp_path / "p" / "h.html").read_text()
+    assert ">slower: 1<" in page and "startup: so few commits cannot show a step" in page
+
+
 def test_commits_with_few_layouts_in_common_are_told_that_these_are_missing(tmp_path, said):
     """Two rounds of four commits, side by side: nothing was measured at another time, and no commit is missing."""
     commits = measured_commits(tmp_path / "p", n_commits=4, n_seeds=2)
@@ -195,7 +280,7 @@ def test_no_layouts_are_asked_for_that_a_program_has_not(tmp_path, said, monkeyp
         history_command, "layouts_of_captures", lambda _, captures: asked.append(captures) or {min(captures): few}
     )
     measured_commits(tmp_path / "p", n_commits=4, n_seeds=2)
-    text = " ".join(said(tmp_path / "p").split())
+    text = " ".join(said(tmp_path / "p").split()).replace("text- offset", "text-offset")
     assert {frozenset(each) for each in asked} == {frozenset(f"capture-{k}" for k in (0, 1, 3))}
     if seeds is None:
         assert f"there are only {few} distinct layouts: factors such as text-offset and padding in" in text
@@ -216,6 +301,14 @@ def test_commits_that_are_one_program_are_said_to_be_and_not_to_be_too_few(tmp_p
         assert "same program at all commits" in each
         assert "cannot tell" not in each
         assert "cannot show" not in each
+
+
+def test_commits_that_are_one_program_need_no_machine_without_disturbances(tmp_path, said):
+    commits = measured_commits(tmp_path / "p", n_commits=3, disturbed=0.3)
+    assert "work: " in said(tmp_path / "p") and "were disturbed" in said(tmp_path / "p")
+    one = said(tmp_path / "p", "--since", commits[1])
+    assert "= same program at all commits" in one and "disturb" not in one and "Next" not in one
+    assert "were disturbed" in said(tmp_path / "p", "--since", commits[1], "--json")
 
 
 def test_of_one_commit_it_is_said_how_to_measure_more(tmp_path, said):
@@ -266,6 +359,31 @@ def test_of_steps_between_different_times_it_is_said_that_the_machine_may_have_m
 
     beside = [said(project[0]), said(project[0], "--full")]
     assert not any("different times" in each or "bisect" in each for each in beside)
+
+
+def merged_branches(root):
+    """Twelve commits: five, two beside two others, a merge of these, and two more."""
+    for k in range(5):
+        base = gitkit.commit(root, {"a.c": f"// {k}"})
+    gitkit.git("checkout", "-q", "-b", "side", cwd=root)
+    for k in range(2):
+        gitkit.commit(root, {"side.c": f"// {k}"})
+    gitkit.git("checkout", "-q", "-b", "main-line", base, cwd=root)
+    for k in range(2):
+        gitkit.commit(root, {"main.c": f"// {k}"})
+    gitkit.git("merge", "-q", "--no-ff", "-m", "Merge side", "side", cwd=root)
+    for k in range(2):
+        gitkit.commit(root, {"a.c": f"// {k + 10}"})
+    return gitkit.git("rev-list", "--topo-order", "--reverse", "HEAD", cwd=root).split()
+
+
+def test_bisect_is_advised_between_commits_of_which_one_descends_from_the_other(tmp_path, said):
+    """The commit before the step in the order of the screen may be of a branch beside it: `bisect` refused the two."""
+    commits = measured_commits(tmp_path / "p", apart=True, make_commits=merged_branches)
+    told = " ".join(said(tmp_path / "p", "--benchmark", "work").split())
+    good, bad = (commits[k][:9] for k in (4, SLOWER_FROM))
+    assert f"Next: layoutrand bisect {good} {bad} --benchmark work" in told
+    gitkit.git("merge-base", "--is-ancestor", good, bad, cwd=tmp_path / "p")
 
 
 def test_commits_without_stock_leave_that_of_the_others(tmp_path, said):

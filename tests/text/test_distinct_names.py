@@ -35,3 +35,15 @@ def test_names_that_differ_in_their_middle_alone_can_be_told_apart():
     names = [f"org.x.Tree.walk,certainty=16,arg={arg},kind=red_or_black" for arg in (1, 31)]
     assert distinct_names(names, 22) == ["…16,arg=1,kind=red_or…", "…16,arg=31,kind=red_o…"]
     assert len(set(distinct_names(["a" * 40 + str(k) + "b" * 40 for k in range(5)], 10))) == 5
+
+
+def test_a_benchmark_is_named_where_others_stand_beside_it():
+    """What is left of the long one was its system alone, as if it had no name."""
+    long = "a_benchmark_of_some_length"
+    assert distinct_names([f"{long} O2", f"{long} O3"], 20) == ["…O2", "…O3"]
+    assert distinct_names([f"{long} O2", "y O2", f"{long} O3", "y O3"], 20) == [
+        "a_benchmar…length O2",
+        "y O2",
+        "a_benchmar…length O3",
+        "y O3",
+    ]

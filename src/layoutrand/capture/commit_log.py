@@ -123,14 +123,20 @@ class CommitLog:
             found[commit] = LoggedCommit(name, float(moment), subject.strip())
         return found
 
-    def _must_descend(self, since: str, until: str) -> None:
+    def descends(self, later: str, earlier: str) -> bool:
+        """Whether commits lead from the earlier one to the later."""
         try:
-            self._git("merge-base", "--is-ancestor", since, until)
-        except BuildFailed as error:
+            self._git("merge-base", "--is-ancestor", earlier, later)
+        except BuildFailed:
+            return False
+        return True
+
+    def _must_descend(self, since: str, until: str) -> None:
+        if not self.descends(until, since):
             raise UsageError(
                 f"{since[:_SHORT]} is no ancestor of {until[:_SHORT]} in {self._name}, so no commits lead from one to "
                 "the other; name the older one first"
-            ) from error
+            )
 
     def _is_shallow(self) -> bool:
         return self._git("rev-parse", "--is-shallow-repository").strip() == "true"

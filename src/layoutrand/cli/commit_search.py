@@ -175,9 +175,10 @@ class CommitSearch:
 
         number = len(state.decisions)
         places = [state.good, *([] if place is None else [place]), state.bad]
-        confidence = state.next_confidence
+        confidence, threshold = state.next_confidence, self.threshold
         n = FEWEST_ROUNDS
         if place is None and number:  # the pair is chosen by its rounds from two, so each has half of the error
+            threshold = 0.0  # and to be nearly the same is no answer where the ends differ
             number = max(k for k, each in enumerate(state.decisions) if each.outcome != "open")
             confidence, n = 1 - (1 - confidence) / 2, state.decisions[number].n_rounds
         looks: list[list[int]] = []
@@ -186,7 +187,7 @@ class CommitSearch:
             rounds, exact, clock = found.beside(names, seeds), found.exact, found.clock(names, seeds)
             if place is None:
                 decision = decide_ends(
-                    rounds[0], rounds[-1], confidence=confidence, threshold=self.threshold, exact=exact, clock=clock
+                    rounds[0], rounds[-1], confidence=confidence, threshold=threshold, exact=exact, clock=clock
                 )
             else:
                 decision = decide_side(

@@ -62,6 +62,9 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
         why = "".join(f" ({each.cause})" for each in answer.reasons)
         if last is not None and last.commit is not None:
             return f"cannot tell on which side {last.commit.short} lies{rounds}{why}; {left}"
+        if len(answer.state.decisions) > 1:
+            pair = " and ".join(answer.state.line[place].short for place in (answer.state.good, answer.state.bad))
+            return f"cannot tell whether {pair} differ, as the ends do{rounds}{why}; {left}"
         return f"cannot tell whether the ends differ{rounds}{why}"
     if answer.ending == "one of several":
         between = range(answer.state.good + 1, answer.state.bad)

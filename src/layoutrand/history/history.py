@@ -229,7 +229,7 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
     rounds = common if len(common) >= FEWEST_ROUNDS else []
     warnings: list[AnyWarning] = []
     if few := [points[number].commit.short for number in range(len(points)) if number not in chosen]:
-        warnings.append(FewRounds(tuple(few), first.system, first.benchmark))
+        warnings.append(FewRounds(first.benchmark, first.system, tuple(few)))
     shared = rounds or _shared([tables[number] for number in chosen])
     of_shared = np.array([[tables[number][name] for name in shared] for number in chosen])
     layouts = of_shared if rounds else np.array([[fmean(tables[number].values())] for number in chosen])
@@ -255,6 +255,7 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         warnings.append(MeasuredApart(first.benchmark, first.system))
     if seen.clock is not None:
         warnings.append(ClockOfSeries(first.benchmark, first.system, seen.clock))
+    steps = [_in_points(step, chosen) for step in seen.steps]
     return CommitSeries(
         system=first.system,
         benchmark=first.benchmark,
@@ -266,7 +267,7 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         n_common=len(common),
         layouts=seen.layouts,
         stocks=seen.stocks,
-        steps=tuple(_in_points(step, chosen) for step in seen.steps),
+        steps=tuple(replace(step, good=_good(step, steps, points, asked.log)) for step in steps),
         warnings=tuple(warnings),
         resolution=seen.resolution,
         clock=seen.clock,
@@ -369,6 +370,20 @@ def _stocks(samples: Sequence[Sample], raw: Sequence[Sample], *, is_beside: bool
 
 def _above_zero(*tables: FloatArray | None) -> bool:
     return all(table is None or bool((table > 0).all()) for table in tables)
+
+
+def _good(
+    step: HistoryStep, steps: Sequence[HistoryStep], points: Sequence[HistoryPoint], log: CommitLog | None
+) -> LoggedCommit | None:
+    """See `HistoryStep`: commits of branches that were merged stand behind one another, and descend from others."""
+    if step.verdict not in {"slower", "faster"}:
+        return None
+    before = [each.last for each in steps if each.place < step.place and each.verdict in {*LEVELS, "small"}]
+    start = max(before, default=0)
+    bad = points[step.last].commits[0].commit
+    level = points[min(start, step.first - 1) : step.first]
+    earlier = [commit for point in reversed(level) for commit in reversed(point.commits)]
+    return next((each for each in earlier if log is None or log.descends(bad, each.commit)), None)
 
 
 def _in_points(step: HistoryStep, chosen: Sequence[int]) -> HistoryStep:

@@ -48,7 +48,8 @@ class HistoryStep:
     """One place where the level changes, counted in points: ``place`` is the first point after it.
 
     It may be anywhere from ``first`` to ``last``.  ``ratio`` is new / old of the means over layouts, ``stock`` the same
-    of the user's own builds, None where it is not known.
+    of the user's own builds, None where it is not known.  ``good`` is the last measured commit of the old level that
+    the first of ``last`` descends from, None where there is none, or where nobody is told to search between them.
     """
 
     verdict: StepVerdict
@@ -57,6 +58,7 @@ class HistoryStep:
     last: int
     ratio: Interval
     stock: Interval | None
+    good: LoggedCommit | None = None
 
 
 @dataclass(frozen=True)

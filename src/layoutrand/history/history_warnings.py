@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Final
 
 from layoutrand.analysis.clock_warnings import CoarseClock
@@ -103,12 +104,32 @@ class UnbuiltCommits(AnyWarning):
 
 
 @dataclass(frozen=True)
-class FewRounds(AnyWarning):
+class SeriesWarning(AnyWarning):
+    """What is to be known of the series of one benchmark; ``benchmark`` names several where it is the same of them."""
+
+    benchmark: str
+    system: str
+
+
+def told_together(warnings: Iterable[AnyWarning], most: int) -> list[AnyWarning]:
+    """The warnings, each once: what is the same of several benchmarks of a system is one, with ``most`` names."""
+    alike: dict[AnyWarning, dict[str, None]] = {}
+    for each in warnings:
+        if isinstance(each, SeriesWarning):
+            alike.setdefault(replace(each, benchmark=""), {})[each.benchmark] = None
+        else:
+            alike.setdefault(each, {})
+    return [
+        replace(each, benchmark=first_names(list(names), most)) if isinstance(each, SeriesWarning) else each
+        for each, names in alike.items()
+    ]
+
+
+@dataclass(frozen=True)
+class FewRounds(SeriesWarning):
     """Commits that were measured in so few of the others' layouts that no steps are looked for in them."""
 
     commits: tuple[str, ...]
-    system: str
-    benchmark: str
 
     def __str__(self) -> str:
         few = first_names(self.commits, 3)
@@ -119,7 +140,7 @@ class FewRounds(AnyWarning):
 
 
 @dataclass(frozen=True)
-class TooShortHistory(AnyWarning):
+class TooShortHistory(SeriesWarning):
     """A series in which no step could be found, whatever its size.
 
     ``n_common`` rounds are of all points, 0 where they were measured at different times; ``ends`` are its first and
@@ -128,8 +149,6 @@ class TooShortHistory(AnyWarning):
     up for the rounds that they were executed in at different times.
     """
 
-    benchmark: str
-    system: str
     n_points: int
     n_common: int
     ends: tuple[str, str]
@@ -166,15 +185,12 @@ class TooShortHistory(AnyWarning):
 
 
 @dataclass(frozen=True)
-class MeasuredApart(AnyWarning):
+class MeasuredApart(SeriesWarning):
     """A series with steps whose points were measured at different times, as by `layoutrand run` day after day.
 
     Exchanges of means take any order of them for as likely as any other.  A machine that is slow for some days on end
     breaks that, and nothing in the means tells such days from a step of the program.
     """
-
-    benchmark: str
-    system: str
 
     def __str__(self) -> str:
         return (
@@ -194,22 +210,17 @@ class UnknownOrder(AnyWarning):
 
 
 @dataclass(frozen=True)
-class NotAboveZero(AnyWarning):
+class NotAboveZero(SeriesWarning):
     """A metric with values of 0 or below, of which there are no ratios."""
-
-    benchmark: str
-    system: str
 
     def __str__(self) -> str:
         return f"{self.benchmark}, {self.system}: values of 0 or below have no ratios, so no steps are looked for"
 
 
 @dataclass(frozen=True)
-class ClockOfSeries(AnyWarning):
+class ClockOfSeries(SeriesWarning):
     """A series of times that lie on one or two steps of their clock."""
 
-    benchmark: str
-    system: str
     clock: CoarseClock
 
     def __str__(self) -> str:

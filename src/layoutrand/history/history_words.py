@@ -14,8 +14,9 @@ from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.execution_warnings import DisturbedExecutions, disturbed_together
 from layoutrand.history.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
-from layoutrand.history.history_warnings import FEWEST_ROUNDS
+from layoutrand.history.history_warnings import FEWEST_ROUNDS, told_together
 from layoutrand.stats import Interval
+from layoutrand.text.name_lists import MOST_NAMED
 from layoutrand.text.quantities import estimate
 from layoutrand.warning import AnyWarning, plural, sentences_of
 
@@ -121,15 +122,19 @@ def size_of_step(resolution: float) -> str:
 
 
 def disturbed(history: History) -> list[tuple[str, tuple[Reason, ...]]]:
-    """Benchmark -> that so many of its executions were disturbed as cast doubt on its numbers, if they were."""
+    """Benchmark -> that so many of its executions were disturbed as cast doubt on its numbers, if they were.
+
+    What is one program at all commits is so without a number.
+    """
     told = [each for each in history.warnings if isinstance(each, DisturbedExecutions)]
-    names = dict.fromkeys(series.benchmark for series in history.series)
+    names = dict.fromkeys(series.benchmark for series in history.series if not series.is_one_program)
     return [(name, reasons(each for each in told if each.row.benchmark == name)) for name in names]
 
 
-def all_warnings(history: History) -> list[AnyWarning]:
-    """What is to be known of the history and of its series, each once."""
-    return disturbed_together([*history.warnings, *(each for series in history.series for each in series.warnings)])
+def all_warnings(history: History, most: int = MOST_NAMED) -> list[AnyWarning]:
+    """What is to be known of the history and of its series, each once, with ``most`` names of benchmarks."""
+    of_series = [each for series in history.series for each in series.warnings]
+    return disturbed_together([*history.warnings, *told_together(of_series, most)])
 
 
 def reasons_of(series: CommitSeries) -> tuple[Reason, ...]:
@@ -139,18 +144,21 @@ def reasons_of(series: CommitSeries) -> tuple[Reason, ...]:
 
 def sentences(history: History) -> list[str]:
     """Every step in a sentence that can be quoted, and of series without one that they have none."""
+    return [each for series in history.series for each in sentences_of_series(history, series)]
+
+
+def sentences_of_series(history: History, series: CommitSeries) -> list[str]:
+    """Those of one series."""
+    name = f"{series.benchmark}, {series.system}, {series.metric}"
+    if not series.steps:
+        return [f"{name}: {no_step(history, series)}, over {plural(len(series.points), 'program')}"]
     said = []
-    for series in history.series:
-        name = f"{series.benchmark}, {series.system}, {series.metric}"
-        if not series.steps:
-            n = len(series.points)
-            said.append(f"{name}: {no_step(history, series)}, over {n} program{'' if n == 1 else 's'}")
-        for step in series.steps:
-            place = step_place(history, series, step)
-            beside = "" if step.stock is None else f"; as built {change_words(step.stock)[0]}"
-            subject = f" ({place.commit.subject})" if place.commit.subject else ""
-            words = " ".join(change_words(step.ratio))
-            said.append(f"{name}: {step_verdict(series, step)}: {words} over layouts{beside}, at {place}{subject}")
+    for step in series.steps:
+        place = step_place(history, series, step)
+        beside = "" if step.stock is None else f"; as built {change_words(step.stock)[0]}"
+        subject = f" ({place.commit.subject})" if place.commit.subject else ""
+        words = " ".join(change_words(step.ratio))
+        said.append(f"{name}: {step_verdict(series, step)}: {words} over layouts{beside}, at {place}{subject}")
     return said
 
 
@@ -223,7 +231,7 @@ def _series_json(history: History, series: CommitSeries) -> dict[str, Any]:
         "reasons": [reason_json(each) for each in reasons_of(series)],
         "points": [_point_json(point) for point in series.points],
         "steps": [_step_json(history, series, step) for step in series.steps],
-        "sentences": [each for each in sentences(history) if each.startswith(f"{series.benchmark}, {series.system}, ")],
+        "sentences": sentences_of_series(history, series),
     }
 
 

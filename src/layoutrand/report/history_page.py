@@ -16,6 +16,7 @@ from layoutrand.history.history_words import (
     has_no_step,
     how_compared,
     sentences,
+    sentences_of_series,
     series_name,
     size_of_step,
     step_place,
@@ -26,6 +27,7 @@ from layoutrand.report import plot
 from layoutrand.report.mark_data import MarkData
 from layoutrand.report.page_parts import Banner, BenchmarkCard, Page, TrustLight, VerdictChip
 from layoutrand.text.document import Chapter, Figure, Table
+from layoutrand.text.name_lists import first_names
 from layoutrand.text.quantities import estimate, quantity
 from layoutrand.warning import sentences_of
 
@@ -85,7 +87,9 @@ def _lights(history: History) -> list[TrustLight]:
         shown = "all are one program"
     elif hidden > history.threshold:
         shown = f"a step of more than about {size_of_step(hidden)} can be told"
-    names = ", ".join(series_name(series, history.series) for series in apart[:3])
+    names = first_names([series_name(series, history.series) for series in apart], 3)
+    few = first_names([series_name(series, history.series) for series in blind], 3)
+    which = f"{few}: " if len(blind) < len(history.series) else ""
     missing = "layouts" if blind and all(map(has_few_layouts, blind)) else "commits"
     why = "too few layouts in common" if all(map(has_few_layouts, apart)) else "measured at different times"
     return [
@@ -98,7 +102,7 @@ def _lights(history: History) -> list[TrustLight]:
         TrustLight(
             f"Enough {missing}",
             "unknown" if blind else "good",
-            f"so few {missing} cannot show a step" if blind else shown,
+            f"{which}so few {missing} cannot show a step" if blind else shown,
             "commits",
         ),
     ]
@@ -106,9 +110,6 @@ def _lights(history: History) -> list[TrustLight]:
 
 def _card(series: CommitSeries, history: History, number: int) -> BenchmarkCard:
     name = series_name(series, history.series)
-    own = [
-        each for each in sentences(history) if each.startswith(f"{series.benchmark}, {series.system}, {series.metric}")
-    ]
     return BenchmarkCard(
         anchor=f"series-{number}",
         name=name,
@@ -120,7 +121,10 @@ def _card(series: CommitSeries, history: History, number: int) -> BenchmarkCard:
             )
             for step in series.steps
         ],
-        sentences=[*(f"{each}." for each in own), f"Compared by {how_compared(series)}."],
+        sentences=[
+            *(f"{each}." for each in sentences_of_series(history, series)),
+            f"Compared by {how_compared(series)}.",
+        ],
         figures=[_figure(series, history, name, f"series-{number}-course")],
     )
 

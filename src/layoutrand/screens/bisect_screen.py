@@ -25,8 +25,8 @@ from layoutrand.history.bisect_words import (
     size_words,
     title,
 )
-from layoutrand.screens.charts import screen_width
-from layoutrand.screens.screen_parts import header, wrapped
+from layoutrand.screens.charts import paragraph, screen_width
+from layoutrand.screens.screen_parts import cut_to, header, with_note, wrapped
 
 if TYPE_CHECKING:
     from layoutrand.analysis.next_steps import Step
@@ -59,7 +59,7 @@ def bisect_screen(
     lines: list[Line] = [*header(f"{benchmark}, {system}: {title(answer)}", [of], width), []]
     word = direction(answer, better)
     if answer.ending == "found":
-        lines += _commit(answer, word)
+        lines += _commit(answer, word, width)
     else:
         lines += wrapped(
             "≈" if answer.ending in {"no step", "same program"} else "?", "", answer_words(answer, threshold), width
@@ -67,7 +67,8 @@ def bisect_screen(
         if answer.ratio is not None and answer.ending == "one of several":
             lines.append([("    ", ""), (f"{word}  {size_words(answer)}", "")])
         for commit in answer.suspects[:_MOST_LISTED]:
-            lines.append([("    ", ""), (commit.short, ""), (f"  {commit.subject}"[: width - 16], "dim")])
+            subject = cut_to(commit.subject, width - 6 - len(commit.short))
+            lines.append([("    ", ""), (commit.short, ""), (f"  {subject}", "dim")])
         if len(answer.suspects) > _MOST_LISTED:
             lines.append([(f"    and {len(answer.suspects) - _MOST_LISTED} more", "dim")])
     lines.append([])
@@ -90,14 +91,14 @@ def bisect_screen(
         lines += wrapped("ⓘ", "cyan", certainty(answer), width)
     if answer.clock is not None:
         lines += wrapped("ⓘ", "cyan", str(answer.clock), width, _LINES_OF_CLOCK)
+    step = numberless_step(answer)
     if answer.reasons:
-        lines.append([("  Next: ", "bold"), (" · ".join(step.briefly for step in _helping(answer)), "")])
-    elif step := numberless_step(answer):
-        lines.append([("  Next: ", "bold"), (step, "")])
-    elif answer.ending == "cannot tell":
+        step = " · ".join(step.briefly for step in _helping(answer))
+    elif not step and answer.ending == "cannot tell":
         larger = "--budget" if answer.out_of_time else "--most-seeds"
-        lines.append([("  Next: ", "bold"), (f"the same command with a larger {larger} goes on from here", "")])
-    return lines
+        step = f"the same command with a larger {larger} goes on from here"
+    said = paragraph(f"Next: {step}", "  ", width, "    ") if step else []
+    return [*lines, *([(text, "bold") for text, _ in line] for line in said)]
 
 
 def _typed(commands: Sequence[str]) -> list[Line]:
@@ -111,12 +112,15 @@ def _helping(answer: SearchAnswer) -> Sequence[Step]:
     return steps(told, layouts=LayoutsThere(n_rounds))
 
 
-def _commit(answer: SearchAnswer, word: str) -> list[Line]:
+def _commit(answer: SearchAnswer, word: str, width: int) -> list[Line]:
     commit = answer.suspects[-1]
-    date = f"   {commit.day}" if commit.day else ""
+    date = f" {commit.day}" if commit.day else ""
     style = _STYLES[_SYMBOLS[word]]
     first: Line = [("  ", ""), (f"{_SYMBOLS[word]} ", style), (commit.short, "bold"), (f"  {word}  ", style)]
-    return [[*first, (f"{size_words(answer)}{date}", "")], [("    ", ""), (commit.subject, "")]]
+    return [
+        *with_note([*first, (size_words(answer), "")], date, "", width, is_needed=True),
+        [("    ", ""), (cut_to(commit.subject, width - 4), "")],
+    ]
 
 
 def bisect_cases_screen(found: CaseSearches, system: str, threshold: float, columns: int | None) -> list[Line]:

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 
 from layoutrand.analysis.next_steps import LayoutsThere
 from layoutrand.analysis.reasons import steps
+from layoutrand.config.disturbance import MOST_TOGETHER
 from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.history.bisect_words import bisect_command
 from layoutrand.history.history_words import (
@@ -28,8 +29,8 @@ from layoutrand.history.history_words import (
     step_verdict,
     step_words,
 )
-from layoutrand.screens.charts import Line, between, screen_width
-from layoutrand.screens.screen_parts import filled, header, steps_and_details, warning_lines, wrapped
+from layoutrand.screens.charts import Line, between, screen_width, width_of
+from layoutrand.screens.screen_parts import cut_to, filled, header, steps_and_details, warning_lines, wrapped
 from layoutrand.text.distinct_names import distinct_names
 from layoutrand.text.quantities import estimate, quantity
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 MOST_LINES: Final = 20
 _LINES_OF_NOTE: Final = 3
 """Some end with a command, which has to be whole."""
+
+_LINES_OF_STEP: Final = 4
 
 _MOST_SERIES: Final = 5
 _MOST_STEPS: Final = 4
@@ -78,8 +81,9 @@ def _title(history: History) -> str:
 def _facts(history: History) -> list[str]:
     counts = [point.n_layouts for series in history.series for point in series.points]
     layouts = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    points = [point for series in history.series for point in series.points]
-    ends = " … ".join(dict.fromkeys([points[0].commits[0].short, points[-1].commits[-1].short]))
+    measured = {commit.commit for series in history.series for point in series.points for commit in point.commits}
+    in_order = [commit.short for commit in history.commits if commit.commit in measured]
+    ends = " … ".join(dict.fromkeys([in_order[0], in_order[-1]]))
     return [f"{layouts} layouts each", history.host, ends]
 
 
@@ -120,35 +124,39 @@ def _drawn(series: CommitSeries, history: History, width: int) -> list[Line]:
 def _steps(series: CommitSeries, history: History, width: int, most: int) -> list[Line]:
     shown = [step for step in series.steps if step.verdict in NOTABLE]
     largest = sorted(shown, key=lambda step: -abs(step.ratio.centre - 1))[: max(most, 1)]
-    lines = [_step(step, series, history, width) for step in shown if step in largest]
+    lines = [line for step in shown if step in largest for line in _step(step, series, history, width)]
     small = len(series.steps) - len(largest)
     if not shown:
         said = no_step(history, series)
         symbol = "=" if series.is_one_program else "≈" if has_no_step(history, series) else "?"
         rest = f"; {small} smaller: --full" if small else ""
-        lines.append([("    ", ""), (f"{symbol} ", "yellow" if symbol == "?" else ""), (f"{said}{rest}", "")])
-    elif small and most > len(largest):
-        lines.append([(f"    and {small} smaller: --full", "dim")])
+        lines += _below(symbol, "yellow" if symbol == "?" else "", "", f"{said}{rest}", width)
+    elif small:
+        which = "more" if len(shown) > len(largest) else "smaller"
+        lines.append([(f"    and {small} {which}: --full", "dim")])
     return lines
 
 
-def _step(step: HistoryStep, series: CommitSeries, history: History, width: int) -> Line:
+def _step(step: HistoryStep, series: CommitSeries, history: History, width: int) -> list[Line]:
     place = step_place(history, series, step)
-    said = f"{step_verdict(series, step)}  {step_words(step)}  {place}"
-    room = width - 6 - cell_len(said) - 2
-    subject = place.commit.subject
-    subject = subject if len(subject) <= room else f"{subject[: max(0, room - 1)]}…"
     style = _STYLES.get(step.verdict, "yellow")
-    line: Line = [
-        ("    ", ""),
-        (f"{STEP_SYMBOLS[step.verdict]} ", style),
-        (said, style if step.verdict == "slower" else ""),
-    ]
-    return [*line, (f"  {subject}", "dim")] if room > 8 and subject else line
+    said = f"{step_verdict(series, step)}  {step_words(step)}  {place}"
+    lines = _below(STEP_SYMBOLS[step.verdict], style, style if step.verdict == "slower" else "", said, width)
+    room = width - width_of(lines[-1]) - 2
+    if room > 8 and place.commit.subject:
+        lines[-1] = [*lines[-1], (f"  {cut_to(place.commit.subject, room)}", "dim")]
+    return lines
+
+
+def _below(symbol: str, style: str, of_words: str, said: str, width: int) -> list[Line]:
+    """What is said below the bars of a series: on one line, or on as many as it takes."""
+    lines = wrapped(symbol, style, said, width - 2, _LINES_OF_STEP)
+    return [[("  ", ""), *line[:-1], (line[-1][0], of_words)] for line in lines]
 
 
 def _notes(history: History, width: int) -> list[Line]:
-    warnings = [each for each in all_warnings(history) if not isinstance(each, DisturbedExecutions)]
+    told = all_warnings(history, MOST_TOGETHER)
+    warnings = [each for each in told if not isinstance(each, DisturbedExecutions)]
     said = list(dict.fromkeys(str(each) for each in warnings))
     lines = [line for text in no_time_sentences(history) for line in wrapped("ⓘ", "cyan", text, width)]
     lines += warning_lines(disturbed(history), width)
@@ -166,9 +174,9 @@ def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Li
     for series in sorted(told, key=_weight):
         for step in series.steps:
             place = step_place(history, series, step)
-            if step.verdict in {"slower", "faster"} and (place.others or series.is_apart):
+            if step.good is not None and (place.others or series.is_apart):
                 bad = series.points[step.last].commits[0].short
-                command = bisect_command(place.good.short, bad, series.benchmark, series.system)
+                command = bisect_command(step.good.short, bad, series.benchmark, series.system)
                 return steps_and_details([command], "Details: --full", width)
     for series in sorted(told, key=_weight):
         is_short = series.n_rounds and any(step.verdict == "size unknown" for step in series.steps)

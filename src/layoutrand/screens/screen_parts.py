@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 
 from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownThoughOld
 from layoutrand.analysis.beside import metric_beside
@@ -60,6 +60,11 @@ _NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 def filled(text: str, columns: int) -> str:
     """Text with blanks to so many columns."""
     return text + " " * (columns - cell_len(text))
+
+
+def cut_to(text: str, columns: int) -> str:
+    """Text of so many columns at most; an ellipsis at its end says that there was more."""
+    return text if cell_len(text) <= columns else f"{next(iter(chop_cells(text, columns - 1)), '')}…"
 
 
 def header(left: str, facts: Sequence[str], width: int) -> list[Line]:

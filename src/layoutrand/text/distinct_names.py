@@ -10,6 +10,7 @@ from typing import Final
 from layoutrand.text.document import cut
 
 _WHOLE_PARTS: Final = re.compile(r".*(?:/|::|\s|(?<=[A-Za-z_])\.)")
+_PARTS_OF_A_NAME: Final = re.compile(r"\S*(?:/|::|(?<=[A-Za-z_])\.)")
 
 
 def distinct_names(names: Sequence[str], longest: int) -> list[str]:
@@ -22,7 +23,9 @@ def distinct_names(names: Sequence[str], longest: int) -> list[str]:
     """
     long = [name for name in dict.fromkeys(names) if len(name) > longest]
     alike = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*long, strict=False))
-    shared = _WHOLE_PARTS.match("".join(letters[0] for letters in alike)) if len(long) > 1 else None
+    # Beside others, a benchmark of which the system or the metric alone is left could not be told.
+    parts = _WHOLE_PARTS if len(long) == len(set(names)) else _PARTS_OF_A_NAME
+    shared = parts.match("".join(letters[0] for letters in alike)) if len(long) > 1 else None
     begin = shared.end() if shared else 0
     said = {name: cut(("…" if begin else "") + name[begin:], longest) for name in long}
     for alike_now in [[name for name in long if said[name] == text] for text in dict.fromkeys(said.values())]:
