@@ -125,10 +125,14 @@ def _suspects(found: Explanation, most: int, name: str, widest: int, width: int,
         said = _accused(found, suspect, is_tried=is_tried)
         lines += _hanging(*_mark(found, is_tried=is_tried), name, said, widest, width)
         for text in (place_in_brief(found, suspect), cause_in_brief(suspect)):
-            lines += [[(" " * _BELOW + part, "")] for part in textwrap.wrap(text, width - _BELOW)]
+            lines += [
+                [(" " * _BELOW + part, "")] for part in textwrap.wrap(text, width - _BELOW, break_on_hyphens=False)
+            ]
     if found.predicted is not None and found.predicted <= 0:
         said = "of layouts that took no part in finding it, it predicts nothing"
-        lines += [[(" " * _BELOW + part, "yellow")] for part in textwrap.wrap(said, width - _BELOW)]
+        lines += [
+            [(" " * _BELOW + part, "yellow")] for part in textwrap.wrap(said, width - _BELOW, break_on_hyphens=False)
+        ]
     if (more := len(found.suspects) - most) > 0:
         lines.append([(f"{' ' * _BELOW}and {plural(more, 'more suspect')}", "dim")])
     return lines
@@ -152,7 +156,7 @@ def _hanging(symbol: str, style: str, name: str, said: str, widest: int, width: 
     mark: Line = [("  ", ""), (symbol, f"bold {style}"), (" ", "")]
     room = width - 4 - widest - GAP
     if cell_len(name) > widest or cell_len(said) > room:
-        below = textwrap.wrap(said, width - _BELOW)
+        below = textwrap.wrap(said, width - _BELOW, break_on_hyphens=False)
         return [[*mark, (name, "")], *([(" " * _BELOW + part, "")] for part in below)]
     return [[*mark, (filled(name, widest + GAP), ""), (said, "")]]
 

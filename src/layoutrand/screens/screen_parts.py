@@ -284,7 +284,8 @@ def with_note(line: Line, note: str, style: str, width: int, *, is_needed: bool)
 def wrapped(symbol: str, style: str, text: str, width: int, most: int = _LINES_EACH) -> list[Line]:
     """A remark of so many lines at most."""
     whole = text.replace(" %", f"{_NO_BREAK}%")  # a number stands beside its unit
-    wrapped_text = textwrap.wrap(whole, width - 4, max_lines=most, placeholder=_CUT) or [""]
+    # At a hyphen an option or a name of a package would be broken, which are copied.
+    wrapped_text = textwrap.wrap(whole, width - 4, max_lines=most, placeholder=_CUT, break_on_hyphens=False) or [""]
     parts = [part.replace(_NO_BREAK, " ") for part in wrapped_text]
     first: Line = [("  ", ""), (symbol, style), (" ", ""), (parts[0], "")]
     return [first, *([("    ", ""), (part, "")] for part in parts[1:])]
