@@ -292,14 +292,14 @@ def _to_decide(pair: BenchmarkRatio) -> list[Step]:
     sentence = forecast_words(forecast, min(pair.n_baseline, pair.n_candidate), units, confidence=pair.ratio.confidence)
     if not sentence:
         return []
+    # A simulated processor has no noise that could be less.
+    sooner = STEPS["other threshold" if pair.instrument in simulated() else "sooner"]
     if forecast.n_binaries is None and forecast.fewest is None:
-        return [Step("other threshold", "", sentence, has_figures=True, short=STEPS["other threshold"].short)]
+        return [Step("other threshold", "", sentence, has_figures=True, short=sooner.short)]
     # Thousands are no advice: the sentence of the benchmark has the figure, and other steps may do more.
     few = forecast.n_binaries if forecast.n_more and (forecast.n_binaries or 0) <= WITHIN_REACH else None
     command = f"layoutrand run --seeds {few}" if few else ""
     is_enough = forecast.n_binaries is not None and not forecast.n_more
-    # A simulated processor has no noise that could be less.
-    sooner = STEPS["other threshold" if pair.instrument in simulated() else "sooner"]
     sooner = sooner if pair.may_simulate else without_simulation(sooner)
     more = [] if few or is_enough else [sooner]
     most, fewest = forecast.n_binaries, forecast.fewest
