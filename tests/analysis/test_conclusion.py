@@ -185,6 +185,15 @@ def test_less_noise_is_no_advice_where_layouts_alone_differ_too_much(project, ca
     )
 
 
+def test_where_no_number_of_layouts_within_reach_decides_less_noise_is_advised_first(project, capsys):
+    """It was a larger --threshold alone, of times that a busy machine had scattered over a factor of ten."""
+    old, new = ({seed: [[float(value)]] for seed, value in enumerate(row, 1)} for row in ((1, 9, 3, 30), (20, 2, 7, 9)))
+    project(old, new, {})
+    (row,) = json.loads(said(capsys, "compare", "a", "b", "--json")[1])["benchmarks"]
+    assert row["to_decide"]["n_binaries"] is None
+    assert "Next: less noise, or a larger --threshold" in unwrapped(said(capsys, "compare", "a", "b")[1])
+
+
 def in_steps(centre):
     """Times that lie on two steps of their clock."""
     return {seed: [[round(centre + 0.01 * (seed % 3 == 0), 2)]] for seed in range(1, 31)}

@@ -119,3 +119,8 @@ def test_what_is_not_there_is_an_error_that_says_so(repository, mirrors, tmp_pat
     gitkit.git("clone", "-q", "--depth=1", f"file://{repository}", shallow, cwd=tmp_path)
     with pytest.raises(UsageError, match="shallow"):
         of(shallow, mirrors)
+    gitkit.git("checkout", "-q", "--detach", cwd=shallow)
+    for name in gitkit.git("for-each-ref", "--format=%(refname)", cwd=shallow).split():
+        gitkit.git("update-ref", "--no-deref", "-d", name, cwd=shallow)
+    with pytest.raises(UsageError, match="which commit is HEAD .*HEAD~1`; the clone is shallow: fetch its history"):
+        of(shallow, mirrors)

@@ -21,7 +21,7 @@ from layoutrand.analysis.next_steps import STEPS, Step
 from layoutrand.analysis.reasons import Reason
 from layoutrand.check.check import _Begun
 from layoutrand.check.check_document import check_document
-from layoutrand.check.check_words import ending_sentence, layout_share
+from layoutrand.check.check_words import closing_sentences, ending_sentence, layout_share
 from layoutrand.check.ci_formats import details, github_annotations
 from layoutrand.check.comment import comment
 from layoutrand.check.earlier_counts import take_earlier_counts
@@ -64,6 +64,19 @@ def test_one_program_is_told_at_once_and_nothing_is_executed(tmp_path):
     assert only(answer).is_same_program
     assert made.executor.commands == []
     assert made.asked == [([], None)]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), [({"cflags": "-O2"}, "system O2 has flags (cflags), which win over the build's own"), ({}, "")]
+)
+def test_flags_that_may_hide_a_change_are_told_beside_one_program(tmp_path, given, told):
+    """A makefile that went from -O2 to -O1 passed a gate as one program, without a word: -O2 was the system's."""
+    made = Made(tmp_path, same=True)
+    own = made.config.systems["O2"].model_copy(update={"cflags": "", **given})
+    made.config = made.config.model_copy(update={"systems": {"O2": own}})
+    said = unwrapped("\n".join(map(str, closing_sentences(only(answer := made.check()), answer.question))))
+    assert said.startswith(told)
+    assert bool(said) == bool(told)
 
 
 @pytest.mark.slow

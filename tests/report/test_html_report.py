@@ -544,6 +544,13 @@ def test_compiler_linker_and_source_are_told_where_they_were_recorded(tmp_path, 
     assert "--threshold 2% --confidence 0.9" in Reader(render(page)).text
 
 
+def test_of_rust_the_compiler_is_rustc_before_those_of_c():
+    """A crate without any C was "built with" gcc, g++ and gfortran, and rustc was nowhere."""
+    found = capture_of("a", source={})
+    found.tools["rustc"] = {"version": "rustc 1.95.0"}
+    assert tools_of(found)["compilers"] == "rustc 1.95.0; gcc (Debian) 12.2.0; g++ 12"
+
+
 def test_what_the_numbers_rest_on_and_what_they_leave_out_is_told(tmp_path):
     metric = "metric = {regex = '(x)', name = 'op', unit = 'ms', wall = false, warmup = 3}"
     config = make_config(f'[[benchmarks]]\nname = "fib"\ncommand = ["x"]\n{metric}\n', systems=("a",))

@@ -300,13 +300,14 @@ def _to_decide(pair: BenchmarkRatio) -> list[Step]:
     sentence = forecast_words(forecast, min(pair.n_baseline, pair.n_candidate), units, confidence=pair.ratio.confidence)
     if not sentence:
         return []
+    instead = _instead_of_layouts(pair)
     if forecast.n_binaries is None and forecast.fewest is None:
-        return [Step("other threshold", "", sentence, has_figures=True, short=STEPS["other threshold"].short)]
+        return [Step("other threshold", "", sentence, has_figures=True, short=instead.short)]
     # Thousands are no advice: the sentence of the benchmark has the figure, and other steps may do more.
     few = forecast.n_binaries if forecast.n_more and (forecast.n_binaries or 0) <= WITHIN_REACH else None
     command = f"layoutrand run --seeds {few}" if few else ""
     is_enough = forecast.n_binaries is not None and not forecast.n_more
-    more = [] if few or is_enough else _instead_of_layouts(pair)
+    more = [] if few or is_enough else [instead]
     most, fewest = forecast.n_binaries, forecast.fewest
     return [Step("more layouts", command, sentence, has_figures=True, n_layouts=most, fewest=fewest), *more]
 
@@ -316,13 +317,13 @@ def hidden_by_layout(pair: BenchmarkRatio) -> bool:
     return (pair.fewest_without_noise or 0) > WITHIN_REACH
 
 
-def _instead_of_layouts(pair: BenchmarkRatio) -> list[Step]:
+def _instead_of_layouts(pair: BenchmarkRatio) -> Step:
     """What decides where more layouts than are within reach would."""
     if pair.instrument in simulated():  # which has no noise that could be less
-        return [STEPS["other threshold"]]
+        return STEPS["other threshold"]
     if hidden_by_layout(pair):
-        return [LAYOUT_HIDES]
-    return [STEPS["sooner"] if pair.may_simulate else without_simulation(STEPS["sooner"])]
+        return LAYOUT_HIDES
+    return STEPS["sooner"] if pair.may_simulate else without_simulation(STEPS["sooner"])
 
 
 def _of_layouts(analysis: Analysis) -> LayoutVerdict:

@@ -235,7 +235,7 @@ _ITEMS: Final[dict[str, type]] = {
 def tools_of(capture: Capture) -> dict[str, str]:
     """Its "compilers", "linker" and "source", in words."""
     versions = {role: facts.get("version", "") for role, facts in capture.tools.items()}
-    compilers = dict.fromkeys(versions[role] for role in ("cc", "cxx", "fc") if versions.get(role))
+    compilers = dict.fromkeys(versions[role] for role in ("rustc", "cc", "cxx", "fc") if versions.get(role))
     return {
         "compilers": "; ".join(compilers),
         "linker": versions.get("ld", ""),

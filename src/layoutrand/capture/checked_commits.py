@@ -118,7 +118,7 @@ def _merge_base(root: Path, head: str, *, is_changed: bool) -> CheckedCommit:
     if branch is None:
         raise UsageError(
             f"which commit is HEAD to be compared with? {root} has none of {', '.join(_DEFAULT_BRANCHES)}; "
-            "name it, as in `layoutrand check HEAD~1`"
+            f"name it, as in `layoutrand check HEAD~1`{_shallow(root)}"
         )
     try:
         found = git("merge-base", branch, head, cwd=root).decode().split()[0]

@@ -155,9 +155,24 @@ def closing_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]
     ending = ending_sentence(system, question)
     return [
         *([ending] if ending else []),
+        *_flags_that_win(system, question),
         *apart_sentences(system, question),
         *one_sided_sentences(system, question),
         *of_measuring_themselves(system),
+    ]
+
+
+def _flags_that_win(system: SystemCheck, question: CheckQuestion) -> list[str]:
+    """That one program may be one only by flags of ours: a makefile that goes from -O2 to -O1 passed as that."""
+    own = question.config.systems.get(system.system)
+    if own is None or system.ending != "same program":
+        return []
+    given = [key for key in ("cflags", "cxxflags", "fflags", "ldflags", "rustflags", "profile") if getattr(own, key)]
+    if not given:
+        return []
+    return [
+        f"system {system.system} has flags ({', '.join(given)}), which win over the build's own: what a commit changes "
+        "of these does not show here; it does in a system without flags"
     ]
 
 
