@@ -215,10 +215,10 @@ def test_explain_is_named_only_where_it_can_be_called(tmp_path, monkeypatch, cap
         said = capsys.readouterr().out
         (tmp_path / "out.json").write_text(said)
         lines.append(" ".join(said.split()))
-    assert "your own build is better than every layout" in lines[0]
+    assert "your own build beats every layout" in lines[0]
     assert "Next: layoutrand explain Details: --full" in lines[0]
     assert "where all code is laid out anew." in lines[0]
-    assert "your own build is better than every layout" in lines[2]
+    assert "your own build beats every layout" in lines[2]
     assert "layoutrand explain" not in lines[2]
 
 

@@ -291,13 +291,12 @@ def _own_builds(rows: Sequence[_Row], width: int) -> list[Line]:
         move = expected_move(row.analysis)
         if move is None or row.concluded.verdict != "layout matters":
             continue
-        how = "better" if (move > 0) == (row.analysis.better == "less") else "worse"
+        how = "beats" if (move > 0) == (row.analysis.better == "less") else "is beaten by"
         found.setdefault(how, []).append(f"{signed(100 * move, 1)} % ({row.name})")
     lines: list[Line] = []
     for how, moves in found.items():
         text = (
-            f"your own build is {how} than every layout: expect about {first_names(moves, 2)} where all code is "
-            "laid out anew."
+            f"your own build {how} every layout: expect about {first_names(moves, 2)} where all code is laid out anew."
         )
         lines += wrapped("★", "cyan", text, width, most=3)
     return lines
