@@ -18,7 +18,7 @@ from layoutrand.analysis.conclusion import (
     of_statistics,
     of_suite,
 )
-from layoutrand.analysis.conclusion_words import is_speed, verdict_words
+from layoutrand.analysis.conclusion_words import is_speed, no_time_words, verdict_words
 from layoutrand.analysis.next_steps import USUAL_LAYOUTS
 from layoutrand.analysis.verdict_marks import SYMBOLS, change_words, in_a_word, size_in_brief
 from layoutrand.execute.output_warnings import SystemsPrintOther
@@ -124,6 +124,7 @@ def self_screen(halves: Halves, selection: Selection, columns: int | None) -> li
     told = [
         (row.name, [each for each in row.concluded.reasons if each.cause != "same binaries"]) for row in _rows(result)
     ]
+    lines += _no_time_lines(result, width)
     lines += [*warning_lines(told, width), *failure_lines(selection, width), *remark_lines(selection, shown, width)]
     steps = [step for each in all_of(result) for step in each.next]
     most = max((max(pair.n_baseline, pair.n_candidate) for pair in result.benchmarks), default=0)
@@ -154,14 +155,21 @@ def _screen(
 
 
 def _notes(result: Comparison, width: int) -> list[Line]:
-    """What the own builds would have said, what "same" says nothing of, and what casts doubt."""
+    """What is no time, what the own builds would have said, what "same" says nothing of, and what casts doubt."""
     rows = _rows(result)
     about = [(row.name, row.concluded.reasons) for row in rows]
     first = [
+        *_no_time_lines(result, width),
         *as_built_lines(result, width),
         *not_seen_lines([(row.name, row.concluded, row.pair) for row in rows], width),
     ]
     return [*first, *_other_outputs(result, width), *warning_lines(about, width)]
+
+
+def _no_time_lines(result: Comparison, width: int) -> list[Line]:
+    """What benchmarks are judged by that are judged by no time, whose rows say "less" and "more"."""
+    counts = [(pair.benchmark, pair.metric) for pair in result.benchmarks if not is_speed(pair)]
+    return [line for text in no_time_words(counts) for line in wrapped("ⓘ", "cyan", text, width)]
 
 
 def not_seen_lines(rows: Sequence[tuple[str, Conclusion, BenchmarkRatio | None]], width: int) -> list[Line]:
