@@ -221,6 +221,10 @@ class ResultsError(StoreError):
     """The results file cannot be used."""
 
 
+class StillMeasured(ResultsError):
+    """Another layoutrand measured for longer than was to be waited."""
+
+
 class UnusableFile(StoreError, OSError):
     """What is to be read is no ordinary file, larger than any of its kind, or damaged: ``strerror`` says which.
 

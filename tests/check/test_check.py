@@ -28,7 +28,7 @@ from layoutrand.check.earlier_counts import take_earlier_counts
 from layoutrand.check.question import of_check, step_of_check
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.two_commits import coupled_by
-from layoutrand.errors import UsageError
+from layoutrand.errors import StillMeasured, UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.output_warnings import MeasuresItself
 from layoutrand.results.file import open_for_reading, open_for_writing
@@ -179,6 +179,31 @@ def test_another_layoutrand_that_is_waited_for_is_told_and_is_no_reason_to_end(t
     answer = made.check(budget_s=50.0, share_machine=False)
     assert made.said[-1] == "another layoutrand measures (process 7); waiting"
     assert only(answer).benchmarks[0].n_rounds > 5
+    assert "; another layoutrand measured, for 30 s of that; " in ending_sentence(only(answer), answer.question)
+    assert check_document(answer)["systems"][0]["waited_s"] == pytest.approx(30)
+
+
+@pytest.mark.parametrize("rounds", [0, 3])
+def test_another_layoutrand_is_waited_for_no_longer_than_the_budget(tmp_path, monkeypatch, rounds):
+    """A gate with a budget of a minute ended after six, with one round and no word of what took them."""
+    made, left = Made(tmp_path, ratio=1.0, sd=0.02), [rounds]
+
+    @contextmanager
+    def busy(_path, *, wait_s, **_who):
+        left[0] -= 1
+        if left[0] < 0:
+            made.clock.now += wait_s
+            raise StillMeasured("another layoutrand measures on this machine")
+        yield
+
+    monkeypatch.setattr("layoutrand.execute.execute.only_one_measures", busy)
+    answer = made.check(budget_s=50.0, share_machine=False, wait_s=3600)
+    system = only(answer)
+    assert (system.ending, system.benchmarks[0].n_rounds) == ("budget", rounds)
+    assert "; another layoutrand still measures, for " in ending_sentence(system, answer.question)
+    assert 0 < system.waited_s <= 50.0
+    with pytest.raises(StillMeasured):  # to wait less than there is time for was asked for
+        made.check(budget_s=50.0, share_machine=False, wait_s=0)
 
 
 def test_in_full_nothing_follows_the_commits_where_it_is_not_known_which_functions_differ(tmp_path, capsys):

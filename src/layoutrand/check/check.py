@@ -150,4 +150,6 @@ class _Begun:
             one_sided=rounds.one_sided,
             apart=tuple(rounds.apart),
             next_round_s=rounds.unfit_s,
+            waited_s=rounds.waited_s,
+            is_kept_off=rounds.is_kept_off,
         )

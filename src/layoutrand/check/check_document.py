@@ -43,6 +43,7 @@ def _system_json(system: SystemCheck) -> dict[str, Any]:
         "captures": [each or None for each in system.captures],
         "changes": None if system.changes is None else [_changes_json(each) for each in system.changes],
         "executed": system.executed,
+        "waited_s": system.waited_s,
         "results": None if system.results is None else str(system.results),
         "benchmarks": [_benchmark_json(each) for each in system.benchmarks],
         "comparison": None if system.comparison is None else compare_document(system.comparison),

@@ -22,9 +22,9 @@ from layoutrand.check.commit_pair import CommitPair
 from layoutrand.check.earlier_counts import take_earlier_counts
 from layoutrand.check.judged import JudgedCases, judged_cases, main_metrics
 from layoutrand.check.question import Ending, Quantity, quantity_of
-from layoutrand.config.schedule import Slot
+from layoutrand.check.round_slots import Executed, slots_of_rounds
 from layoutrand.config.two_commits import BASE, HEAD
-from layoutrand.errors import AnalysisError, UnknownMetric
+from layoutrand.errors import AnalysisError, StillMeasured, UnknownMetric
 from layoutrand.execute.execute import execute
 from layoutrand.execute.run_plan import make_plan
 from layoutrand.instruments.known import simulated
@@ -32,9 +32,6 @@ from layoutrand.model import STOCK, LayoutName
 from layoutrand.results import file
 from layoutrand.stats import decide, running_ratio
 from layoutrand.stats.running_ratio import FEWEST_EXACT, FEWEST_ROUNDS
-
-STOCK_ROUNDS: Final = FEWEST_ROUNDS
-"""Rounds in which stock is executed beside the layouts: one build is no sample, whatever is executed of it."""
 
 COUNTED_FIRST: Final = 12
 """Rounds that a simulated count has to settle, before what else the benchmark measures is executed as well."""
@@ -47,10 +44,6 @@ MOST_FAILED: Final = 3
 
 _AGAIN: Final = 1.25
 """How many times as many rounds there are before a conclusion that was withheld is asked for again."""
-
-
-_Executed = tuple[str, str]
-"""What one execution is of: an entry of ``[[benchmarks]]``, and the instrument."""
 
 
 @dataclass
@@ -75,7 +68,10 @@ class _Progress:
 
 @dataclass
 class CheckRounds:
-    """The rounds of one pair of commits; ``unfit_s`` is how long one would take that less than that was left for."""
+    """The rounds of one pair of commits; ``unfit_s`` is how long one would take that less than that was left for.
+
+    ``waited_s`` is how long another layoutrand measured meanwhile, ``is_kept_off`` whether it still did in the end.
+    """
 
     pair: CommitPair
     asked: Sequence[Quantity]
@@ -84,8 +80,10 @@ class CheckRounds:
     one_sided: dict[str, str] = field(default_factory=dict)
     apart: list[str] = field(default_factory=list)
     unfit_s: float | None = None
+    waited_s: float = 0.0
+    is_kept_off: bool = False
     _progress: dict[Quantity, _Progress] = field(default_factory=dict)
-    _seed: dict[_Executed, int] = field(default_factory=dict)
+    _seed: dict[Executed, int] = field(default_factory=dict)
     _compared: tuple[Selection, Comparison | None] | None = None
     _round_s: float = 0.0
 
@@ -139,10 +137,12 @@ class CheckRounds:
             if left_s() <= 0:
                 break
             self._link([seed])
-            self._execute({executed: seed})
+            self._execute({executed: seed}, left_s())
+            if self.is_kept_off:
+                break
             self._look()
 
-    def _failed(self) -> list[tuple[int, _Executed]]:
+    def _failed(self) -> list[tuple[int, Executed]]:
         """The rounds of which an earlier call has failures that are to be executed again."""
         before = self.pair.question.retry_before
         if before is None or self.selection is None:
@@ -179,7 +179,9 @@ class CheckRounds:
         linked = self.pair.tools.clock()
         if not self._fits(left_s - (linked - begin)):
             return False
-        waited_s = self._execute(wanted)
+        waited_s = self._execute(wanted, left_s - (linked - begin))
+        if self.is_kept_off:
+            return False
         self._seed |= wanted
         self._look()
         for quantity, state in self._progress.items():
@@ -255,15 +257,16 @@ class CheckRounds:
         stock: list[LayoutName] = [STOCK] if self.pair.question.as_built else []
         self.pair.link([*stock, *range(1, end + 1)])
 
-    def _execute(self, wanted: Mapping[_Executed, int]) -> float | None:
+    def _execute(self, wanted: Mapping[Executed, int], left_s: float) -> float | None:
         """Execute the wanted rounds; how long the machine was not ours, None where there was nothing to execute."""
         tools = self.pair.tools
         request = self.pair.request()
-        plan = make_plan(request)
-        slots = _complete([slot for slot in plan.slots if _is_due(slot, wanted)])
+        slots = slots_of_rounds(make_plan(request).slots, wanted)
         if not slots:
             return None
-        project, wait_s = self.pair.question.project, request.choices.wait_s
+        longest_s = request.choices.wait_s
+        wait_s = min(longest_s, left_s)
+        request = replace(request, slots=tuple(slots), choices=replace(request.choices, wait_s=wait_s))
         ours: list[float] = []  # when the first execution could begin
 
         @contextlib.contextmanager
@@ -271,22 +274,35 @@ class CheckRounds:
             ours.append(tools.clock())
             yield
 
-        with (
-            file.open_for_writing(self.pair.results_path()) as store,
-            file.exclusive_use(file.results_path(project), wait_s=wait_s, on_wait=tools.say),
-            tools.progress() as advance,
-        ):
-            begin = tools.clock()
-            summary = execute(
-                replace(request, slots=tuple(slots)),
-                store=store,
-                executor=tools.executor,
-                progress=advance,
-                say=tools.say,
-                prepare=from_now_on,
-            )
+        path, begin = file.results_path(self.pair.question.project), tools.clock()
+        try:
+            with (
+                file.open_for_writing(self.pair.results_path()) as store,
+                file.exclusive_use(path, wait_s=wait_s, on_wait=tools.say),
+            ):
+                waited_s = tools.clock() - begin
+                with tools.progress() as advance:
+                    begin = tools.clock()
+                    summary = execute(
+                        request,
+                        store=store,
+                        executor=tools.executor,
+                        progress=advance,
+                        say=tools.say,
+                        prepare=from_now_on,
+                    )
+        except StillMeasured:
+            if wait_s == longest_s:
+                raise
+            self.is_kept_off = True
+            self.waited_s += tools.clock() - begin
+            return None
         self.executed += summary.executed
-        return ours[0] - begin if summary.executed else None
+        if not summary.executed:
+            return None
+        waited_s += ours[0] - begin
+        self.waited_s += waited_s
+        return waited_s
 
     def _look(self) -> None:
         """Read what there is, and see what it settles."""
@@ -379,21 +395,5 @@ class CheckRounds:
         return [sides[0][seed] for seed in seeds], [sides[1][seed] for seed in seeds]
 
 
-def _executed(quantity: Quantity) -> _Executed:
+def _executed(quantity: Quantity) -> Executed:
     return quantity.executed, quantity.instrument
-
-
-def _is_due(slot: Slot, wanted: Mapping[_Executed, int]) -> bool:
-    """Whether it is of a wanted round; stock is executed in the first few."""
-    if slot.round != wanted.get((slot.benchmark, slot.instrument)):
-        return False
-    return isinstance(slot.layout, int) or (slot.layout == STOCK and slot.round <= STOCK_ROUNDS)
-
-
-def _complete(slots: Sequence[Slot]) -> list[Slot]:
-    """Without rounds that one of the commits has no binary for: half a round tells nothing."""
-    sides: dict[tuple[str, str, int], set[str]] = {}
-    for slot in slots:
-        if isinstance(slot.layout, int):
-            sides.setdefault((slot.benchmark, slot.instrument, slot.round), set()).add(slot.system)
-    return [slot for slot in slots if len(sides.get((slot.benchmark, slot.instrument, slot.round), ())) == 2]

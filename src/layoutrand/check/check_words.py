@@ -206,6 +206,9 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
     match system.ending:
         case "budget":
             budget, goes_on = f"--budget {duration(question.budget_s)}", "the same command goes on from here"
+            if system.waited_s >= 1:  # what is less is no reason to end
+                still = "still measures" if system.is_kept_off else "measured"
+                goes_on = f"another layoutrand {still}, for {duration(system.waited_s)} of that; {goes_on}"
             if not any(each.n_rounds for each in system.benchmarks):
                 return f"no layout was executed of both commits before {budget} was used up; {goes_on}"
             if system.next_round_s is not None:

@@ -140,6 +140,7 @@ class SystemCheck:
     has, with which that is, so that there is nothing to compare, and ``apart`` the entries of which that is so of every
     case.  ``next_round_s`` is how long another round would have
     taken, where less than that was left of the budget; None where nothing was left, or something else ended it.
+    ``waited_s`` seconds of it went by while another layoutrand measured, which did so to the end where ``is_kept_off``.
     """
 
     system: str
@@ -156,6 +157,8 @@ class SystemCheck:
     one_sided: Mapping[str, str] = field(default_factory=dict)
     apart: tuple[str, ...] = ()
     next_round_s: float | None = None
+    waited_s: float = 0.0
+    is_kept_off: bool = False
 
     @property
     def failures(self) -> tuple[Execution, ...]:

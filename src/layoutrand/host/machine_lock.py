@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from layoutrand.errors import ResultsError
+from layoutrand.errors import ResultsError, StillMeasured
 from layoutrand.platform.file_lock import wait_for_lock
 
 VARIABLE: Final = "LAYOUTRAND_LOCK_DIR"
@@ -55,7 +55,7 @@ def only_one_measures(path: Path, *, project: Path, wait_s: float, on_wait: Call
     """Be the only layoutrand that measures on this machine, as far as they all use the lock at ``path``.
 
     Where another one does, ``on_wait`` gets one sentence that says who and for which project, and after ``wait_s``
-    seconds a `ResultsError` says so.
+    seconds a `StillMeasured` says so.
     """
     descriptor = _locked(path, wait_s, on_wait)
     try:
@@ -70,7 +70,7 @@ def _locked(path: Path, wait_s: float, on_wait: Callable[[str], None]) -> int:
     """A descriptor of the file that is at the path, with the lock on it."""
     found = wait_for_lock(lambda: _try(path), wait_s=wait_s, poll_s=_POLL_S, on_wait=on_wait)
     if isinstance(found, str):
-        raise ResultsError(
+        raise StillMeasured(
             f"{found}; two at once would disturb each other. Run again when it is done, or wait for it with --wait. "
             f"{_ADVICE}"
         )

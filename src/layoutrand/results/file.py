@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from layoutrand.errors import ResultsError
+from layoutrand.errors import ResultsError, StillMeasured
 from layoutrand.platform.disk import check_writable, make_folder, new_file, write_atomically
 from layoutrand.platform.file_lock import wait_for_lock
 from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
@@ -257,7 +257,7 @@ def exclusive_use(path: Path, *, wait_s: float, on_wait: Callable[[str], None]) 
     """Be the only layoutrand that executes for this results file.
 
     Where another one is at it, ``on_wait`` gets one sentence that says who, and after ``wait_s`` seconds a
-    `ResultsError` says so.  The kernel drops the lock with its process, so kill -9 leaves nothing to clean up.
+    `StillMeasured` says so.  The kernel drops the lock with its process, so kill -9 leaves nothing to clean up.
     """
     lock_path = path.with_name(path.name + ".lock")
     try:
@@ -270,7 +270,7 @@ def exclusive_use(path: Path, *, wait_s: float, on_wait: Callable[[str], None]) 
         attempt = functools.partial(_try, descriptor, lock_path)
         busy = wait_for_lock(attempt, wait_s=wait_s, poll_s=_LOCK_POLL_S, on_wait=on_wait)
         if isinstance(busy, str):
-            raise ResultsError(f"{busy}; two at once would disturb each other. Run again when it is done")
+            raise StillMeasured(f"{busy}; two at once would disturb each other. Run again when it is done")
         with contextlib.suppress(OSError):  # whoever waits is told less: the lock holds all the same
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
