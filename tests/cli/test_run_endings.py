@@ -194,6 +194,15 @@ def test_a_system_is_compared_with_itself_over_the_seeds_asked_for(project):
     assert "of 1, where 5 % are to be expected by chance" in shown
 
 
+@pytest.mark.parametrize("asked", ["--aa", "--twice"])
+def test_seeds_that_cannot_be_compared_with_themselves_are_not_executed_first(project, asked):
+    done = project.run("--seeds", "6..7", asked)
+    assert done.returncode == 2
+    assert "an A/A comparison of 2 seeds says nothing" in done.stderr
+    assert "needs 4 or more, better 10" in done.stderr
+    assert not (project.root.parent / "cache").exists()
+
+
 @pytest.mark.slow
 def test_a_system_is_executed_twice_in_the_same_rounds(project):
     """As two systems: one capture, other layouts, the same rounds; `analyse` and others know of the first alone."""
@@ -227,7 +236,7 @@ def test_a_system_is_executed_twice_in_the_same_rounds(project):
 
 def test_the_second_time_of_a_labelled_system_is_told_by_its_label(project):
     project.write(status="1", config=CONFIG.replace("[systems.sys]\n", '[systems.sys]\nlabel = "Ours"\n'))
-    done = project.run("--twice", "--keep-going")
+    done = project.run("--seeds", "4", "--twice", "--keep-going")
     assert done.returncode == 1
     assert "Ours again" in done.stderr and "sys again" not in done.stderr
 

@@ -37,12 +37,13 @@ from layoutrand.analysis.sides_of_itself import (
     side_of,
 )
 from layoutrand.config.twice import first_of, is_second, second_of
-from layoutrand.errors import AnalysisError, UnknownMetric
+from layoutrand.errors import AnalysisError, UnknownMetric, UsageError
 from layoutrand.instruments.known import simulated
 from layoutrand.model import BinaryName
 from layoutrand.stats import Interval, missed_share, ratio_interval
 from layoutrand.stats.decision import Verdict
 from layoutrand.text.quantities import finite
+from layoutrand.warning import plural
 
 _IN_TIME: Final[frozenset[Sides]] = frozenset({"executed apart", "first and second half"})
 
@@ -99,6 +100,15 @@ class Halves:
     second: tuple[BinaryName, ...]
     comparison: Comparison
     noise: tuple[SelfComparison, ...]
+
+
+def enough_for_aa(seeds: Sequence[int]) -> None:
+    """Raise `UsageError` before seeds are executed of which no comparison of a system with itself can be made."""
+    if len(seeds) < FEWEST:
+        raise UsageError(
+            f"an A/A comparison of {plural(len(seeds), 'seed')} says nothing: it is over the seeds of --seeds alone, "
+            f"and needs {FEWEST} or more, better 10; what was executed of them already is not executed again"
+        )
 
 
 def compare_halves(

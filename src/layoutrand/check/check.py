@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from layoutrand.build.build_warnings import SharedCapture
 from layoutrand.capture.checked_commits import SourceRepository
 from layoutrand.capture.function_changes import FunctionChanges
 from layoutrand.check.check_rounds import CheckRounds
@@ -121,7 +122,8 @@ class _Begun:
     def result(self) -> SystemCheck:
         """What became of it."""
         pair, rounds = self.pair, self.rounds
-        notes = tuple(note for build in pair.builds for note in build.notes)
+        # That both commits are one program is the answer, and no warning beside it.
+        notes = tuple(n for build in pair.builds for n in build.notes if not isinstance(n, SharedCapture))
         failures = tuple(failure for build in pair.builds for failure in build.failures)
         changes = None if self.changes is None else tuple(self.changes)
         if rounds is None:

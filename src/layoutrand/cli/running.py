@@ -99,6 +99,10 @@ def run(  # noqa: PLR0913 - one parameter for each option
             )
         wanted = None if until is None else share(until, "--until-half-width")
         benchmarks, numbers = list(benchmark or []), parse_seeds(seeds)
+        if (aa or twice) and wanted is None:
+            from layoutrand.analysis.aa import enough_for_aa
+
+            enough_for_aa(numbers)
         part = ProjectPart(config, directory, match_systems(config, system), benchmarks, options.count_jobs(jobs))
         told = Failures(DisplayNames.of(config))
 
