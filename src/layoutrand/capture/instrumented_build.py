@@ -14,6 +14,7 @@ from layoutrand.capture import source
 from layoutrand.capture.build_environment import as_at_home, build_environment
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
 from layoutrand.capture.build_put_back import doubt_kept, find_kept, put_back
+from layoutrand.capture.long_builds import told_while_it_goes_on
 from layoutrand.capture.origin import Say
 from layoutrand.capture.side_by_side import Beside, nothing_beside
 from layoutrand.capture.workspace import Workspace, workspace
@@ -139,14 +140,18 @@ def built(
             say(f"{recipe.system}: {kind} build" + (f" ({order.toolbox.in_short()})" if kind == "instrumented" else ""))
             begin = time.perf_counter()
             import_meanwhile("layoutrand.capture.ended_build")
+            what_goes_on = f"{recipe.system}: {kind} build"
+            # Of builds of single layouts it is told how many there are by now.
+            told = told_while_it_goes_on(say, what_goes_on, log) if layout is None else nullcontext()
             try:
-                status = runner.run_logged(
-                    ["bash", "-c", preparation(space, order.toolbox) + recipe.script(jobs)],
-                    cwd=tree,
-                    log=log,
-                    timeout_s=recipe.build.timeout_s,
-                    env=environment,
-                )
+                with told:
+                    status = runner.run_logged(
+                        ["bash", "-c", preparation(space, order.toolbox) + recipe.script(jobs)],
+                        cwd=tree,
+                        log=log,
+                        timeout_s=recipe.build.timeout_s,
+                        env=environment,
+                    )
             finally:
                 with cache_errors("write", log):
                     mask_file(log, recipe.redaction.patterns())
