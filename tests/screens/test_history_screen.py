@@ -311,6 +311,17 @@ def test_commits_that_are_one_program_need_no_machine_without_disturbances(tmp_p
     assert "were disturbed" in said(tmp_path / "p", "--since", commits[1], "--json")
 
 
+def test_that_flags_of_the_system_may_hide_what_a_commit_changes_is_told(tmp_path, said):
+    """A makefile that went from -O2 to -O1 is one program where layoutrand.toml has cflags."""
+    commits = measured_commits(tmp_path / "p", n_commits=3)
+    assert "win over" not in said(tmp_path / "p", "--since", commits[1])
+    configured = tmp_path / "p" / "layoutrand.toml"
+    configured.write_text(configured.read_text().replace("[systems.O2]", '[systems.O2]\ncflags = "-O2"'))
+    one = " ".join(said(tmp_path / "p", "--since", commits[1]).split())
+    assert one.count("system O2 has flags (cflags), which win over the build's own") == 1
+    assert "win over" not in said(tmp_path / "p")  # of steps that are there
+
+
 def test_of_one_commit_it_is_said_how_to_measure_more(tmp_path, said):
     (commit,) = measured_commits(tmp_path / "p", n_commits=1)
     text = " ".join(said(tmp_path / "p").split())

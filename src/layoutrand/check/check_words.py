@@ -13,6 +13,7 @@ from layoutrand.analysis.next_steps import USUAL_LAYOUTS
 from layoutrand.analysis.sentences import percent_digits
 from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges
 from layoutrand.check.question import CheckAnswer, CheckedBenchmark, CheckQuestion, SystemCheck
+from layoutrand.config.flag_warnings import flags_that_win
 from layoutrand.config.two_commits import BASE, HEAD
 from layoutrand.execute.output_warnings import MeasuresItself
 from layoutrand.instruments.program_output import without_last_words
@@ -153,26 +154,13 @@ def missed_words(each: CheckedBenchmark) -> str:
 def closing_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:
     """What is told beside the verdicts: why nothing more was executed, and what could not be compared."""
     ending = ending_sentence(system, question)
+    win = flags_that_win(question.config, system.system) if system.ending == "same program" else None
     return [
         *([ending] if ending else []),
-        *_flags_that_win(system, question),
+        *([] if win is None else [str(win)]),
         *apart_sentences(system, question),
         *one_sided_sentences(system, question),
         *of_measuring_themselves(system),
-    ]
-
-
-def _flags_that_win(system: SystemCheck, question: CheckQuestion) -> list[str]:
-    """That one program may be one only by flags of ours: a makefile that goes from -O2 to -O1 passed as that."""
-    own = question.config.systems.get(system.system)
-    if own is None or system.ending != "same program":
-        return []
-    given = [key for key in ("cflags", "cxxflags", "fflags", "ldflags", "rustflags", "profile") if getattr(own, key)]
-    if not given:
-        return []
-    return [
-        f"system {system.system} has flags ({', '.join(given)}), which win over the build's own: what a commit changes "
-        "of these does not show here; it does in a system without flags"
     ]
 
 

@@ -22,6 +22,7 @@ from layoutrand.analysis.selection import Question
 from layoutrand.capture.commit_log import CommitLog, LoggedCommit
 from layoutrand.config.disturbance import summary
 from layoutrand.config.execution_warnings import DisturbedExecutions
+from layoutrand.config.flag_warnings import flags_that_win
 from layoutrand.errors import AnalysisError
 from layoutrand.history.commit_series import ProgramSamples, RecordedCommits, recorded_commits
 from layoutrand.history.history_steps import PointValues, StepQuestion, seen_steps
@@ -91,6 +92,8 @@ def history(asked: HistoryQuestion, store: ResultsStore) -> History:
             known_metrics(samples, asked.metrics)
         raise AnalysisError(_nothing(recorded, lines, warnings))
     commits = _all_commits(asked, recorded)
+    one_program = dict.fromkeys(each.system for each in series if each.is_one_program)
+    winning = [won for name in one_program if (won := flags_that_win(asked.question.config, name)) is not None]
     return History(
         series=tuple(series),
         commits=tuple(commits),
@@ -98,7 +101,7 @@ def history(asked: HistoryQuestion, store: ResultsStore) -> History:
         host=recorded.experiment.hostname,
         confidence=asked.confidence,
         threshold=asked.threshold,
-        warnings=(*_disturbed(lines.values(), asked), *recorded.warnings, *warnings),
+        warnings=(*_disturbed(lines.values(), asked), *recorded.warnings, *warnings, *winning),
     )
 
 
