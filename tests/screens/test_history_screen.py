@@ -22,6 +22,7 @@ from layoutrand.cli import history_command, run
 from layoutrand.history.history_warnings import UnbuiltCommits
 from layoutrand.model import BuiltFrom, Measurement
 from layoutrand.screens import history_screen
+from layoutrand.screens.charts import SCREEN_LINES
 
 KEPT = Path(__file__).parent / "answers"
 NAMES = ("work", "startup")
@@ -560,3 +561,14 @@ def test_commits_that_were_not_built_do_not_hide_what_else_is_to_be_known(projec
     screen = said(project[0])
     assert all(f"left out: {name}" in screen for name in ("one", "two", "three"))
     assert len(screen.splitlines()) <= history_screen.MOST_LINES
+
+
+def test_many_series_with_remarks_leave_some_to_full(tmp_path, said):
+    """First remarks give way, then the series with the smallest steps, and what is left out is counted."""
+    also = {f"a_metric_with_a_rather_long_name_{k}": 0.1 * k for k in range(1, 6)}
+    measured_commits(tmp_path / "p", n_commits=8, n_seeds=3, apart=True, disturbed=0.5, also=also, dirty={4})
+    metrics = [word for name in ("wall_s", *also) for word in ("--metric", name)]
+    text = said(tmp_path / "p", *metrics)
+    assert len(text.rstrip("\n").splitlines()) <= SCREEN_LINES
+    assert " more without larger steps: --full" in text
+    assert "more: --full" in text

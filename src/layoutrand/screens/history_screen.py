@@ -29,7 +29,7 @@ from layoutrand.history.history_words import (
     step_verdict,
     step_words,
 )
-from layoutrand.screens.charts import Line, between, screen_width, width_of
+from layoutrand.screens.charts import SCREEN_LINES, Line, between, screen_width, width_of
 from layoutrand.screens.screen_parts import cut_to, filled, header, steps_and_details, warning_lines, wrapped
 from layoutrand.text.distinct_names import distinct_names
 from layoutrand.text.quantities import estimate, quantity
@@ -52,12 +52,27 @@ _STYLES: Final = {"faster": "green", "slower": "red", "layout only": "cyan"}
 
 
 def history_screen(history: History, columns: int | None) -> list[Line]:
-    """The lines for so many columns; None where there is no terminal."""
+    """The lines for so many columns; None where there is no terminal.
+
+    What does not fit into a screen is left to `--full`: first remarks, then the series with the smallest steps.
+    """
     width = screen_width(columns)
-    rows = sorted(history.series, key=_weight)[:_MOST_SERIES]
+    ways = [(_MOST_SERIES, most) for most in range(_MOST_WARNINGS, 1, -1)]
+    ways += [(most, 1) for most in range(_MOST_SERIES, 0, -1)]
+    found: list[Line] = []
+    for most_series, most_warnings in ways:
+        found = _screen(history, width, most_series, most_warnings)
+        if len(found) <= SCREEN_LINES:
+            break
+    return found
+
+
+def _screen(history: History, width: int, most_series: int, most_warnings: int) -> list[Line]:
+    """The lines with so many series and remarks at most."""
+    rows = sorted(history.series, key=_weight)[:most_series]
     told = [series for series in history.series if series in rows]
     lines: list[Line] = [*header(_title(history), _facts(history), width), []]
-    notes = _notes(history, width)
+    notes = _notes(history, width, most_warnings)
     room = MOST_LINES - len(lines) - len(notes) - 3 - (len(told) < len(history.series))
     each = max(0, room // max(1, len(told)) - 2)
     for series in told:
@@ -154,15 +169,15 @@ def _below(symbol: str, style: str, of_words: str, said: str, width: int) -> lis
     return [[("  ", ""), *line[:-1], (line[-1][0], of_words)] for line in lines]
 
 
-def _notes(history: History, width: int) -> list[Line]:
+def _notes(history: History, width: int, most: int) -> list[Line]:
     told = all_warnings(history, MOST_TOGETHER)
     warnings = [each for each in told if not isinstance(each, DisturbedExecutions)]
     said = list(dict.fromkeys(str(each) for each in warnings))
     lines = [line for text in no_time_sentences(history) for line in wrapped("ⓘ", "cyan", text, width)]
     lines += warning_lines(disturbed(history), width)
-    lines += [line for text in said[:_MOST_WARNINGS] for line in wrapped("ⓘ", "cyan", text, width, _LINES_OF_NOTE)]
-    if len(said) > _MOST_WARNINGS:
-        lines.append([(f"    and {len(said) - _MOST_WARNINGS} more: --full", "dim")])
+    lines += [line for text in said[:most] for line in wrapped("ⓘ", "cyan", text, width, _LINES_OF_NOTE)]
+    if len(said) > most:
+        lines.append([(f"    and {len(said) - most} more: --full", "dim")])
     return lines
 
 
