@@ -185,6 +185,22 @@ def test_less_noise_is_no_advice_where_layouts_alone_differ_too_much(project, ca
     )
 
 
+@pytest.mark.parametrize("often", [2, 1])
+def test_what_hides_a_difference_is_the_same_where_a_hundred_thousand_layouts_are_not_enough(project, capsys, often):
+    """At 0.1 % it was *too noisy* whatever executions differed by, and `plan` advised less noise beside that."""
+    layouts = (spread(10.0, 1.2, n=10), spread(10.1, 1.9, n=10))
+    project(*({seed: [each[0], [each[0][0] * 1.0001]][:often] for seed, each in of.items()} for of in layouts), {})
+    (row,) = json.loads(said(capsys, "compare", "a", "b", "--threshold", "0.1%", "--json")[1])["benchmarks"]
+    assert row["to_decide"]["fewest"] is None
+    hidden = often > 1  # of what was executed once nothing shows the noise
+    assert [each["kind"] for each in row["next"]] == ["more layouts", "other threshold" if hidden else "sooner"]
+    for command in (["compare", "a", "b"], ["plan"]):
+        text = unwrapped(said(capsys, *command, "--threshold", "0.1%")[1])
+        if command != ["plan"]:
+            assert ("layout hides it" in text, "too noisy" in text) == (hidden, not hidden)
+        assert f"Next: {'a larger' if hidden else 'less noise, or a larger'} --threshold" in text
+
+
 def in_steps(centre):
     """Times that lie on two steps of their clock."""
     return {seed: [[round(centre + 0.01 * (seed % 3 == 0), 2)]] for seed in range(1, 31)}

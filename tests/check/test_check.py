@@ -292,6 +292,8 @@ def test_more_layouts_than_may_do_are_named_where_those_that_surely_do_are_out_o
     assert step_of_check(step, 80).briefly == "a larger --most-layouts"
     assert step_of_check(replace(step, fewest=1200), 8).short == ""
     assert step_of_check(step).short == ""
+    endless = replace(step, n_layouts=None, fewest=None)  # not even a hundred thousand would do
+    assert (step_of_check(endless, 8).short, step_of_check(endless).short) == ("", "")
 
 
 def test_what_one_build_of_each_would_have_said(tmp_path):

@@ -297,7 +297,9 @@ def _ratio(
         else sureness_of(pair, primary, threshold, looks, centre=ratio.centre, clock=both.clock),
         measured_pairs=_measured_pairs(old, new),
         forecast=ahead,
-        fewest_without_noise=None if ahead is None else fewest_without_noise(ahead.fewest, pair, primary),
+        fewest_without_noise=None
+        if ahead is None or ahead.warnings
+        else fewest_without_noise(ahead.fewest, pair, primary),
         paired_verdict=None if both.paired is None else decide(both.paired, threshold, better=baseline.better),
         primary=primary,
         may_simulate=baseline.may_simulate,

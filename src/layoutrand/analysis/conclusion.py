@@ -300,8 +300,6 @@ def _to_decide(pair: BenchmarkRatio) -> list[Step]:
     sentence = forecast_words(forecast, min(pair.n_baseline, pair.n_candidate), units, confidence=pair.ratio.confidence)
     if not sentence:
         return []
-    if forecast.n_binaries is None and forecast.fewest is None:
-        return [Step("other threshold", "", sentence, has_figures=True, short=STEPS["other threshold"].short)]
     # Thousands are no advice: the sentence of the benchmark has the figure, and other steps may do more.
     few = forecast.n_binaries if forecast.n_more and (forecast.n_binaries or 0) <= WITHIN_REACH else None
     command = f"layoutrand run --seeds {few}" if few else ""
