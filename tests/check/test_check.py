@@ -237,7 +237,7 @@ def test_what_so_few_layouts_may_have_missed_stands_beside_the_same(tmp_path):
     assert "could have been missed" not in " ".join(map(_text, check_screen(slower, 80))) + comment(slower)
 
 
-def test_one_layout_is_told_in_words_and_with_how_many_it_takes(tmp_path):
+def test_one_layout_is_told_in_words_and_with_how_many_it_takes(tmp_path, capsys):
     answer = Made(tmp_path, ratio=1.0, sd=0.03).check(most_layouts=1)
     (each,) = only(answer).benchmarks
     assert {reason.cause: reason.effect for reason in each.concluded.reasons}["too few layouts"] == "undecides"
@@ -246,6 +246,9 @@ def test_one_layout_is_told_in_words_and_with_how_many_it_takes(tmp_path):
         ["?", "work", "cannot tell      1 layout, at least 2 are needed"]
     ]
     assert not [line for line in lines if "no ratio" in line or "not to be tested" in line]
+    show_full(answer, Terminal(json=False, quiet=False))
+    assert "layoutrand run" not in (told := "".join(capsys.readouterr()))  # which knows nothing of a check
+    assert "of up to 1 rounds 1 is complete" not in unwrapped(told)
     assert details(each) == "there is no ratio, open after 1 layout"
 
 
@@ -263,6 +266,8 @@ def test_what_a_limit_of_layouts_ended_is_decided_by_more_of_them(tmp_path, caps
     assert only(answer).ending == "layouts"
     assert re.search(told, "\n".join("".join(text for text, _ in line) for line in check_screen(answer, 80)))
     (wanted,) = [step for step in each.concluded.next if step.kind == "more layouts"]
+    (system,) = check_document(answer)["systems"]  # in which the comparison advised `layoutrand run`
+    assert system["comparison"]["benchmarks"][0]["next"] == system["benchmarks"][0]["next"]
     if "go on" in told:
         assert wanted.short == f"go on with --most-layouts {each.pair.forecast.n_binaries}"
     show_full(answer, Terminal(json=False, quiet=False))
