@@ -185,6 +185,19 @@ def test_less_noise_is_no_advice_where_layouts_alone_differ_too_much(project, ca
     )
 
 
+def test_a_few_layouts_say_not_what_hides_a_difference(project, capsys):
+    """Of three *layout hides it* stood beside *layouts differ no more clearly than executions* of `analyse`."""
+    layouts = (spread(10.0, 1.2, n=3), spread(10.1, 1.9, n=3))
+    project(*({seed: [each[0], [each[0][0] * 1.0001]] for seed, each in of.items()} for of in layouts), {})
+    (row,) = json.loads(said(capsys, "compare", "a", "b", "--json")[1])["benchmarks"]
+    assert (row["to_decide"]["n_binaries"] or 10**6) > 1000
+    assert [each["command"] for each in row["next"]] == ["layoutrand run --seeds 30"]
+    text = unwrapped(said(capsys, "compare", "a", "b")[1])
+    assert "too few layouts" in text
+    assert "hides" not in text
+    assert "Next: layoutrand run --seeds 30" in text
+
+
 @pytest.mark.parametrize("often", [2, 1])
 def test_what_hides_a_difference_is_the_same_where_a_hundred_thousand_layouts_are_not_enough(project, capsys, often):
     """At 0.1 % it was *too noisy* whatever executions differed by, and `plan` advised less noise beside that."""

@@ -134,7 +134,7 @@ def _note(each: CheckedBenchmark, *, has_more: bool) -> str:
     layouts = f"{each.n_rounds} layout{'s' * (each.n_rounds != 1)}"
     if _has_one_layout(each):
         return f"{layouts}, at least 2 are needed"
-    return f"{layouts}, {why}" if why else layouts
+    return f"{layouts}, {why.removesuffix(' layouts')}" if why else layouts
 
 
 def _has_one_layout(each: CheckedBenchmark) -> bool:

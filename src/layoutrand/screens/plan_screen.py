@@ -11,11 +11,12 @@ from rich.cells import cell_len
 
 from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.forecasting import briefly_promised, range_words
-from layoutrand.analysis.next_steps import STEPS, WITHIN_REACH
+from layoutrand.analysis.next_steps import STEPS, USUAL_LAYOUTS, WITHIN_REACH
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.screens.charts import SCREEN_LINES, Line, screen_width
 from layoutrand.screens.screen_parts import GAP, filled, header, said_of, source_facts, steps_and_details, wrapped
+from layoutrand.stats.advice import FEWEST_BINARIES
 from layoutrand.text.quantities import percent, telling
 
 if TYPE_CHECKING:
@@ -202,6 +203,9 @@ def _steps(plans: Sequence[BenchmarkPlan], counted: str, *, writes: bool) -> lis
         return ["more layouts: padding in layout.factors"]
     if most > WITHIN_REACH:
         far = [(each, each.for_ratio) for each in plans if each.for_ratio is not None and _is_far(each.for_ratio)]
+        open_of = {each.benchmark for each, _ in far if not each.is_simulated}
+        if any(each.benchmark in open_of and each.n_binaries < FEWEST_BINARIES for each in plans):
+            return [f"layoutrand run --seeds {USUAL_LAYOUTS}", "plan again"]  # as `compare` has it of so few
         if all(each.is_simulated or ratio.fewest_without_noise > WITHIN_REACH for each, ratio in far):
             return [STEPS["other threshold"].short]
         return ["less noise, or a larger --threshold", "layoutrand doctor"]
