@@ -187,11 +187,42 @@ def test_less_noise_is_no_advice_where_layouts_alone_differ_too_much(project, ca
 
 def test_where_no_number_of_layouts_within_reach_decides_less_noise_is_advised_first(project, capsys):
     """It was a larger --threshold alone, of times that a busy machine had scattered over a factor of ten."""
-    old, new = ({seed: [[float(value)]] for seed, value in enumerate(row, 1)} for row in ((1, 9, 3, 30), (20, 2, 7, 9)))
+    old, new = (
+        {seed: [[float(value)]] for seed, value in enumerate(row, 1)} for row in ((1, 9, 3, 30, 5), (20, 2, 7, 9, 3))
+    )
     project(old, new, {})
     (row,) = json.loads(said(capsys, "compare", "a", "b", "--json")[1])["benchmarks"]
     assert row["to_decide"]["n_binaries"] is None
     assert "Next: less noise, or a larger --threshold" in unwrapped(said(capsys, "compare", "a", "b")[1])
+
+
+def test_a_few_layouts_say_not_what_hides_a_difference(project, capsys):
+    """Of three *layout hides it* stood beside *layouts differ no more clearly than executions* of `analyse`."""
+    layouts = (spread(10.0, 1.2, n=3), spread(10.1, 1.9, n=3))
+    project(*({seed: [each[0], [each[0][0] * 1.0001]] for seed, each in of.items()} for of in layouts), {})
+    (row,) = json.loads(said(capsys, "compare", "a", "b", "--json")[1])["benchmarks"]
+    assert (row["to_decide"]["n_binaries"] or 10**6) > 1000
+    assert [each["command"] for each in row["next"]] == ["layoutrand run --seeds 30"]
+    text = unwrapped(said(capsys, "compare", "a", "b")[1])
+    assert "too few layouts" in text
+    assert "hides" not in text
+    assert "Next: layoutrand run --seeds 30" in text
+
+
+@pytest.mark.parametrize("often", [2, 1])
+def test_what_hides_a_difference_is_the_same_where_a_hundred_thousand_layouts_are_not_enough(project, capsys, often):
+    """At 0.1 % it was *too noisy* whatever executions differed by, and `plan` advised less noise beside that."""
+    layouts = (spread(10.0, 1.2, n=10), spread(10.1, 1.9, n=10))
+    project(*({seed: [each[0], [each[0][0] * 1.0001]][:often] for seed, each in of.items()} for of in layouts), {})
+    (row,) = json.loads(said(capsys, "compare", "a", "b", "--threshold", "0.1%", "--json")[1])["benchmarks"]
+    assert row["to_decide"]["fewest"] is None
+    hidden = often > 1  # of what was executed once nothing shows the noise
+    assert [each["kind"] for each in row["next"]] == ["more layouts", "other threshold" if hidden else "sooner"]
+    for command in (["compare", "a", "b"], ["plan"]):
+        text = unwrapped(said(capsys, *command, "--threshold", "0.1%")[1])
+        if command != ["plan"]:
+            assert ("layout hides it" in text, "too noisy" in text) == (hidden, not hidden)
+        assert f"Next: {'a larger' if hidden else 'less noise, or a larger'} --threshold" in text
 
 
 def in_steps(centre):

@@ -9,6 +9,7 @@ import pytest
 
 from layoutrand.analysis.layouts_alone import fewest_without_noise
 from layoutrand.analysis.sample_pair import sample_pair
+from layoutrand.stats.sample_size import MOST_BINARIES
 from roundkit import LAYOUT, executed, layouts
 
 SETS = 400
@@ -71,4 +72,11 @@ def test_where_nothing_shows_the_noise_nothing_is_said():
     assert (
         fewest_without_noise(5_000, sample_pair(*(replace(x, one_layout=True) for x in (old, new))), "paired") is None
     )
-    assert fewest_without_noise(None, sample_pair(*experiment(rng, 30, 0.003)), "paired") is None
+
+
+def test_where_no_number_is_enough_as_many_as_are_ever_counted_are_the_least():
+    rng = np.random.default_rng(8)
+    pair = sample_pair(*experiment(rng, 30, 0.003))
+    said = fewest_without_noise(None, pair, "paired")
+    assert said == fewest_without_noise(MOST_BINARIES, pair, "paired")
+    assert said > MOST_BINARIES / 2

@@ -275,7 +275,7 @@ def test_what_so_few_layouts_may_have_missed_stands_beside_the_same(tmp_path):
     assert "could have been missed" not in " ".join(map(_text, check_screen(slower, 80))) + comment(slower)
 
 
-def test_one_layout_is_told_in_words_and_with_how_many_it_takes(tmp_path):
+def test_one_layout_is_told_in_words_and_with_how_many_it_takes(tmp_path, capsys):
     answer = Made(tmp_path, ratio=1.0, sd=0.03).check(most_layouts=1)
     (each,) = only(answer).benchmarks
     assert {reason.cause: reason.effect for reason in each.concluded.reasons}["too few layouts"] == "undecides"
@@ -284,6 +284,9 @@ def test_one_layout_is_told_in_words_and_with_how_many_it_takes(tmp_path):
         ["?", "work", "cannot tell      1 layout, at least 2 are needed"]
     ]
     assert not [line for line in lines if "no ratio" in line or "not to be tested" in line]
+    show_full(answer, Terminal(json=False, quiet=False))
+    assert "layoutrand run" not in (told := "".join(capsys.readouterr()))  # which knows nothing of a check
+    assert "of up to 1 rounds 1 is complete" not in unwrapped(told)
     assert details(each) == "there is no ratio, open after 1 layout"
 
 
@@ -301,6 +304,8 @@ def test_what_a_limit_of_layouts_ended_is_decided_by_more_of_them(tmp_path, caps
     assert only(answer).ending == "layouts"
     assert re.search(told, "\n".join("".join(text for text, _ in line) for line in check_screen(answer, 80)))
     (wanted,) = [step for step in each.concluded.next if step.kind == "more layouts"]
+    (system,) = check_document(answer)["systems"]  # in which the comparison advised `layoutrand run`
+    assert system["comparison"]["benchmarks"][0]["next"] == system["benchmarks"][0]["next"]
     if "go on" in told:
         assert wanted.short == f"go on with --most-layouts {each.pair.forecast.n_binaries}"
     show_full(answer, Terminal(json=False, quiet=False))
@@ -330,6 +335,8 @@ def test_more_layouts_than_may_do_are_named_where_those_that_surely_do_are_out_o
     assert step_of_check(step, 80).briefly == "a larger --most-layouts"
     assert step_of_check(replace(step, fewest=1200), 8).short == ""
     assert step_of_check(step).short == ""
+    endless = replace(step, n_layouts=None, fewest=None)  # not even a hundred thousand would do
+    assert (step_of_check(endless, 8).short, step_of_check(endless).short) == ("", "")
 
 
 def test_what_one_build_of_each_would_have_said(tmp_path):

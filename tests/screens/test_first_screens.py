@@ -156,6 +156,21 @@ def test_transcripts(screen, situation, command):
         assert "Details: --full" in lines[-1]
 
 
+@pytest.mark.parametrize("situation", [*SITUATIONS, "far apart"])
+def test_nothing_is_wider_than_a_narrow_screen(tmp_path, monkeypatch, capsys, situation):
+    """Of layouts far apart the interval is long: numbers stood beyond the edge."""
+    make = SITUATIONS.get(situation, lambda root: recorded(root, {"parse": 1.0, "emit": 20.0}, sd=0.3, n=2))
+    make(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(analysis, "terminal_width", lambda: 60)
+    for command in (["compare", "O2", "O3"], ["analyse"]):
+        assert run(command) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert not [line for line in lines if cell_len(line) > 60]
+        if (situation, command[0]) == ("far apart", "compare"):
+            assert any(line.startswith("    (−90 or less … +900 or more)") for line in lines)
+
+
 @pytest.mark.parametrize("situation", ["clear", "machine"])
 def test_every_benchmark_has_the_verdict_that_the_document_has(screen, rows, situation):
     text = screen(situation, "compare", 80)

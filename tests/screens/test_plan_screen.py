@@ -107,6 +107,14 @@ def test_numbers_times_and_the_next_command(columns: int | None) -> None:
     text = " ".join("\n".join(shown([planned("lua", "O2", None), planned("lua", "O3", ratio)], columns)).split())
     assert "less noise" not in text
     assert "Next: a larger --threshold" in text
+    few = [planned("lua", system, own, n_binaries=3) for system, own in (("O2", None), ("O3", ratio))]
+    assert "Next: layoutrand run --seeds 30 · plan again" in " ".join("\n".join(shown(few, columns)).split())
+    near = replace(deciding("O2", count(12, 40), count(12, 50)), fewest_without_noise=10)
+    both = [
+        planned(name, *own) for name, far in (("lua", ratio), ("near", near)) for own in (("O2", None), ("O3", far))
+    ]
+    text = " ".join("\n".join(shown(both, columns)).split())  # what some layouts more decide is no matter of noise
+    assert "less noise" not in text
 
 
 @pytest.mark.parametrize("columns", [80, 120])

@@ -45,7 +45,6 @@ from layoutrand.stats import (
     single_binary_ratios,
 )
 from layoutrand.stats.decision import Verdict
-from layoutrand.stats.sample_size import MOST_BINARIES
 from layoutrand.warning import AnyWarning, plural, sentences_of
 
 UNDECIDED: Final = "undecided"
@@ -298,7 +297,9 @@ def _ratio(
         else sureness_of(pair, primary, threshold, looks, centre=ratio.centre, clock=both.clock),
         measured_pairs=_measured_pairs(old, new),
         forecast=ahead,
-        fewest_without_noise=_fewest_without_noise(ahead, pair, primary),
+        fewest_without_noise=None
+        if ahead is None or ahead.warnings
+        else fewest_without_noise(ahead.fewest, pair, primary),
         paired_verdict=None if both.paired is None else decide(both.paired, threshold, better=baseline.better),
         primary=primary,
         may_simulate=baseline.may_simulate,
@@ -319,13 +320,6 @@ def _forecast(pair: SamplePair, primary: Primary, ratio: Interval | None, thresh
     if ratio is None or pair.design.cannot_tell:
         return None
     return to_decide(ratio, pair, primary, threshold)
-
-
-def _fewest_without_noise(found: Forecast | None, pair: SamplePair, primary: Primary) -> int | None:
-    """Of a forecast that has no number within reach of any experiment, from the most that there is a number of."""
-    if found is None or found.warnings:
-        return None
-    return fewest_without_noise(found.fewest or MOST_BINARIES, pair, primary)
 
 
 def _of_what_is_counted(warnings: Sequence[StatsWarning], baseline: Sample, candidate: Sample) -> list[StatsWarning]:

@@ -34,6 +34,7 @@ from layoutrand.analysis.next_steps import (
     LayoutsThere,
     Step,
     possible_of,
+    with_number,
     without_simulation,
 )
 from layoutrand.analysis.noise_warnings import WithinNoise
@@ -43,6 +44,7 @@ from layoutrand.analysis.same_program import SameProgram
 from layoutrand.analysis.start_warnings import UnlikeCode
 from layoutrand.instruments.known import simulated
 from layoutrand.stats import Interval, decide
+from layoutrand.stats.advice import FEWEST_BINARIES
 from layoutrand.warning import AnyWarning
 
 Verdict = Literal["faster", "slower", "same", "same program", "cannot tell"]
@@ -300,16 +302,22 @@ def _to_decide(pair: BenchmarkRatio) -> list[Step]:
     sentence = forecast_words(forecast, min(pair.n_baseline, pair.n_candidate), units, confidence=pair.ratio.confidence)
     if not sentence:
         return []
-    instead = _instead_of_layouts(pair)
-    if forecast.n_binaries is None and forecast.fewest is None:
-        return [Step("other threshold", "", sentence, has_figures=True, short=instead.short)]
+    if has_too_few(pair):  # of so few nothing says how many, nor what hides a difference
+        return [with_number(STEPS["more layouts"], _layouts_of([pair]))]
     # Thousands are no advice: the sentence of the benchmark has the figure, and other steps may do more.
     few = forecast.n_binaries if forecast.n_more and (forecast.n_binaries or 0) <= WITHIN_REACH else None
     command = f"layoutrand run --seeds {few}" if few else ""
     is_enough = forecast.n_binaries is not None and not forecast.n_more
-    more = [] if few or is_enough else [instead]
+    more = [] if few or is_enough else [_instead_of_layouts(pair)]
     most, fewest = forecast.n_binaries, forecast.fewest
     return [Step("more layouts", command, sentence, has_figures=True, n_layouts=most, fewest=fewest), *more]
+
+
+def has_too_few(pair: BenchmarkRatio) -> bool:
+    """Whether more layouts than are within reach are asked for by fewer than support an interval."""
+    forecast, fewest = pair.forecast, min(pair.n_baseline, pair.n_candidate)
+    is_far = forecast is not None and not forecast.warnings and (forecast.n_binaries or math.inf) > WITHIN_REACH
+    return is_far and fewest < FEWEST_BINARIES and pair.instrument not in simulated()
 
 
 def hidden_by_layout(pair: BenchmarkRatio) -> bool:

@@ -5,7 +5,7 @@ null stands for an infinite bound, because JSON has no infinity, and for what th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from layoutrand.analysis.aa import Halves, aa_document
@@ -121,8 +121,10 @@ def analyse_document(report: AnalysisReport) -> dict[str, Any]:
     }
 
 
-def compare_document(comparison: Comparison) -> dict[str, Any]:
-    """``layoutrand/compare/1``: two systems."""
+def compare_document(
+    comparison: Comparison, *, taken: Callable[[Conclusion], Conclusion] = lambda each: each
+) -> dict[str, Any]:
+    """``layoutrand/compare/1``: two systems; ``taken`` has steps as they can be taken."""
     suite, concluded = comparison.suite, of_suite(comparison)
     return {
         "schema": "layoutrand/compare/1",
@@ -135,7 +137,7 @@ def compare_document(comparison: Comparison) -> dict[str, Any]:
         "confidence": comparison.confidence,
         "threshold": comparison.threshold,
         "nodes": node_table_json(comparison.nodes),
-        "benchmarks": [_pair_json(comparison, pair) for pair in comparison.benchmarks],
+        "benchmarks": [_pair_json(comparison, pair, taken) for pair in comparison.benchmarks],
         "suite": None
         if suite is None
         else {
@@ -226,8 +228,10 @@ def _sureness_json(pair: BenchmarkRatio, concluded: Conclusion) -> dict[str, Any
     }
 
 
-def _pair_json(comparison: Comparison, pair: BenchmarkRatio) -> dict[str, Any]:
-    concluded = possible(of_pair(comparison, pair), comparison.evidence)
+def _pair_json(
+    comparison: Comparison, pair: BenchmarkRatio, taken: Callable[[Conclusion], Conclusion]
+) -> dict[str, Any]:
+    concluded = possible(taken(of_pair(comparison, pair)), comparison.evidence)
     return {
         "benchmark": pair.benchmark,
         "instrument": pair.instrument,

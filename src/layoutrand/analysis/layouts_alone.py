@@ -18,6 +18,7 @@ from layoutrand.analysis.sample_pair import SamplePair
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import ControlNoise, PairSpread, variance_limit
 from layoutrand.stats.control_noise import control_noise
+from layoutrand.stats.sample_size import MOST_BINARIES
 
 CONFIDENCE: Final = 0.95
 """Of the lower limit of what layouts add: no more often than in one case of twenty do they add less."""
@@ -26,15 +27,16 @@ CONFIDENCE: Final = 0.95
 def fewest_without_noise(fewest: int | None, pair: SamplePair, primary: Primary, sd: float = math.nan) -> int | None:
     """The binaries of each system that are needed at least without any noise, where ``fewest`` are with it.
 
-    ``sd`` is the standard deviation of the logarithm of the ratio of two binaries that ``fewest`` rests on, by default
-    that of these results.  None where nothing shows the noise: no binary was executed twice, and no control often
-    enough; and where ``fewest`` is None.
+    ``fewest`` is None where not even as many would do as are ever counted, which are then the least.  ``sd`` is the
+    standard deviation of the logarithm of the ratio of two binaries that ``fewest`` rests on, by default that of these
+    results.  None where nothing shows the noise: no binary was executed twice, and no control often enough.
     """
     spread = ratio_spread(pair, primary)
-    if fewest is None or spread is None or not spread.sd:
+    if spread is None or not spread.sd:
         return None
     least = _least_of_layouts(pair, spread)
-    return None if least is None else math.ceil(fewest * least / (spread.sd if math.isnan(sd) else sd) ** 2)
+    needed = MOST_BINARIES if fewest is None else fewest
+    return None if least is None else math.ceil(needed * least / (spread.sd if math.isnan(sd) else sd) ** 2)
 
 
 def _least_of_layouts(pair: SamplePair, spread: PairSpread) -> float | None:

@@ -352,7 +352,7 @@ def _for_ratio(measured: _Measured, baseline: _Measured | None, wanted: PlanAim)
         different=different,
         same=same,
         is_decided=is_decided,
-        fewest_without_noise=_without_noise(baseline, measured, wanted, (different, same), estimate),
+        fewest_without_noise=0 if room else _without_noise(baseline, measured, wanted, (different, same), estimate),
     )
 
 
@@ -360,11 +360,12 @@ def _without_noise(
     baseline: _Measured | None, measured: _Measured, wanted: PlanAim, counts: Sequence[PlannedCount], sd: float
 ) -> int:
     """What `RatioForecast` has of that, of counts that rest on this standard deviation of the ratio's logarithm."""
-    fewest = [each.binaries[0] for each in counts if each.binaries[0] is not None]
-    if baseline is None or not fewest or not sd:
+    if baseline is None or not sd:
         return 0
+    fewest = [each.binaries[0] for each in counts]
+    most = None if None in fewest else max(count for count in fewest if count is not None)
     pair = sample_pair(baseline.own.raw, measured.own.raw, at_random=wanted.at_random)
-    return fewest_without_noise(max(fewest), pair, both_ratios(pair, wanted.confidence).primary(pair)[0], sd) or 0
+    return fewest_without_noise(most, pair, both_ratios(pair, wanted.confidence).primary(pair)[0], sd) or 0
 
 
 def _spread(baseline: _Measured, measured: _Measured, wanted: PlanAim) -> tuple[PairSpread, bool, bool]:

@@ -38,7 +38,8 @@ def of_design(pair: SamplePair, *, of_others: bool = False) -> list[AnyWarning]:
     if design.cannot_tell:
         return [*found, ExecutedApart(design.alone, design.n_executions, _last_seed(pair), of_others=of_others)]
     if design.primary == "unpaired":
-        few = len(design.pairs) > 0
+        # One round alone is compared in no way, which is told as that there is no ratio yet.
+        few = len(design.pairs) > 0 and design.n_rounds > 1
         return [*found, FewCompleteRounds(len(design.pairs), design.n_rounds, of_others)] if few else found
     if design.is_restricted:
         last = _last_seed(pair)

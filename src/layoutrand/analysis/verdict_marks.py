@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from layoutrand.analysis.compare import BenchmarkRatio
-from layoutrand.analysis.conclusion import Conclusion, few_layouts, hidden_by_layout
+from layoutrand.analysis.conclusion import Conclusion, few_layouts, has_too_few, hidden_by_layout
 from layoutrand.analysis.next_steps import WITHIN_REACH
 from layoutrand.analysis.sentences import percent_digits
 from layoutrand.stats import Interval
@@ -75,17 +75,21 @@ def in_a_word(concluded: Conclusion, pair: BenchmarkRatio | None) -> str:
         undecides = [each.cause for each in concluded.reasons if each.effect == "undecides"]
         if first := next((cause for cause in undecides if cause != "interval too wide"), ""):
             return "" if first == "not to be tested" else first  # "no ratio" stands beside it, and below it why
-        if pair is not None and (few := few_layouts(pair.warnings)) is not None:
+        if pair is None:
+            return "interval too wide"  # whatever its benchmarks need: nothing says how many of all it takes
+        if (few := few_layouts(pair.warnings)) is not None:
             return f"has only {few.n_layouts:,} layout{'s' * (few.n_layouts != 1)}"
-        if pair is not None and pair.ratio is not None and not math.isfinite(pair.ratio.half_width):
-            return "too few"  # layouts: looks after every round make no bounds of them yet, however quiet they are
-        forecast = None if pair is None else pair.forecast
+        if pair.ratio is not None and not math.isfinite(pair.ratio.half_width):
+            return "too few layouts"  # looks after every round make no bounds of them yet, however quiet they are
+        forecast = pair.forecast
         if forecast is not None and forecast.n_more == 0:  # what is told needs no more, so what lies between does
             return "more layouts may tell" if forecast.is_measured else "about the threshold"
         needed = None if forecast is None else forecast.n_binaries
         if needed and needed <= WITHIN_REACH:
             return f"{needed:,} layouts may tell"
-        return "layout hides it" if pair is not None and hidden_by_layout(pair) else "too noisy"
+        if has_too_few(pair):
+            return "too few layouts"
+        return "layout hides it" if hidden_by_layout(pair) else "too noisy"
     if concluded.beside == "cannot tell" and concluded.verdict in {"faster", "slower", "same"}:
         return "alone, not beside all"
     return "doubtful" if concluded.trust == "doubtful" else ""

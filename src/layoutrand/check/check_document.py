@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from layoutrand.analysis.conclusion_words import conclusion_json
@@ -10,7 +11,7 @@ from layoutrand.build.build_document import build_failure_json
 from layoutrand.capture.checked_commits import CheckedCommit
 from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges
 from layoutrand.check.check_words import as_built_change, layout_share
-from layoutrand.check.question import CheckAnswer, CheckedBenchmark, SystemCheck
+from layoutrand.check.question import CheckAnswer, CheckedBenchmark, CheckQuestion, SystemCheck, of_check
 from layoutrand.text.quantities import finite
 from layoutrand.warning import sentences_of
 
@@ -26,7 +27,7 @@ def check_document(answer: CheckAnswer) -> dict[str, Any]:
         "confidence": question.confidence,
         "budget_s": question.budget_s,
         "most_layouts": question.most_layouts,
-        "systems": [_system_json(each) for each in answer.systems],
+        "systems": [_system_json(each, question) for each in answer.systems],
         "not_checked": dict(answer.not_checked),
     }
 
@@ -36,7 +37,8 @@ def _commit_json(commit: CheckedCommit) -> dict[str, Any]:
     return {"commit": commit.commit, "label": commit.label, "changed_files": commit.changed}
 
 
-def _system_json(system: SystemCheck) -> dict[str, Any]:
+def _system_json(system: SystemCheck, question: CheckQuestion) -> dict[str, Any]:
+    taken = partial(of_check, stopped_at=question.most_layouts if system.ending == "layouts" else None)
     return {
         "system": system.system,
         "ending": system.ending,
@@ -46,7 +48,7 @@ def _system_json(system: SystemCheck) -> dict[str, Any]:
         "waited_s": system.waited_s,
         "results": None if system.results is None else str(system.results),
         "benchmarks": [_benchmark_json(each) for each in system.benchmarks],
-        "comparison": None if system.comparison is None else compare_document(system.comparison),
+        "comparison": None if system.comparison is None else compare_document(system.comparison, taken=taken),
         "one_sided": dict(system.one_sided),
         "apart": list(system.apart),
         "failures": [failure_json(each) for each in system.failures],

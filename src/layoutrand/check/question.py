@@ -257,7 +257,8 @@ def _larger_limit(step: Step, stopped_at: int) -> str:
         return f"go on with --most-layouts {step.n_layouts}"
     if step.fewest and stopped_at < step.fewest <= WITHIN_REACH:
         return f"go on with --most-layouts {step.fewest} or more"
-    return "" if (step.fewest or 0) > WITHIN_REACH else "a larger --most-layouts"
+    is_out_of_reach = step.has_figures and (step.fewest is None or step.fewest > WITHIN_REACH)
+    return "" if is_out_of_reach else "a larger --most-layouts"
 
 
 def quantity_of(found: BenchmarkRatio | Sample) -> Quantity:

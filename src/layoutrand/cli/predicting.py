@@ -98,7 +98,7 @@ def predict(  # noqa: PLR0913 - one parameter for each option
         terminal.document(document(found, made, confidence))
     for number, each in enumerate(found):
         if not isinstance(each, Unexplained):
-            step = next_step(each, LAYOUTS)  # commands take names, and no labels
+            step = next_step(each, LAYOUTS, setup.project)  # commands take names, and no labels
             _show(under_names(each, selection.names), made.get(number), step, terminal)
     show_unexplained([under_names(each, selection.names) for each in found if isinstance(each, Unexplained)], terminal)
     return 1 if failed else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from layoutrand.explain.explain import Unexplained
@@ -63,13 +64,18 @@ def best(found: Predicted) -> str:
     )
 
 
-def next_step(found: Predicted, default: int) -> str:
-    """How to see whether it is so; "" where nothing is predicted.  ``default`` layouts are drawn unless it is said."""
+def next_step(found: Predicted, default: int, project: Path) -> str:
+    """How to see whether it is so; "" where nothing is predicted.
+
+    ``default`` layouts are drawn unless it is said; ``project`` is where the configuration is, from here.
+    """
     if not found.holds:
         return ""
     sample = found.subject.sample
     words = ["layoutrand", "predict", "--system", sample.system, "--benchmark", sample.benchmark]
+    words += [] if sample.is_primary else ["--metric", sample.metric]
     words += [] if found.drawn == default else ["--layouts", str(found.drawn)]
+    words += [] if project == Path() else ["-C", str(project)]
     return shlex.join([*words, "--measure", "20"])
 
 

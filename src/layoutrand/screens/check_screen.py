@@ -78,7 +78,7 @@ def _rows(answer: CheckAnswer, system: SystemCheck, width: int) -> Iterator[Line
     from layoutrand.check.check_words import verdict_of
     from layoutrand.check.comment import benchmark_name
     from layoutrand.screens.comparison_screen import VERDICT_STYLES
-    from layoutrand.screens.screen_parts import GAP, filled, with_note
+    from layoutrand.screens.screen_parts import GAP, beside_or_below, filled, with_note
 
     shown = _shown(system.benchmarks)
     cells = [
@@ -100,7 +100,9 @@ def _rows(answer: CheckAnswer, system: SystemCheck, width: int) -> Iterator[Line
         else:
             line += [(filled(name, indent), "")]
         line += [(" " * GAP, ""), (filled(row[0], widths[1]), VERDICT_STYLES[verdict])]
-        line += [(" " * GAP, ""), (row[1].rjust(widths[2]), ""), (" " * GAP, ""), (filled(row[2], widths[3]), "dim")]
+        line += [(" " * GAP, ""), (row[1].rjust(widths[2]), "")]
+        *above, line = beside_or_below(line, filled(row[2], widths[3]), "dim", width)
+        yield from above
         is_open = verdict == "cannot tell"
         note = _note(each, has_more=system.ending != "failures")
         yield from with_note(line, note, "yellow" if is_open else "dim", width, is_needed=is_open)
@@ -132,7 +134,7 @@ def _note(each: CheckedBenchmark, *, has_more: bool) -> str:
     layouts = f"{each.n_rounds} layout{'s' * (each.n_rounds != 1)}"
     if _has_one_layout(each):
         return f"{layouts}, at least 2 are needed"
-    return f"{layouts}, {why}" if why else layouts
+    return f"{layouts}, {why.removesuffix(' layouts')}" if why else layouts
 
 
 def _has_one_layout(each: CheckedBenchmark) -> bool:

@@ -25,6 +25,7 @@ from layoutrand.execute.output_warnings import SystemsPrintOther
 from layoutrand.screens.charts import SCREEN_LINES, Line, PercentAxis, paragraph, screen_width
 from layoutrand.screens.screen_parts import (
     GAP,
+    beside_or_below,
     failure_lines,
     filled,
     header,
@@ -264,7 +265,8 @@ def _table(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Lin
             line += [(filled(name, indent), "")]
         gap = (" " * GAP, "")
         line += [gap, (filled(verdict, widths[1]), style), gap, (centre.rjust(widths[2]), "")]
-        line += [gap, (filled(interval, widths[3]), "dim")]
+        *above, line = beside_or_below(line, filled(interval, widths[3]), "dim", width)
+        yield from above
         note, is_needed = in_a_word(row.concluded, row.pair), not _is_told_below(row.concluded)
         yield from with_note(line, note, "yellow", width, is_needed=is_needed)
 

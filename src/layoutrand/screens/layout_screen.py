@@ -155,8 +155,11 @@ def _counts(shown: Sequence[Analysis]) -> str:
 def _table(rows: Sequence[_Row], width: int) -> Iterator[Line]:
     cells = [_cells(row) for row in rows]
     widths = [max(cell_len(each[place]) for each in [*cells, _COLUMNS]) for place in range(len(_COLUMNS))]
-    widths[0] = min(widths[0], max(_NARROW_NAME, width - sum(widths[1:]) - 4 - GAP * (len(widths) - 1)))
-    gap = " " * GAP
+    # Numbers stand closer together where there is no room for names beside them, then names on lines of their own.
+    room = {columns: width - 4 - sum(widths[1:]) - columns * (len(widths) - 1) for columns in (GAP, 1)}
+    columns = next((each for each, left in room.items() if left >= min(widths[0], _NARROW_NAME)), 1)
+    widths[0] = min(widths[0], room[columns]) if room[columns] >= min(widths[0], _NARROW_NAME) else 0
+    gap = " " * columns
     heads = [filled(name, size) for name, size in zip(_COLUMNS, widths, strict=True)]
     yield [("    " + gap.join(heads).rstrip(), "dim")]
     for row, each in zip(rows, cells, strict=True):

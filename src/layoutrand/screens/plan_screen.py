@@ -11,15 +11,16 @@ from rich.cells import cell_len
 
 from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.forecasting import briefly_promised, range_words
-from layoutrand.analysis.next_steps import STEPS, WITHIN_REACH
+from layoutrand.analysis.next_steps import STEPS, USUAL_LAYOUTS, WITHIN_REACH
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.screens.charts import SCREEN_LINES, Line, screen_width
 from layoutrand.screens.screen_parts import GAP, filled, header, said_of, source_facts, steps_and_details, wrapped
+from layoutrand.stats.advice import FEWEST_BINARIES
 from layoutrand.text.quantities import percent, telling
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount
+    from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast
     from layoutrand.analysis.selection import Selection
 
 MOST_ROWS: Final = 8
@@ -201,9 +202,11 @@ def _steps(plans: Sequence[BenchmarkPlan], counted: str, *, writes: bool) -> lis
     if any(isinstance(each, FewDistinctLayouts) and each.n_layouts < most for plan in plans for each in plan.warnings):
         return ["more layouts: padding in layout.factors"]
     if most > WITHIN_REACH:
-        far = [each for each in plans if each.for_ratio is not None and not each.for_ratio.is_decided]
-        hidden = [each for each in far if each.for_ratio and each.for_ratio.fewest_without_noise > WITHIN_REACH]
-        if all(each.is_simulated or each in hidden for each in far):
+        far = [(each, each.for_ratio) for each in plans if each.for_ratio is not None and _is_far(each.for_ratio)]
+        open_of = {each.benchmark for each, _ in far if not each.is_simulated}
+        if any(each.benchmark in open_of and each.n_binaries < FEWEST_BINARIES for each in plans):
+            return [f"layoutrand run --seeds {USUAL_LAYOUTS}", "plan again"]  # as `compare` has it of so few
+        if all(each.is_simulated or ratio.fewest_without_noise > WITHIN_REACH for each, ratio in far):
             return [STEPS["other threshold"].short]
         return ["less noise, or a larger --threshold", "layoutrand doctor"]
     if most > min(each.n_binaries for each in plans):
@@ -212,6 +215,12 @@ def _steps(plans: Sequence[BenchmarkPlan], counted: str, *, writes: bool) -> lis
     names = " ".join(dict.fromkeys(name for pair in compared for name in pair))
     enough = "there are enough" if wanted or not compared else "what was executed decides already"
     return [enough, *([f"layoutrand compare {names}"] if names else [])]
+
+
+def _is_far(ratio: RatioForecast) -> bool:
+    """Whether it is open, and more layouts than are within reach would decide it."""
+    ends = (count.binaries[1] for count in (ratio.different, ratio.same))
+    return not ratio.is_decided and any(high is None or high > WITHIN_REACH for high in ends)
 
 
 def _to_write(plans: Sequence[BenchmarkPlan], *, writes: bool) -> list[str]:

@@ -281,6 +281,13 @@ def with_note(line: Line, note: str, style: str, width: int, *, is_needed: bool)
         yield [("    ", ""), (note, style)]
 
 
+def beside_or_below(line: Line, text: str, style: str, width: int) -> list[Line]:
+    """A row with one more cell, which stands below where there is no room for it."""
+    if width_of(line) + GAP + cell_len(text) <= width:
+        return [[*line, (" " * GAP, ""), (text, style)]]
+    return [line, [("    ", ""), (text, style)]]
+
+
 def wrapped(symbol: str, style: str, text: str, width: int, most: int = _LINES_EACH) -> list[Line]:
     """A remark of so many lines at most."""
     whole = text.replace(" %", f"{_NO_BREAK}%")  # a number stands beside its unit
