@@ -35,7 +35,7 @@ def twice(rng, sample, noise):
 
 @pytest.mark.parametrize("primary", ["paired", "unpaired"])
 @pytest.mark.parametrize("noise", [0.003, 0.01, 0.03])
-@pytest.mark.parametrize("count", [8, pytest.param(30, marks=pytest.mark.builds)])
+@pytest.mark.parametrize("count", [8, pytest.param(30, marks=pytest.mark.slow)])
 def test_layouts_are_seldom_said_to_need_more_than_they_do(count, noise, primary):
     """The limit is one of 95 %: what layouts add is that or more in all but one experiment of twenty."""
     rng = np.random.default_rng((count, round(1000 * noise)))
