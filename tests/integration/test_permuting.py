@@ -111,6 +111,7 @@ def test_a_segment_that_a_section_without_content_begins(shop: Workshop, alignme
         assert names.index(".tm_clone_table") < names.index(".data"), "or it is no test"
 
 
+TLSDESC_GOT = 0x6FFFFEF7
 THREADS = """
     __thread char small[5] = {1};
     __thread int large[9] __attribute__((aligned(32)));
@@ -170,6 +171,21 @@ def test_storage_of_threads_that_moves_where_lld_links(tmp_path: Path) -> None:
     made = written(shop, COMMANDS, 8, system=system)
     files = [elf.read(binary.path.read_bytes(), name="prog") for binary in made.by_layout.values()]
     assert len({int(file.sections["addr"][file.section_names.index(".tdata")]) for file in files}) > 1
+
+
+def test_where_threads_storage_is_looked_up_late(gnu: Workshop) -> None:
+    """A library's dynamic section says where descriptors of thread-local variables are filled in at their first use."""
+    far = "".join(
+        f'__attribute__((aligned(4096))) int far{k}(int x) {{ asm(".skip {3000 - 400 * k}, 0x90"); return x * {k}; }}\n'
+        for k in range(3)
+    ) + "".join(f'int near{k}(int x) {{ asm(".skip 300, 0x90"); return x * {k}; }}\n' for k in range(9))
+    gnu.write_named({"threads.c": THREADS, "more.c": many_functions(12) + far})
+    commands = "for f in *.c; do $CC -c $f || exit 1; done; $CC -shared -Wl,-z,lazy -o prog *.o"
+    made = written(gnu, commands, 8, system={"cflags": "-O2 -fPIC -mtls-dialect=gnu2"})
+    files = [elf.read(binary.path.read_bytes(), name="prog") for binary in made.by_layout.values()]
+    tables = [file.entries(file.section_names.index(".dynamic"), elf.DYNAMIC) for file in files]
+    places = [int(table["value"][table["tag"] == TLSDESC_GOT][0]) for table in tables]
+    assert len(set(places)) > 1, "or it is no test"
 
 
 @pytest.mark.slow

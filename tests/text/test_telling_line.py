@@ -66,6 +66,16 @@ a.c:(.text+0x5): undefined reference to `f'
 collect2: error: ld returned 1 exit status
 make: *** [Makefile:2: prog] Error 1
 """
+PROBED = """\
+<stdin>:1:1: error: stray ‘\\’ in program
+<stdin>:1:2: error: stray ‘#’ in program
+gcc   igzip.o   -o igzip
+/usr/bin/ld.bfd: warning: igzip.o: missing .note.GNU-stack section implies executable stack
+/usr/bin/ld.bfd: NOTE: This behaviour is deprecated and will be removed in a future version of the linker
+/usr/bin/ld.bfd: cannot open output file igzip: Is a directory
+collect2: error: ld returned 1 exit status
+make: *** [<builtin>: igzip] Error 1
+"""
 CMAKE = """\
 -- Detecting C compile features - done
 CMake Error at CMakeLists.txt:3 (find_package):
@@ -101,6 +111,12 @@ Caused by:
     [
         (GCC, "b.c:1:23: error: ‘y’ undeclared (first use in this function)", 3),
         (LINK, "a.c:(.text+0x5): undefined reference to `f'", 1),
+        (PROBED, "/usr/bin/ld.bfd: cannot open output file igzip: Is a directory", 1),
+        (
+            "<stdin>:1:1: error: stray ‘#’ in program\nmake: *** [b.o] Error 1\n",
+            "<stdin>:1:1: error: stray ‘#’ in program",
+            1,
+        ),
         (CMAKE, "CMake Error at CMakeLists.txt:3 (find_package):", 5),
         (RUST, "error[E0425]: cannot find value `y` in this scope", 4),
         (CARGO, "error: failed to get `anyhow` as a dependency of package `words v0.1.0 (/x)`", 3),

@@ -12,8 +12,12 @@ from layoutrand.permute.anchors import Probed
 from layoutrand.permute.fields import ADDRESS, WORD, Candidates, Form, candidates
 from layoutrand.permute.skeleton import Numbers
 
-_ADDRESSES: Final = (3, 4, 5, 6, 7, 12, 13, 23, 25, 26, 32, 36, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE)
-"""Tags whose value is an address: DT_PLTGOT, HASH, STRTAB, SYMTAB, RELA, INIT, FINI, JMPREL, INIT_ARRAY, ..."""
+_OF_GNU: Final = (0x6FFFFEF5, 0x6FFFFEF6, 0x6FFFFEF7, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE)
+_ADDRESSES: Final = (3, 4, 5, 6, 7, 12, 13, 23, 25, 26, 32, 36, *_OF_GNU)
+"""Tags whose value is an address: DT_PLTGOT, HASH, STRTAB, SYMTAB, RELA, INIT, FINI, JMPREL, INIT_ARRAY, ...
+
+Of GNU: DT_GNU_HASH, TLSDESC_PLT, TLSDESC_GOT (of ``-mtls-dialect=gnu2``), VERSYM, VERDEF, VERNEED.
+"""
 
 _RELATIVE: Final = 8
 _INDIRECT: Final = 37

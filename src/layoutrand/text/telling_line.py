@@ -33,6 +33,12 @@ _MISSING: Final = re.compile(
 )
 """What is the cause if a build ends with it, and may mean nothing before."""
 
+_LINKER: Final = re.compile(r"^(?:\S*/)?ld(?:[.-]\w+)*: (?!warning: |note: |NOTE: |.*: in function [`'])\S")
+"""How GNU ld says what it ends for, without the word error: *cannot open output file*, *final link failed*."""
+
+_PROBE: Final = re.compile(r"^<stdin>:\d+")
+"""Makefiles pipe what a compiler may not know into it, and go on without it."""
+
 _OUTER: Final = re.compile(
     r"^\S*make(?:\[\d+\])?: \*\*\* (?:\[|Waiting)|^ninja: |^collect2: |\blinker command failed\b"
     r"|^cc1\w*: all warnings being "
@@ -62,13 +68,16 @@ def of_program(output: str) -> str:
 def of_build(output: str) -> str:
     """The first error of a build's output, with the lines that belong to it; "" where none is recognised.
 
-    What programs of a parallel build print afterwards is about other files, or says only that something failed.  Of an
+    What programs of a parallel build print afterwards is about other files, or says only that something failed.  Errors
+    in what is piped into a compiler are of a build's own questions, and told where there is nothing else.  Of an
     error of cargo, which tells from the outside in, it is the last ``Caused by:``.
     """
     lines = [line.rstrip() for line in output.split("\n")]
     numbered = [(place, line) for place, line in enumerate(lines) if not _OUTER.search(line)]
-    for pattern, which in ((_ERROR, 0), (_MISSING, -1)):
-        if found := [place for place, line in numbered if pattern.search(line)]:
+    of_files = [(place, line) for place, line in numbered if not _PROBE.search(line)]
+    sought = ((_ERROR, 0, of_files), (_LINKER, 0, of_files), (_MISSING, -1, of_files), (_ERROR, 0, numbered))
+    for pattern, which, among in sought:
+        if found := [place for place, line in among if pattern.search(line)]:
             place = found[which]
             return "\n".join([lines[place], *(_caused(lines[place + 1 :]) or _belonging(lines[place + 1 :]))])
     return ""
