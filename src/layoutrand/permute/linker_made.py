@@ -13,11 +13,23 @@ from layoutrand.permute.fields import ADDRESS, WORD, Candidates, Form, candidate
 from layoutrand.permute.skeleton import Numbers
 
 _OF_GNU: Final = (0x6FFFFEF5, 0x6FFFFEF6, 0x6FFFFEF7, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE)
-_ADDRESSES: Final = (3, 4, 5, 6, 7, 12, 13, 23, 25, 26, 32, 36, *_OF_GNU)
+_PLT_OF_X86_64: Final = 0x70000000
+_ADDRESSES: Final = (3, 4, 5, 6, 7, 12, 13, 23, 25, 26, 32, 36, *_OF_GNU, _PLT_OF_X86_64)
 """Tags whose value is an address: DT_PLTGOT, HASH, STRTAB, SYMTAB, RELA, INIT, FINI, JMPREL, INIT_ARRAY, ...
 
-Of GNU: DT_GNU_HASH, TLSDESC_PLT, TLSDESC_GOT (of ``-mtls-dialect=gnu2``), VERSYM, VERDEF, VERNEED.
+Of GNU: DT_GNU_HASH, TLSDESC_PLT, TLSDESC_GOT (of ``-mtls-dialect=gnu2``), VERSYM, VERDEF, VERNEED; of ``-z mark-plt``
+DT_X86_64_PLT.
 """
+
+_NUMBERS: Final = (
+    *(0, 1, 2, 8, 9, 10, 11, 14, 15, 16, 18, 19, 20, 21, 22, 24, 27, 28, 29, 30, 33, 35, 37),
+    *range(0x6FFFFD00, 0x6FFFFE00),  # DT_VALRNGLO to DT_VALRNGHI
+    *(0x6FFFFEFB, 0x6FFFFEFC),  # DT_DEPAUDIT and AUDIT, which are names for all their range
+    *(0x6FFFFFF9, 0x6FFFFFFA, 0x6FFFFFFB, 0x6FFFFFFD, 0x6FFFFFFF),
+    *(0x70000001, 0x70000003, 0x70000005),  # sizes of DT_X86_64_PLT, and flags of AArch64 and RISC-V
+    *(0x7FFFFFFD, 0x7FFFFFFE, 0x7FFFFFFF),
+)
+"""Tags whose value is none: DT_NEEDED and other names, sizes, counts, flags (elf.h of glibc 2.41, System V gABI)."""
 
 _RELATIVE: Final = 8
 _INDIRECT: Final = 37
@@ -64,6 +76,7 @@ def of_linker(binary: elf.Elf, probed: Probed) -> list[Candidates]:
         kind = int(row["type"])
         if kind == elf.SHT_DYNAMIC:
             table = binary.entries(number, elf.DYNAMIC)
+            refuse_unknown_entries(name, table)
             which = np.flatnonzero(np.isin(table["tag"], _ADDRESSES)).astype(np.int64)
             found.append(candidates(probed, number, which * elf.DYNAMIC.itemsize + WORD, ADDRESS))
         elif kind == elf.SHT_RELA:
@@ -78,6 +91,16 @@ def of_linker(binary: elf.Elf, probed: Probed) -> list[Candidates]:
         elif kind == elf.SHT_REL:
             raise NotPermuted(f"{name} has relocations of another form")
     return found
+
+
+def refuse_unknown_entries(name: str, table: elf.Table) -> None:
+    """Raise `NotPermuted` where an entry for the dynamic linker may be an address that is not known as one.
+
+    It would keep identity's value where it has to change, and only the linker's repetition of a layout could show that.
+    """
+    known = np.isin(table["tag"], (*_ADDRESSES, *_NUMBERS)) | (table["value"] == 0)
+    if not known.all():
+        raise NotPermuted(f"{name} has an entry of an unknown kind (tag {int(table['tag'][~known][0]):#x})")
 
 
 def _of_dynamic_relocations(binary: elf.Elf, number: int, probed: Probed) -> list[Candidates]:
