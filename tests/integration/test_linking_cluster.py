@@ -519,7 +519,7 @@ class FailsOnce(SubprocessRunner):
         """Fail at the third link."""
         FailsOnce.calls += 1
         if FailsOnce.calls == 3:
-            return Completed(1, b"", b"ld: the third link\nld: is not to my liking\n")
+            return Completed(1, b"", b"the third link\nld: is not to my liking\n")
         return super().run(argv, cwd=cwd, env=env)
 
 
@@ -534,7 +534,7 @@ def test_a_link_that_fails_is_recorded_with_node_and_log(submitter: Submitter, m
     assert "exited with status 1: ld: is not to my liking" in failure.error
     assert failure.log is not None
     assert failure.log.is_relative_to(submitter.shop.cache)
-    assert "ld: the third link" in failure.log.read_text()
+    assert "the third link" in failure.log.read_text()
 
 
 def test_a_shared_directory_that_cannot_be_written_is_said(submitter: Submitter) -> None:
