@@ -164,3 +164,12 @@ def test_of_an_error_of_cargo_the_innermost_cause_is_told():
         "Caused by:",
         "  [6] Could not resolve hostname (Could not resolve host: index.crates.io)",
     ]
+
+
+def test_what_a_linker_says_of_itself_is_no_error() -> None:
+    """With --verbose and --stats."""
+    chatter = "/usr/bin/ld: mode elf_x86_64\n/usr/bin/ld: total time in link: 0.01\n"
+    assert of_build(f"{chatter}/usr/bin/ld: final link failed: No space left on device\n") == (
+        "/usr/bin/ld: final link failed: No space left on device"
+    )
+    assert of_build(chatter) == ""

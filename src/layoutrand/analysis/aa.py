@@ -102,7 +102,7 @@ class Halves:
     noise: tuple[SelfComparison, ...]
 
 
-def enough_for_aa(seeds: Sequence[int]) -> None:
+def check_seeds_of_aa(seeds: Sequence[int]) -> None:
     """Raise `UsageError` before seeds are executed of which no comparison of a system with itself can be made."""
     if len(seeds) < FEWEST:
         raise UsageError(

@@ -17,22 +17,18 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
 
-from layoutrand.analysis.analyse import collapse, measurements
+from layoutrand.analysis.analyse import collapse
 from layoutrand.analysis.analysis_warnings import CountsExecutions, NothingToFind
 from layoutrand.analysis.blocking import Freed, freed
 from layoutrand.analysis.coarse_clock import clock_of
-from layoutrand.analysis.forecasting import ratio_spread
 from layoutrand.analysis.layout_part import execution_noise, has_rounds
 from layoutrand.analysis.layouts_alone import fewest_without_noise
 from layoutrand.analysis.machine import machine_finding, machine_states, quantity_of
-from layoutrand.analysis.median_ratio import median_ratio
 from layoutrand.analysis.pilot import Pilot, combined, costs_of, executions_of, pilot_of
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts, NoiseOfControls
-from layoutrand.analysis.primary_ratio import both_ratios
-from layoutrand.analysis.ratio_findings import of_ratios
+from layoutrand.analysis.planned_pair import PlannedPair, planned_pair
 from layoutrand.analysis.same_program import same_program
 from layoutrand.analysis.sample import Sample
-from layoutrand.analysis.sample_pair import sample_pair
 from layoutrand.analysis.selection import Selection
 from layoutrand.analysis.short_executions import of_short
 from layoutrand.errors import AnalysisError
@@ -42,12 +38,9 @@ from layoutrand.model import IDENTITY, STOCK
 from layoutrand.stats import (
     ControlNoise,
     CountRange,
-    PairSpread,
     binaries_for_half_width,
     binaries_to_decide,
-    decide,
     optimal_counts,
-    pair_spread,
     plan,
 )
 from layoutrand.stats.advice import IdleTop
@@ -325,14 +318,15 @@ def _for_width(measured: _Measured, width: float, confidence: float) -> PlannedC
 def _for_ratio(measured: _Measured, baseline: _Measured | None, wanted: PlanAim) -> RatioForecast:
     """Against the baseline, in pairs where all seeds are common, as the comparison then is; or of two alike."""
     other = baseline or measured
-    is_paired = is_decided = False
-    if baseline is None:
+    both = None
+    if baseline is not None:
+        both = planned_pair(baseline.own, measured.own, wanted.threshold, wanted.confidence, at_random=wanted.at_random)
+    if baseline is None or both is None:
         # Two of the same pilot are one variance twice: as uncertain as it is, not less.
         estimate, upper = (math.sqrt(2 * each) for each in measured.pilot.variance(measured.lower))
     else:
-        spread, is_paired, is_decided = _spread(baseline, measured, wanted)
         pilots = [(each.pilot, each.lower) for each in (baseline, measured)]
-        estimate, upper = map(math.sqrt, combined([(spread.sd**2, spread.degrees)], pilots))
+        estimate, upper = map(math.sqrt, combined([(both.spread.sd**2, both.spread.degrees)], pilots))
     seconds = other.seconds + measured.seconds
     # What steps of the clocks leave open brings the threshold nearer to what is truly the same, and to what differs.
     room = other.half + measured.half
@@ -346,45 +340,23 @@ def _for_ratio(measured: _Measured, baseline: _Measured | None, wanted: PlanAim)
     different, same = enough(wanted.difference, wanted.threshold + room), enough(0.0, wanted.threshold - room)
     return RatioForecast(
         baseline="" if baseline is None else baseline.own.sample.system,
-        is_paired=is_paired,
+        is_paired=both is not None and both.primary == "paired",
         threshold=wanted.threshold,
         difference=wanted.difference,
         different=different,
         same=same,
-        is_decided=is_decided,
-        fewest_without_noise=0 if room else _without_noise(baseline, measured, wanted, (different, same), estimate),
+        is_decided=both is not None and both.is_decided,
+        fewest_without_noise=0 if room or both is None else _without_noise(both, (different, same), estimate),
     )
 
 
-def _without_noise(
-    baseline: _Measured | None, measured: _Measured, wanted: PlanAim, counts: Sequence[PlannedCount], sd: float
-) -> int:
+def _without_noise(both: PlannedPair, counts: Sequence[PlannedCount], sd: float) -> int:
     """What `RatioForecast` has of that, of counts that rest on this standard deviation of the ratio's logarithm."""
-    if baseline is None or not sd:
+    if both.is_decided or not sd:
         return 0
     fewest = [each.binaries[0] for each in counts]
     most = None if None in fewest else max(count for count in fewest if count is not None)
-    pair = sample_pair(baseline.own.raw, measured.own.raw, at_random=wanted.at_random)
-    return fewest_without_noise(most, pair, both_ratios(pair, wanted.confidence).primary(pair)[0], sd) or 0
-
-
-def _spread(baseline: _Measured, measured: _Measured, wanted: PlanAim) -> tuple[PairSpread, bool, bool]:
-    """How much the ratio varies between binaries of both, as `compare` has it, whether round by round; and whether it
-    is decided.
-    """
-    pair = sample_pair(baseline.own.raw, measured.own.raw, at_random=wanted.at_random)
-    both = both_ratios(pair, wanted.confidence)
-    primary, ratio, _ = both.primary(pair)
-    if ratio is not None and (found := ratio_spread(pair, primary)) is not None and found.degrees > 0:
-        verdict = decide(ratio, wanted.threshold, better=pair.measured[0].better)
-        shape = [] if both.clock.are_seen else of_ratios(pair)
-        median = median_ratio(pair, primary, shape, wanted.confidence, wanted.threshold)
-        is_open = pair.design.cannot_tell or verdict == "undecided"
-        is_opposed = median is not None and median.against(verdict) == "opposite"
-        return found, primary == "paired", not (is_open or is_opposed)
-    # `compare` cannot tell of these two, as where one was executed after the other; the next experiment may.
-    each = [side.own.charged(measurements(side.own.sample)) for side in (baseline, measured)]
-    return pair_spread(*each), False, False
+    return fewest_without_noise(most, both.pair, both.primary, sd) or 0
 
 
 def _with_time(found: CountRange, seconds: float) -> PlannedCount:

@@ -125,11 +125,7 @@ class CommitLog:
 
     def descends(self, later: str, earlier: str) -> bool:
         """Whether commits lead from the earlier one to the later."""
-        try:
-            self._git("merge-base", "--is-ancestor", earlier, later)
-        except BuildFailed:
-            return False
-        return True
+        return not self._git("rev-list", "--max-count=1", earlier, f"^{later}").strip()
 
     def _must_descend(self, since: str, until: str) -> None:
         if not self.descends(until, since):

@@ -14,7 +14,7 @@ from layoutrand.capture import source
 from layoutrand.capture.build_environment import as_at_home, build_environment
 from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
 from layoutrand.capture.build_put_back import doubt_kept, find_kept, put_back
-from layoutrand.capture.long_builds import told_while_it_goes_on
+from layoutrand.capture.long_builds import EVERY_S, EVERY_S_OF_LAYOUTS, told_while_it_goes_on
 from layoutrand.capture.origin import Say
 from layoutrand.capture.side_by_side import Beside, nothing_beside
 from layoutrand.capture.workspace import Workspace, workspace
@@ -141,10 +141,10 @@ def built(
             begin = time.perf_counter()
             import_meanwhile("layoutrand.capture.ended_build")
             what_goes_on = f"{recipe.system}: {kind} build"
-            # Of builds of single layouts it is told how many there are by now.
-            told = told_while_it_goes_on(say, what_goes_on, log) if layout is None else nullcontext()
+            # Of builds of single layouts it is told, too, how many there are by now.
+            every_s = EVERY_S if layout is None else EVERY_S_OF_LAYOUTS
             try:
-                with told:
+                with told_while_it_goes_on(say, what_goes_on, log, every_s=every_s):
                     status = runner.run_logged(
                         ["bash", "-c", preparation(space, order.toolbox) + recipe.script(jobs)],
                         cwd=tree,

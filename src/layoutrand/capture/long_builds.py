@@ -11,14 +11,15 @@ from typing import Final
 
 from layoutrand.text.quantities import duration
 
-_EVERY_S: Final = 60.0
+EVERY_S: Final = 60.0
+EVERY_S_OF_LAYOUTS: Final = 300.0
 
 
 @contextmanager
 def told_while_it_goes_on(
-    say: Callable[[str], None], what: str, log: Path, *, every_s: float = _EVERY_S
+    say: Callable[[str], None], what: str, log: Path, *, every_s: float = EVERY_S
 ) -> Iterator[None]:
-    """Say each minute how long it has taken so far, and at first where its output goes, of which a user may want more.
+    """Say every so many seconds how long it has taken so far, and at first where its output goes.
 
     No line of the output itself is shown: what is to be masked in it is masked once the build has ended.
     """

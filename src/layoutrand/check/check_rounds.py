@@ -179,7 +179,7 @@ class CheckRounds:
         linked = self.pair.tools.clock()
         if not self._fits(left_s - (linked - begin)):
             return False
-        waited_s = self._execute(wanted, left_s - (linked - begin))
+        waited_s = self._execute(wanted, left_s - (linked - begin) - self._round_s)
         if self.is_kept_off:
             return False
         self._seed |= wanted
@@ -257,15 +257,15 @@ class CheckRounds:
         stock: list[LayoutName] = [STOCK] if self.pair.question.as_built else []
         self.pair.link([*stock, *range(1, end + 1)])
 
-    def _execute(self, wanted: Mapping[Executed, int], left_s: float) -> float | None:
-        """Execute the wanted rounds; how long the machine was not ours, None where there was nothing to execute."""
+    def _execute(self, wanted: Mapping[Executed, int], spare_s: float) -> float | None:
+        """Execute these rounds, waiting ``spare_s`` at most; how long we waited, None where nothing was executed."""
         tools = self.pair.tools
         request = self.pair.request()
         slots = slots_of_rounds(make_plan(request).slots, wanted)
         if not slots:
             return None
         longest_s = request.choices.wait_s
-        wait_s = min(longest_s, left_s)
+        wait_s = min(longest_s, max(0.0, spare_s))
         request = replace(request, slots=tuple(slots), choices=replace(request.choices, wait_s=wait_s))
         ours: list[float] = []  # when the first execution could begin
 

@@ -100,9 +100,9 @@ def run(  # noqa: PLR0913 - one parameter for each option
         wanted = None if until is None else share(until, "--until-half-width")
         benchmarks, numbers = list(benchmark or []), parse_seeds(seeds)
         if (aa or twice) and wanted is None:
-            from layoutrand.analysis.aa import enough_for_aa
+            from layoutrand.analysis.aa import check_seeds_of_aa
 
-            enough_for_aa(numbers)
+            check_seeds_of_aa(numbers)
         part = ProjectPart(config, directory, match_systems(config, system), benchmarks, options.count_jobs(jobs))
         told = Failures(DisplayNames.of(config))
 

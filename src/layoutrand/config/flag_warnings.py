@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
-from layoutrand.config.config import Config
+from layoutrand.config.config import FLAGS_OF_SYSTEMS, Config
 from layoutrand.warning import AnyWarning
-
-_FLAGS: Final = ("cflags", "cxxflags", "fflags", "ldflags", "rustflags", "profile")
 
 
 @dataclass(frozen=True)
@@ -21,12 +18,12 @@ class FlagsThatWin(AnyWarning):
     def __str__(self) -> str:
         return (
             f"system {self.system} has flags ({', '.join(self.flags)}), which win over the build's own: what a commit "
-            "changes of these does not show here; it does in a system without flags"
+            "changes of these may not show here; it does in a system without flags"
         )
 
 
 def flags_that_win(config: Config, system: str) -> FlagsThatWin | None:
     """What is to be known beside commits that are one program: a makefile that went from -O2 to -O1 passed as that."""
     own = config.systems.get(system)
-    given = () if own is None else tuple(key for key in _FLAGS if getattr(own, key))
+    given = () if own is None else tuple(key for key in FLAGS_OF_SYSTEMS if getattr(own, key))
     return FlagsThatWin(system, given) if given else None

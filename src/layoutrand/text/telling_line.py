@@ -33,8 +33,12 @@ _MISSING: Final = re.compile(
 )
 """What is the cause if a build ends with it, and may mean nothing before."""
 
-_LINKER: Final = re.compile(r"^(?:\S*/)?ld(?:[.-]\w+)*: (?!warning: |note: |NOTE: |.*: in function [`'])\S")
-"""How GNU ld says what it ends for, without the word error: *cannot open output file*, *final link failed*."""
+_LINKER: Final = re.compile(
+    r"^(?:\S*/)?ld(?:[.-]\w+)*: (?!warning: |note: |NOTE: |mode |total time |.*: in function [`'])\S"
+)
+"""How GNU ld says what it ends for, without the word error: *cannot open output file*, *final link failed*.
+
+Beside warnings and notes ``--verbose`` and ``--stats`` have it say what is none."""
 
 _PROBE: Final = re.compile(r"^<stdin>:\d+")
 """Makefiles pipe what a compiler may not know into it, and go on without it."""
