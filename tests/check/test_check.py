@@ -31,6 +31,7 @@ from layoutrand.config.two_commits import coupled_by
 from layoutrand.errors import StillMeasured, UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.output_warnings import MeasuresItself
+from layoutrand.model import BuildFailure
 from layoutrand.results.file import open_for_reading, open_for_writing
 from layoutrand.screens.check_screen import check_screen, show_full
 from layoutrand.stats.running_ratio import FEWEST_ROUNDS
@@ -653,3 +654,19 @@ def test_a_verdict_that_more_rounds_take_away_is_told():
     begun.rounds = rounds
     assert [begun.goes_on(60) for _ in range(3)] == [True] * 3
     assert said == ["1 of 7 settled after 6 rounds", "0 of 7 settled after 8 rounds"]
+
+
+def test_why_a_verdict_is_doubtful_is_told_also_of_builds_that_failed_in_an_earlier_call(tmp_path):
+    """The screen said *doubtful*, and nothing said why."""
+    answer = Made(tmp_path, ratio=1.05).check()
+    system = only(answer)
+    failures = tuple(BuildFailure("base", "prog", seed, "the same code as seed 7", None) for seed in (8, 9))
+
+    def screen(of):
+        changed = replace(answer, systems=(of,))
+        return "\n".join(_text(line) for line in check_screen(changed, 80))
+
+    earlier = replace(system, selection=replace(system.selection, build_failures=failures))
+    assert "⚠ 2 layouts could not be built: the same code as seed 7" in screen(earlier)
+    assert "could not be built" not in screen(replace(earlier, build_failures=failures))  # told as they happened
+    assert "could not be built" not in screen(system)

@@ -29,7 +29,7 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
     from layoutrand.check.check_words import closing_sentences, no_time_sentences
     from layoutrand.screens.charts import screen_width
     from layoutrand.screens.comparison_screen import as_built_lines, not_seen_lines
-    from layoutrand.screens.screen_parts import next_lines, steps_and_details, warning_lines, wrapped
+    from layoutrand.screens.screen_parts import failure_lines, next_lines, steps_and_details, warning_lines, wrapped
 
     width = screen_width(columns)
     lines: list[Line] = []
@@ -45,6 +45,8 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
                 for told in reconciled_words(system.comparison.evidence):
                     notes += wrapped("ⓘ", "cyan", told, width, most=4)
         notes += warning_lines([(each.quantity.benchmark, each.concluded.reasons) for each in system.benchmarks], width)
+        if system.selection is not None and not system.build_failures:  # those of this call are told as they happen
+            notes += failure_lines(replace(system.selection, failures=()), width)
         for text in [*no_time_sentences(system), *closing_sentences(system, answer.question)]:
             notes += wrapped("ⓘ", "cyan", text, width, most=3)  # why a build failed, and what helps
         lines += [*notes, []] if notes else []
