@@ -34,7 +34,9 @@ def twice(rng, sample, noise):
 
 
 @pytest.mark.parametrize("primary", ["paired", "unpaired"])
-@pytest.mark.parametrize("noise", [0.003, 0.01, 0.03])
+@pytest.mark.parametrize(
+    "noise", [pytest.param(0.003, marks=pytest.mark.slow), 0.01, pytest.param(0.03, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("count", [8, pytest.param(30, marks=pytest.mark.slow)])
 def test_layouts_are_seldom_said_to_need_more_than_they_do(count, noise, primary):
     """The limit is one of 95 %: what layouts add is that or more in all but one experiment of twenty."""
