@@ -340,3 +340,22 @@ def test_of_few_layouts_that_are_the_same_it_is_said_what_may_be_missing(
     assert "≈ x same within 1 %" in said
     told = f"≈ the same, of {n_layouts} layouts: a group of up to {group} of all could have been missed"
     assert (told in said) if group else ("could have been missed" not in said)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("situation", ["clear", "cannot tell", "many", "failures", "machine"])
+def test_every_first_screen_fits_a_screen(screen, situation, command, width):
+    """Of 20 benchmarks in two systems, too: `compare` had 27 lines of them, of one system against itself 32."""
+    lines = screen(situation, command, width).rstrip("\n").split("\n")
+    assert len(lines) <= SCREEN_LINES
+    assert max(map(cell_len, lines)) <= width
+
+
+def test_what_says_something_is_told_before_figures_are_drawn(screen):
+    """Of 20 benchmarks the 5 that are slower stand there, whatever gives way; and none is counted that is not there."""
+    for width in (60, 80, 120):
+        text = screen("many", "compare", width)
+        assert text.count("slower  ") >= 5
+        assert "of 21" not in text
+    assert "├" in text

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.cells import cell_len
@@ -53,6 +54,10 @@ if TYPE_CHECKING:
 MOST_ROWS: Final = 8
 """Benchmarks that are shown one by one; of more those that are the same are counted."""
 
+_FEWEST_DRAWN: Final = 5
+"""Benchmarks that are worth a figure where others are folded."""
+
+_FIRST_TOLD: Final[dict[Verdict, int]] = {"slower": 0, "faster": 1, "cannot tell": 2}
 _MOST_FLOORS: Final = 3
 _LINES_OF_FLOORS: Final = 2
 
@@ -78,21 +83,38 @@ class _Row(NamedTuple):
 def comparison_screen(results: Sequence[Comparison], selection: Selection, columns: int | None) -> list[Line]:
     """The lines of all comparisons, for so many columns; None where there is no terminal.
 
-    Of several what does not fit into a screen is left to `--full`: first the figures, then the lesser benchmarks.
+    What does not fit into a screen is left to `--full` (`_ways`).
     """
-    ways = [(MOST_ROWS, True)]
-    if len(results) > 1:
-        ways += [(most, False) for most in range(MOST_ROWS, 0, -1)]
-    screens = (_comparisons(results, selection, columns, most, drawn=drawn) for most, drawn in ways)
+    return _fitting(_ways(results), partial(_comparisons, results, selection, columns))
+
+
+def _ways(results: Sequence[Comparison]) -> list[tuple[int, bool]]:
+    """How many benchmarks may be shown one by one, and whether the figures are, in the order of what is wished for.
+
+    Figures repeat the tables, so they give way before rows do, but for those of what is the same where more are folded.
+    """
+    fewest = MOST_ROWS
+    if len(results) == 1 and len(rows := _rows(results[0])) > MOST_ROWS:
+        telling = [row for row in rows if row.pair is None or row.concluded.verdict in _FIRST_TOLD]
+        fewest = min(MOST_ROWS, max(_FEWEST_DRAWN, len(telling)))
+    return [
+        *((most, True) for most in range(MOST_ROWS, fewest - 1, -1)),
+        *((k, False) for k in range(MOST_ROWS, 0, -1)),
+    ]
+
+
+def _fitting(ways: Sequence[tuple[int, bool]], screen: Callable[..., list[Line]]) -> list[Line]:
+    """The screen of the first way in which it fits, or of the last."""
     found: list[Line] = []
-    for found in screens:
+    for most, drawn in ways:
+        found = screen(most_rows=most, drawn=drawn)
         if len(found) <= SCREEN_LINES:
             break
     return found
 
 
 def _comparisons(
-    results: Sequence[Comparison], selection: Selection, columns: int | None, most_rows: int, *, drawn: bool
+    results: Sequence[Comparison], selection: Selection, columns: int | None, *, most_rows: int, drawn: bool
 ) -> list[Line]:
     width = screen_width(columns)
     facts = source_facts(selection)
@@ -109,24 +131,34 @@ def _comparisons(
 
 
 def self_screen(halves: Halves, selection: Selection, columns: int | None) -> list[Line]:
-    """The lines of a system against itself: all that its sides differ by is noise, and how much that is."""
-    width, result = screen_width(columns), halves.comparison
+    """The lines of a system against itself: all that its sides differ by is noise, and how much that is.
+
+    What does not fit into a screen is left to `--full`, as of other comparisons.
+    """
+    return _fitting(_ways([halves.comparison]), partial(_halves, halves, selection, screen_width(columns)))
+
+
+def _halves(halves: Halves, selection: Selection, width: int, *, most_rows: int, drawn: bool) -> list[Line]:
+    result, title = halves.comparison, f"{halves.system} against itself"
     shown = [(pair.benchmark, pair.instrument) for pair in result.benchmarks]
-    lines = [*_screen(result, source_facts(selection), width, f"{halves.system} against itself"), []]
+    lines = [*_screen(result, source_facts(selection), width, title, most_rows=most_rows, drawn=drawn), []]
     lines += wrapped("ⓘ", "cyan", f"An A/A test ({halves.sides}): whatever differs is noise.", width)
-    rows = [row for row in halves.noise if row.sides == halves.sides]
-    floors = [f"{row.benchmark} {floor_words(row)}" for row in rows if row.noise_floor is not None]
+    noise = [row for row in halves.noise if row.sides == halves.sides]
+    floors = [f"{row.benchmark} {floor_words(row)}" for row in noise if row.noise_floor is not None]
     if floors:
         cases = f"{100 * result.confidence:g} of 100 that do not differ are no farther apart"
         text = f"Noise floor ({cases}): {first_names(floors, _MOST_FLOORS)}."
         lines += wrapped("ⓘ", "cyan", text, width, most=_LINES_OF_FLOORS)
-    elif any(row.has_too_few for row in rows):
+    elif any(row.has_too_few for row in noise):
         lines += wrapped("ⓘ", "cyan", "There are too few layouts for a noise floor.", width)
-    told = [
-        (row.name, [each for each in row.concluded.reasons if each.cause != "same binaries"]) for row in _rows(result)
-    ]
+    rows = _rows(result)
+    told = [(row.name, [each for each in row.concluded.reasons if each.cause != "same binaries"]) for row in rows]
     lines += _no_time_lines(result, width)
-    lines += [*warning_lines(told, width), *failure_lines(selection, width), *remark_lines(selection, shown, width)]
+    lines += [
+        *warning_lines(told, width, whole=_name_of_all(rows)),
+        *failure_lines(selection, width),
+        *remark_lines(selection, shown, width),
+    ]
     steps = [step for each in all_of(result) for step in each.next]
     most = max((max(pair.n_baseline, pair.n_candidate) for pair in result.benchmarks), default=0)
     return [*lines, [], *next_lines(possible_steps(steps, selection, most), width)]
@@ -138,8 +170,8 @@ def _screen(
     width: int,
     title: str = "",
     *,
-    most_rows: int = MOST_ROWS,
-    drawn: bool = True,
+    most_rows: int,
+    drawn: bool,
 ) -> Iterator[Line]:
     """What was compared, the verdicts of so many benchmarks, and a figure of the intervals where it is ``drawn``."""
     shown, folded = _shown(_rows(result), most_rows)
@@ -164,7 +196,12 @@ def _notes(result: Comparison, width: int) -> list[Line]:
         *as_built_lines(result, width),
         *not_seen_lines([(row.name, row.concluded, row.pair) for row in rows], width),
     ]
-    return [*first, *_other_outputs(result, width), *warning_lines(about, width)]
+    return [*first, *_other_outputs(result, width), *warning_lines(about, width, whole=_name_of_all(rows))]
+
+
+def _name_of_all(rows: Sequence[_Row]) -> str:
+    """What the row over all benchmarks is called; empty where there is none."""
+    return next((row.name for row in rows if row.pair is None), "")
 
 
 def _no_time_lines(result: Comparison, width: int) -> list[Line]:
@@ -214,9 +251,8 @@ def _shown(rows: Sequence[_Row], most: int) -> tuple[list[_Row], list[_Row]]:
     """Those that are told one by one, in their order, and the others."""
     if len(rows) <= most:
         return list(rows), []
-    order = {"slower": 0, "faster": 1, "cannot tell": 2}
     alone = [row for row in rows if row.pair is not None]
-    chosen = sorted(alone, key=lambda row: (order.get(row.concluded.verdict, 3), -_size(row)))[: most - 1]
+    chosen = sorted(alone, key=lambda row: (_FIRST_TOLD.get(row.concluded.verdict, 3), -_size(row)))[: most - 1]
     kept = [row for row in rows if row.pair is None or row in chosen]
     return kept, [row for row in alone if row not in chosen]
 

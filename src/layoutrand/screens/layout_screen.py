@@ -17,7 +17,7 @@ from layoutrand.analysis.next_steps import ENOUGH_TO_EXPLAIN, STEPS
 from layoutrand.analysis.place_among import briefly_among, expected_move
 from layoutrand.analysis.sentences import ONE_LAYOUT, one_more
 from layoutrand.analysis.verdict_marks import SYMBOLS
-from layoutrand.screens.charts import Line, histogram, in_order, paragraph, screen_width, width_of
+from layoutrand.screens.charts import SCREEN_LINES, Line, histogram, in_order, paragraph, screen_width, width_of
 from layoutrand.screens.screen_parts import (
     GAP,
     failure_lines,
@@ -102,12 +102,25 @@ def _why(asked: Sequence[Analysis]) -> list[Step]:
 def layout_answer(
     report: AnalysisReport, shown: Sequence[Analysis], columns: int | None
 ) -> tuple[list[Line], list[Step]]:
-    """The answer alone, and what to do next."""
+    """The answer alone, and what to do next; rows that do not fit into a screen are left to `--full`, and counted."""
     width = screen_width(columns)
     rows = [
         _Row(name, each, of_layouts(each, report.warnings)) for name, each in zip(names_of(shown), shown, strict=True)
     ]
-    told = rows if len(rows) <= MOST_ROWS else sorted(rows, key=_weight)[:MOST_ROWS]
+    lines: list[Line] = []
+    for most in range(MOST_ROWS, 0, -1):  # where the terminal is narrow, names stand on lines of their own
+        lines = _answer(report, shown, rows, width, most)
+        if len(lines) + _ROOM_FOR_STEPS <= SCREEN_LINES:
+            break
+    steps = [step for row in rows for step in row.concluded.next]
+    return lines, possible_steps(steps, report.selection, max((each.n_binaries for each in shown), default=0))
+
+
+def _answer(
+    report: AnalysisReport, shown: Sequence[Analysis], rows: Sequence[_Row], width: int, most: int
+) -> list[Line]:
+    """The answer with so many of the rows."""
+    told = rows if len(rows) <= most else sorted(rows, key=_weight)[:most]
     told = [row for row in rows if row in told]
     facts = [_counts(shown), *source_facts(report.selection)]
     lines: list[Line] = [*header(_QUESTION, facts, width), [], *_table(told, width)]
@@ -125,8 +138,7 @@ def layout_answer(
             lines += figure
     if notes:
         lines += [*notes, []]
-    steps = [step for row in rows for step in row.concluded.next]
-    return lines, possible_steps(steps, report.selection, max((each.n_binaries for each in shown), default=0))
+    return lines
 
 
 def _weight(row: _Row) -> tuple[int, float]:

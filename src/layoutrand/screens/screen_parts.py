@@ -176,8 +176,11 @@ def reconciled_lines(selection: Selection, width: int) -> list[Line]:
     return lines
 
 
-def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> list[Line]:
-    """One line for each thing that was found, with the names of what it is about; what is about the results first."""
+def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int, *, whole: str = "") -> list[Line]:
+    """One line for each thing that was found, with the names of what it is about; what is about the results first.
+
+    ``whole`` is the name of what is made of all others, as their mean is: it is no more of them.
+    """
     found: dict[str, list[str]] = {}
     first: list[str] = []
     systems: dict[str, tuple[str, ...]] = {}
@@ -201,7 +204,9 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> 
         if set(names) <= set(systems.get(text, ())):  # the text says of which systems
             lines += wrapped("⚠", "yellow", text, width)
             continue
-        lines += said_of("⚠", "yellow", text, names, len(about), width)
+        parts = [name for name in names if name != whole]
+        of = len(about) - (bool(parts) and whole in dict(about))
+        lines += said_of("⚠", "yellow", text, parts or names, of, width)
     if len(found) > _MOST_WARNINGS:
         lines.append([(f"    and {len(found) - _MOST_WARNINGS} more: --full", "dim")])
     return lines
