@@ -4,10 +4,15 @@ import random
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
+import pytest
+
+from fakes import make_config
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.cli.commit_search import CommitSearch
-from layoutrand.history.bisecting import SearchState
+from layoutrand.history.bisect_words import bisect_document
+from layoutrand.history.bisecting import CaseSearch, CaseSearches, SearchState
 from layoutrand.history.searched_rounds import SearchedRounds
+from layoutrand.screens.bisect_screen import bisect_cases_screen, bisect_screen
 
 
 @dataclass
@@ -56,3 +61,25 @@ def test_a_pair_within_the_threshold_goes_on_until_it_differs_as_the_ends_do():
     _, longer = searched(levels, sd=0.005, threshold=0.02, most=50)
     assert open_.ending == "cannot tell" and open_.state.decisions[-1].outcome == "open"
     assert longer.made > short.made, "a larger --most-seeds goes on, as it is said to"
+
+
+@pytest.mark.parametrize("cflags", ["-O2", ""])
+def test_ends_that_are_one_program_tell_of_flags_that_may_hide_the_change(cflags):
+    """A makefile that went from -O2 to -O1 was "nothing was executed", without a word: -O2 was the system's."""
+    config = make_config("", systems=("a",))
+    own = config.systems["a"].model_copy(update={"cflags": cflags})
+    part = SimpleNamespace(config=config.model_copy(update={"systems": {"a": own}}), systems=["a"], benchmarks=["work"])
+    search = Simulated(SimpleNamespace(part=part), "work", 0.01, 40, None, None)
+    begun = SearchState.begin([LoggedCommit(f"{k:040x}") for k in range(2)], 0.95)
+    answer = search.run(replace(begun, captures={0: "one", 1: "one"}))
+    assert answer.ending == "same program"
+    told = "system a has flags (cflags), which win over the build's own"
+    document = bisect_document(answer, system="a", benchmark="work", metric="wall_s", threshold=0.01)
+    found = CaseSearches("work", (CaseSearch("work", "wall_s", "less", answer),), {}, 0)
+    for lines in (
+        bisect_screen(answer, "less", "a", "work", 0.01, 80),
+        bisect_cases_screen(found, "a", 0.01, 80),
+        [[(text, "")] for text in document["warnings"]],
+    ):
+        text = " ".join(" ".join(part for part, _ in line) for line in lines)
+        assert (told in " ".join(text.split())) == bool(cflags)

@@ -283,9 +283,10 @@ class CommitSearch:
 
     def _answer(self, state: SearchState, ending: Ending) -> SearchAnswer:
         from layoutrand.analysis.conclusion_words import is_speed
+        from layoutrand.config.flag_warnings import flags_that_win
         from layoutrand.history.bisecting import SearchAnswer, as_ratio
 
-        ends = [decision for decision in state.decisions if decision.commit is None]
+        part, ends = self.project.part, [decision for decision in state.decisions if decision.commit is None]
         suspects = state.line[state.good + 1 : state.bad + 1]
         return SearchAnswer(
             ending=ending,
@@ -298,6 +299,7 @@ class CommitSearch:
             out_of_time=ending == "cannot tell" and self._is_late(),
             of_speed=self.found is None or is_speed(self.found),
             merged=self._merged(state) if ending == "found" else None,
+            flags=flags_that_win(part.config, part.systems[0]) if ending == "same program" else None,
         )
 
     def _merged(self, state: SearchState) -> tuple[str, str] | None:

@@ -232,6 +232,7 @@ def bisect_document(
         "reasons": [reason_json(each) for each in answer.reasons],
         "warnings": [
             *([] if answer.clock is None else [str(answer.clock)]),
+            *([] if answer.flags is None else [str(answer.flags)]),
             *([numberless_words(answer.numberless, state.decisions[-1])] if answer.numberless else []),
         ],
     }

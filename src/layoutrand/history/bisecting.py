@@ -19,6 +19,7 @@ from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps, largest_of
 from layoutrand.analysis.next_steps import has_more_layouts
 from layoutrand.analysis.reasons import Reason, reasons
 from layoutrand.capture.commit_log import LoggedCommit
+from layoutrand.config.flag_warnings import FlagsThatWin
 from layoutrand.config.metric import Better
 from layoutrand.stats import Interval, running_interval
 
@@ -144,7 +145,7 @@ class SearchAnswer:
     was executed.  ``whole`` is the same of both ends.  ``suspects`` are the commits, one of which it is.
     ``merged`` is where the branch began that the commit merged, if it is a merge, and the branch's last commit.
     ``out_of_time``: nobody can tell because the time that was given is used.  ``of_speed`` is False of counts, of which
-    fewer need not be faster.
+    fewer need not be faster.  ``flags`` may be why both ends are one program.
     """
 
     ending: Ending
@@ -157,6 +158,7 @@ class SearchAnswer:
     out_of_time: bool = False
     of_speed: bool = True
     merged: tuple[str, str] | None = None
+    flags: FlagsThatWin | None = None
 
     @property
     def clock(self) -> CoarseClock | None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from layoutrand.screens.charts import Line
 
 _LINES_OF_CLOCK: Final = 5
+_LINES_OF_FLAGS: Final = 4
 _MOST_LISTED: Final = 6
 _SYMBOLS: Final = {"slower": "✗", "more": "✗", "faster": "✓", "less": "✓", "differs": "?"}
 _STYLES: Final = {"✗": "red", "✓": "green", "?": "yellow"}
@@ -91,6 +92,8 @@ def bisect_screen(
         lines += wrapped("ⓘ", "cyan", certainty(answer), width)
     if answer.clock is not None:
         lines += wrapped("ⓘ", "cyan", str(answer.clock), width, _LINES_OF_CLOCK)
+    if answer.flags is not None:
+        lines += wrapped("ⓘ", "cyan", str(answer.flags), width, _LINES_OF_FLAGS)
     step = numberless_step(answer)
     if answer.reasons:
         step = " · ".join(step.briefly for step in _helping(answer))
@@ -131,6 +134,8 @@ def bisect_cases_screen(found: CaseSearches, system: str, threshold: float, colu
         if case.answer.ending not in QUIET:
             lines += [*bisect_screen(case.answer, case.better, system, case.name, threshold, columns), []]
     lines += [line for text in rest_of_cases(found, threshold) for line in wrapped("≈", "", text, width)]
+    for text in {str(case.answer.flags) for case in found.cases if case.answer.flags is not None}:
+        lines += wrapped("ⓘ", "cyan", text, width, _LINES_OF_FLAGS)
     counted = no_time_words((case.name, case.metric) for case in found.cases if not case.answer.of_speed)
     return [
         *lines,
