@@ -89,6 +89,19 @@ def test_several_programs_and_only(project: Workshop) -> None:
         assert in_order(project.source / "two", NAMES) == NAMES
 
 
+def test_flags_that_reached_no_compiler_are_told(project: Workshop) -> None:
+    """`build` refuses them; here the program is the user's own, and nothing said that it was compiled without."""
+    told = 'cflags = "-O1" reached no compiler of C, C++ or Fortran through the wrappers: was it compiled earlier'
+    (project.project / "layoutrand.toml").write_text(project.toml(["make"], system={"cflags": "-O1"}))
+    first = shell(project, "make")
+    again = shell(project, "rm prog; make")
+    assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
+    assert [told in done.stderr for done in (first, again)] == [False, True]
+    (project.project / "layoutrand.toml").write_text(project.toml(["make"], system={"cflags": "", "fflags": "-O1"}))
+    other = shell(project, "make clean; make")
+    assert 'fflags = "-O1" reached no compilation: all was done by the C compiler, whose flags are' in other.stderr
+
+
 def test_only_names_what_is_never_linked(project: Workshop) -> None:
     """A misspelt --only is an error, since the layout would silently be applied to nothing."""
     done = shell(project, "make", "--only", "prgo")

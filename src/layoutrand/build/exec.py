@@ -16,6 +16,7 @@ from layoutrand.cache.keys import exec_key
 from layoutrand.cache.store import Cache
 from layoutrand.capture.build_environment import build_environment
 from layoutrand.capture.collect import BuildPlace
+from layoutrand.capture.ended_build import UnheardFlags, unheard_flags
 from layoutrand.capture.records import read_records
 from layoutrand.capture.workspace import Workspace, workspace
 from layoutrand.capture.wrappers import write_wrappers
@@ -96,7 +97,8 @@ def execute_wrapped(  # noqa: PLR0913 - the project, the command, where it happe
             status = runner.run_attached(command, cwd=folder, env=environment)
         records = read_records(space.records)
         after = look(folder.resolve(), str(tree), begun_ns, records, apply.read_outcomes(space))
-        told = _Told(wish, str(tree), after, tuple(record.output() for record in records), _had_trials(space))
+        unheard = unheard_flags(recipe, space) if records else None
+        told = _Told(wish, str(tree), after, tuple(record.output() for record in records), _had_trials(space), unheard)
     if status == 0:
         told.refuse_nothing()
     return Wrapped(status, told.applied(), told.left(), told.failed(), told.remarks())
@@ -134,6 +136,7 @@ class _Told:
     after: Aftermath
     outputs: tuple[str, ...]
     had_trials: bool
+    unheard: UnheardFlags | None
 
     def applied(self) -> tuple[str, ...]:
         return tuple(_line(outcome, where, self.wish.layout) for outcome, where in self.after.present if outcome.proof)
@@ -168,6 +171,9 @@ class _Told:
         lines = [f"--except {name}: nothing of that name was linked" for name in unknown]
         if not self.outputs and self.had_trials and not self._unseen():
             lines.append("only trials of a configure step were linked, which keep the layout that they have")
+        if self.unheard is not None:
+            compiled = "was it compiled earlier (make clean), or by a compiler that is neither $CC nor on PATH?"
+            lines.append(str(self.unheard) if self.unheard.of_others else f"{self.unheard.in_brief}: {compiled}")
         if self.after.gone:
             count = len(self.after.gone)
             lines.append(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -223,37 +223,59 @@ def _refuse_machine(order: BuildOrder, tree: Path) -> None:
 
 def _refuse_unheard(order: BuildOrder, space: Workspace, tree: Path, log: Path) -> None:
     """Raise `FlagsUnheard` for flags that nothing of the build was given, or they would be measured as if it was."""
-    compiled, given = space.compiled_by(), order.recipe.given_flags()
-    heard = {"compiler": _unheard(order.recipe, compiled) != list(order.recipe.flags_of_drivers())}
+    if (said := unheard_flags(order.recipe, space)) is None or not (links := read_records(space.records)):
+        return
+    cause = f"{said}. This would be the program without: leave them out, or give what the build can take"
+    raise FlagsUnheard(
+        f"system {order.recipe.system!r}: {cause}",
+        log=log,
+        cause=cause,
+        unheard=said.in_brief,
+        is_fortran=said.of_others == {"fc"},
+        compilers=compilers_of_files(tree / each.path for each in linked_files(links, tree)),
+    )
+
+
+@dataclass(frozen=True)
+class UnheardFlags:
+    """Flags of a system, whom they reached in a build, and of which other compilers all of it is."""
+
+    flags: str
+    reached: str
+    of_others: frozenset[Driver]
+
+    def __str__(self) -> str:
+        return f"{self.flags} reached {self.reached}"
+
+    @property
+    def in_brief(self) -> str:
+        """The same without why that may be."""
+        return f"{self.flags} reached {self.reached.partition(':')[0]}"
+
+
+def unheard_flags(recipe: Recipe, space: Workspace) -> UnheardFlags | None:
+    """The first flags that nothing of a build was given which has ended."""
+    compiled, given = space.compiled_by(), recipe.given_flags()
+    heard = {"compiler": _unheard(recipe, compiled) != list(recipe.flags_of_drivers())}
     unheard = {
         flags: _UNHEARD[kind] for kind, flags in given.items() if not heard.get(kind, space.heard(kind).exists())
     }
-    for path, flags in order.recipe.options.file_flags.items():
+    for path, flags in recipe.options.file_flags.items():
         if not space.heard_of(path).exists():
             of_file = f"file_flags = {{ {toml_string(path)} = {toml_string(flags)} }}"
             unheard[of_file] = (
                 "no compilation: is the file called so from the source, and compiled through the wrappers (and not "
                 "named in a response file)?"
             )
-    if not unheard or not (links := read_records(space.records)):
-        return
+    if not unheard:
+        return None
     flags, reached = next(iter(unheard.items()))
     of_others = compiled if flags == given.get("compiler") else frozenset()
     if of_others:
         languages, keys = zip(*(_LANGUAGES[driver] for driver in DRIVERS if driver in of_others), strict=True)
         what = "compiler, whose flags are" if len(keys) == 1 else "compilers, whose flags are"
         reached = f"no compilation: all was done by the {' and '.join(languages)} {what} {' and '.join(keys)}"
-    cause = (
-        f"{flags} reached {reached}. This would be the program without: leave them out, or give what the build can take"
-    )
-    raise FlagsUnheard(
-        f"system {order.recipe.system!r}: {cause}",
-        log=log,
-        cause=cause,
-        unheard=f"{flags} reached {reached.partition(':')[0]}",
-        is_fortran=of_others == {"fc"},
-        compilers=compilers_of_files(tree / each.path for each in linked_files(links, tree)),
-    )
+    return UnheardFlags(flags, reached, of_others)
 
 
 def _check_c_library(order: BuildOrder, runner: Runner, log: Path) -> None:
