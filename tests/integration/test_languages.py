@@ -413,6 +413,18 @@ def test_flags_of_cxx_for_c_alone_are_an_error(gnu: Workshop) -> None:
     assert {failure.cause.startswith(cause) for failure in result.failures} == {True}
 
 
+def test_no_stock_is_built_of_flags_that_reached_nobody(gnu: Workshop) -> None:
+    """The build for its layouts has said so before: stock was built all the same, to fail alike."""
+    gnu.write(a__c=many_functions(8), main__c=main_calling("f1"))
+    count = gnu.project / "count"
+    commands = f"echo >> {count} && $CC -c a.c main.c && $CC -o prog a.o main.o"
+    config = gnu.config(commands, system={"cflags": "", "cxxflags": "-O2"})
+    (result,) = gnu.build_all(config, layouts=["stock", 1], jobs=1)
+    assert {failure.layout for failure in result.failures} == {"stock", 1}
+    assert len({failure.cause for failure in result.failures}) == 1
+    assert count.read_text() == "\n"
+
+
 def test_other_sources_that_clang_takes(shop: Workshop, pair: tuple[str, str]) -> None:
     """LLVM's own assembler text is compiled with function sections too."""
     if pair[0] == "gcc":

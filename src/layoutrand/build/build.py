@@ -36,12 +36,13 @@ from layoutrand.build.two_builds import (
     recalled_stock,
     recalled_system,
     stock_binaries,
+    without_stock,
 )
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.delta import zstandard
 from layoutrand.capture.workspace import end_abandoned_builds
 from layoutrand.config.jdk import JvmFacts
-from layoutrand.errors import BuildFailed
+from layoutrand.errors import BuildFailed, FlagsUnheard
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.warning import AnyWarning
 
@@ -123,13 +124,22 @@ def _relinked(
         shares = _shares(setup, len(lacking) + len(at_once))
         captured = {name: _known(base) for name, base in bases.items() if base is not None}
         captured |= {name: pool.submit(made_system, next(shares), name) for name in lacking}
-        made_stocks = {name: pool.submit(made_stock, next(shares), name) for name in at_once}
+        made_stocks = {name: pool.submit(_stock_beside, next(shares), name, captured[name]) for name in at_once}
         made = _all_layouts(setup, systems, coupled, captured, layouts)
         # Where nothing is captured, or one thing happens at a time, layouts are what is waited for: stock comes last.
         shares = _shares(setup, len(without))
-        made_stocks = made_stocks or {name: pool.submit(made_stock, next(shares), name) for name in without}
+        made_stocks = made_stocks or {
+            name: pool.submit(_stock_beside, next(shares), name, captured[name]) for name in without
+        }
         stocks |= {name: making.result() for name, making in made_stocks.items()}
         return [_with_stock(each, stocks.get(each.system)) for each in made]
+
+
+def _stock_beside(setup: BuildSetup, name: str, captured: Future[CapturedSystem]) -> StockBinaries:
+    """The system's stock binaries; not built where its capture has ended as they would: flags reached no compiler."""
+    if captured.done() and isinstance(error := captured.result().error, FlagsUnheard):
+        return without_stock(setup, name, error)
+    return made_stock(setup, name)
 
 
 def _shares(setup: BuildSetup, builds: int) -> Iterator[BuildSetup]:

@@ -183,7 +183,7 @@ def recalled_stock(setup: BuildSetup, name: str) -> StockBinaries | None:
                 return None
             remember_build(setup, order)
     except LayoutrandError as error:
-        return _without_stock(setup, name, error, [])
+        return without_stock(setup, name, error)
     return _done(setup, StockBinaries([each for each in found.values() if each], []))
 
 
@@ -214,7 +214,7 @@ def made_stock(setup: BuildSetup, name: str) -> StockBinaries:
             remember_build(setup, order)
         return _done(setup, StockBinaries(list(stored), notes))
     except LayoutrandError as error:
-        return _without_stock(setup, name, error, notes)
+        return without_stock(setup, name, error, notes)
 
 
 def _cached_stock(setup: BuildSetup, name: str, order: BuildOrder) -> dict[str, Binary | None]:
@@ -225,10 +225,13 @@ def _cached_stock(setup: BuildSetup, name: str, order: BuildOrder) -> dict[str, 
     }
 
 
-def _without_stock(setup: BuildSetup, name: str, error: LayoutrandError, notes: list[AnyWarning]) -> StockBinaries:
+def without_stock(
+    setup: BuildSetup, name: str, error: LayoutrandError, notes: Sequence[AnyWarning] = ()
+) -> StockBinaries:
+    """That there are none for this error."""
     setup.failed.note(setup.config, name, error)
     failures = [as_failure(name, artefact, STOCK, error) for artefact in setup.config.build.artefacts]
-    return _done(setup, StockBinaries(list(failures), notes))
+    return _done(setup, StockBinaries(list(failures), list(notes)))
 
 
 def _done(setup: BuildSetup, made: StockBinaries) -> StockBinaries:
