@@ -64,6 +64,19 @@ def test_a_capture_carried_to_another_machine(shop: Workshop, elsewhere: Path, t
     assert repeated == {**arrived, "files": 0, "moved": 0}
 
 
+def test_what_is_carried_is_no_part_of_the_source_that_it_lies_in(shop: Workshop) -> None:
+    """It was a change of the source: the next build captured anew, and the next export found no capture."""
+    (system,) = shop.config([BUILD]).systems
+    source = shop.project / "src"
+    assert (source / "main.c").is_file()
+    said(shop.cache, shop.project, "build", "--seeds", "1", "--no-controls")
+    digest = said(shop.cache, shop.project, "bundle", "export", "-q", system, str(source / "carry"))
+    assert document(shop.cache, shop.project, "build", "--seeds", "1", "--no-controls")["capture"]["cached"]
+    assert said(shop.cache, shop.project, "bundle", "export", "-q", system, str(source / "carry")) == digest
+    (source / "carry" / "of-my-own.c").write_text("int x;\n")
+    assert not document(shop.cache, shop.project, "build", "--seeds", "1", "--no-controls")["capture"]["cached"]
+
+
 def test_without_a_capture_there_is_nothing_to_export(shop: Workshop, tmp_path: Path) -> None:
     """Neither before the first build nor after a change of the source; the error says what to do."""
     (system,) = shop.config([BUILD]).systems

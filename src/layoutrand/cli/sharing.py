@@ -112,6 +112,7 @@ def bundle_export(
     from layoutrand.build.build_setup import BuildProgress, BuildSetup
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.cluster.bundle_command import export_system
+    from layoutrand.cluster.shared_directory import SharedDirectory
     from layoutrand.platform.process import SubprocessRunner
 
     terminal = options.terminal(json=json, quiet=quiet)
@@ -121,6 +122,7 @@ def bundle_export(
     progress, at_once = BuildProgress(terminal.say, lambda: None), options.count_jobs(jobs)
     setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress, jobs=at_once)
     done = export_system(setup, system, folder)
+    options.leave_out_of_source(config, directory, SharedDirectory(folder).carried_files(), terminal)
     if json:
         terminal.document(_carried("layoutrand/bundle-export/1", done))
         return 0

@@ -33,6 +33,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from layoutrand.cluster.manifest import is_digest
 from layoutrand.errors import BundleError, ClusterError
 from layoutrand.platform.disk import canonical_json, sha256_bytes, shared_errors, write_atomically
 from layoutrand.platform.owned_files import foreign, make_folder_within, objection, read_owned
@@ -150,6 +151,12 @@ class SharedDirectory:
         folder = self.root / "carried"
         with shared_errors("read", folder):
             return sorted(path.stem for path in folder.glob("*.json") if not path.name.startswith("."))
+
+    def carried_files(self) -> list[Path]:
+        """Every file of what was put there so, by names that nothing else has; of the captures, too."""
+        with shared_errors("read", self.root):
+            found = [path for folder in ("objects", "bundles", "carried") for path in (self.root / folder).rglob("*")]
+            return sorted(path for path in found if is_digest(path.name.removesuffix(".json")) and path.is_file())
 
     def get_carried(self, digest: str) -> bytes:
         """What was put there under the SHA-256; raises `BundleError` if it is not there or damaged."""
