@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +15,11 @@ from layoutrand.results.file import open_for_reading, open_for_writing, results_
 
 Data = Mapping[LayoutName, Sequence[Sequence[float]]]
 """Layout -> (execution, iteration); of a seed all executions in its round, of a control each in a round of its own."""
+
+
+def digest(system: str, layout: LayoutName) -> str:
+    """That of the binary that `execution` records."""
+    return hashlib.sha256(f"{system}-{layout}".encode()).hexdigest()
 
 
 def execution(config: Config, project: Path, system: str, benchmark: str, layout: LayoutName, **changes) -> Execution:
@@ -31,7 +37,7 @@ def execution(config: Config, project: Path, system: str, benchmark: str, layout
         "round": layout if isinstance(layout, int) else 1,
         "attempt": 1,
         "order": 0,
-        "binary_sha256": f"sha-{system}-{layout}",
+        "binary_sha256": digest(system, layout),
         "capture": f"capture-of-{system}",
         "status": "ok",
         "reason": "",

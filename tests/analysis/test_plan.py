@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from experiments import execution, measured, selected, write
+from experiments import digest, execution, measured, selected, write
 from fakes import make_config
 from layoutrand import stats
 from layoutrand.analysis import pilot
@@ -30,7 +30,7 @@ from warningkit import said
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = make_config(BENCHMARK, systems=("a",))
-LINKS = {f"sha-a-{seed}": 0.5 for seed in range(100)}
+LINKS = {digest("a", seed): 0.5 for seed in range(100)}
 
 
 def planned(tmp_path, data, *, wall_s=None, half_widths=(0.01,), threshold=0.01, links=LINKS, **wanted):
@@ -183,7 +183,8 @@ def test_what_is_one_program_is_not_planned_to_be_told_apart(tmp_path):
     assert [each.for_ratio for each in plans] == [None, None]
     same = next(each for each in plans[1].warnings if isinstance(each, NothingToFind))
     assert same == NothingToFind(
-        "a", "the binaries of both are the same to the byte in all 6 layouts that they have in common"
+        "a",
+        "the binaries of both are the same to the byte in all 6 layouts that they have in common, controls included",
     )
     assert not any(isinstance(each, NothingToFind) for each in plans[0].warnings)
     document = plan_document(plans, confidence=0.95)["benchmarks"]

@@ -87,6 +87,7 @@ OWN = {
 }
 CSV = "system,benchmark,seed,execution,iteration,metric,value,unit\na,b,1,0,0,t,1.5,s\na,b,2,0,0,t,1.25,s\n"
 FLOATS = "value,seed,execution,iteration,round,warmup\n1.5,1.0,0.0,10.0,3.0,1.0\n1.25,2.0,1.0,0.0,,\n"
+PROGRAMS = f"system,benchmark,seed,value,program_sha256\na,b,1,1.5,{'0' * 64}\na,b,2,1.25,\n"
 QUOTED = '"system",benchmark,value\n"a",b,1.5\n"a","b, c",1.25\n'
 SPEC_CSV = """\
 valid,0
@@ -375,6 +376,7 @@ TARGETS = (
     Target("import analysed", _imported, fixed(*map(_file, IMPORTED.values())), "json", cost=10),
     Target("--import", of_text(_import_word), fixed("a=f.json", "a:3=f*.csv", "./f")),
     Target("import csv with quotes", of_text(lambda text: parse(text, "f", "csv")), fixed(QUOTED)),
+    Target("import csv with programs", of_text(lambda text: parse(text, "f", "csv")), fixed(PROGRAMS)),
     Target("import csv with floats", of_text(lambda text: parse(text, "f", "csv")), fixed(FLOATS)),
     Target("header of a table", of_text(table.recognise_csv), fixed(CSV)),
     Target("number of others", of_text(lambda text: parse_number(text, "f", "x")), fixed("1.5", "-2e-3")),

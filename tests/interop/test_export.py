@@ -16,7 +16,9 @@ import experiments
 from experiments import execution, selected, write
 from fakes import make_config
 from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.beside_files import Programs
 from layoutrand.analysis.conclusion import of_layouts
+from layoutrand.analysis.same_program import same_program
 from layoutrand.config.disturbance import MEND
 from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.errors import AnalysisError, UnknownMetric, UsageError
@@ -92,6 +94,61 @@ def test_the_machine_of_each_execution_goes_with_it(tmp_path, node):
     assert {row["status"] for row in rows} == {"ok", "timeout"}
     assert {row["node"] for row in rows} == {node or selection.experiment.hostname}
     assert selection.experiment.hostname
+
+
+def of_programs(project, digests, *, config=CONFIG):
+    """Systems a and b, of which each layout has the digest at its place."""
+    layouts = ("stock", *range(1, len(next(iter(digests.values())))))
+    rows = [
+        measured(project, system, "fib", layout, 0.1 + k / 9, binary_sha256=digit * 64, capture=system)
+        for system, digits in digests.items()
+        for k, (layout, digit) in enumerate(zip(layouts, digits, strict=True))
+    ]
+    write(config, project, rows)
+    return selected(config, project)
+
+
+def one_program(selection):
+    return same_program(selection, "fib", "a", "b")
+
+
+@pytest.mark.parametrize("format_name", ["csv", "json"])
+@pytest.mark.parametrize(
+    ("digests", "n_layouts"),
+    [
+        ({"a": "0123", "b": "0123"}, 4),
+        ({"a": "0123", "b": "4123"}, 4),  # only the own builds differ
+        ({"a": "0123", "b": "0124"}, None),
+        ({"a": "0", "b": "4"}, None),
+    ],
+)
+def test_what_is_exported_tells_that_systems_are_one_program(tmp_path, digests, n_layouts, format_name):
+    """They were compared as any other once they had left, though no difference can be found between them."""
+    selection = of_programs(tmp_path, digests)
+    text = export(selection, format_name, []).text
+    back = reimported(text, tmp_path, f"out.{format_name}")
+    assert one_program(back) == one_program(selection)
+    assert getattr(one_program(back), "n_layouts", None) == n_layouts
+
+
+def test_a_digest_is_of_all_that_is_executed(tmp_path):
+    """Of a program with words of its own, or files beside it, the file alone does not tell; without it nothing does."""
+    selection = of_programs(tmp_path, {"a": "0123", "b": "0123"})
+    plain = json.loads(export(selection, "json", []).text)["rows"]
+    assert {row["program_sha256"] for row in plain if row["seed"] == "stock"} == {"0" * 64}
+    for programs in (Programs({"a": "-x", "b": ""}, frozenset({"fib"})), Programs({"a": "", "b": ""}, frozenset())):
+        other = dataclasses.replace(selection, programs=programs)
+        assert one_program(other) is None
+        assert one_program(reimported(export(other, "csv", []).text, tmp_path, "other.csv")) is None
+    unknown = [dict(row, program_sha256="") if row["seed"] == "2" else row for row in plain]
+    document = json.dumps({"schema": exports.SCHEMA, "rows": unknown})
+    assert one_program(reimported(document, tmp_path, "unknown.json")) is None
+
+
+def test_a_digest_that_is_none_is_an_error_with_its_line(tmp_path):
+    text = f"system,seed,value,program_sha256\na,1,0.5,{'0' * 64}\na,2,0.5,{'0' * 63}G\n"
+    with pytest.raises(UsageError, match="line 3: program_sha256 is .*expected 64 digits, 0-9 and a-f"):
+        reimported(text, tmp_path, "own.csv")
 
 
 BUSY = {"window_s": 1.0, "other_cpu_s": 0.5, "own_cpu_s": 0.5, "steal_s": 0.3}

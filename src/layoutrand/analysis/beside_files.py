@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from layoutrand.config.config import Benchmark, Config
+from layoutrand.model import BinaryName
 
+Digests = Mapping[tuple[str, str], Mapping[BinaryName, str]]
 _HOME: Final = "{home}"
 
 
@@ -16,11 +18,13 @@ class Programs:
     """Of a configuration: the words that each system gives its programs, and what a file alone is all of.
 
     ``told_by_file`` names benchmarks that execute one artefact, which needs no other and nothing of a directory of its
-    system: two such files that are the same are one program.
+    system: two such files that are the same are one program.  ``digests`` say of imported
+    results (system, benchmark -> layout) which program each layout is, "" where a file does not.
     """
 
     arguments: Mapping[str, str] = field(default_factory=dict)
     told_by_file: frozenset[str] = frozenset()
+    digests: Digests = field(default_factory=dict)
 
 
 def programs(config: Config, benchmarks: Sequence[Benchmark]) -> Programs:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from layoutrand.analysis.selection import Selection
-from layoutrand.model import STOCK, Execution
+from layoutrand.model import STOCK, BinaryName, Execution
 
 
 @dataclass(frozen=True)
@@ -28,18 +29,21 @@ class SameProgram:
             return "both systems have the same capture"
         own = "; only your own builds (stock) differ, which are not compared here" if self.own_builds_differ else ""
         n_same = self.n_layouts - self.own_builds_differ
-        layouts = f"{n_same} layout{'' if n_same == 1 else 's'}"
-        return f"the binaries of both are the same to the byte in all {layouts} that they have in common{own}"
+        layouts = f"{n_same} layout{'' if n_same == 1 else 's'} that they have in common, controls included"
+        return f"the binaries of both are the same to the byte in all {layouts}{own}"
 
 
 def same_program(selection: Selection, benchmark: str, baseline: str, candidate: str) -> SameProgram | None:
     """Whether two systems are one program on this benchmark; None where they are not, or nothing tells.
 
     The same capture with the same arguments is; and so is another one whose files are the same in every layout that
-    both have, where the file is all of the program.  Imported results do not tell.
+    both have, where the file is all of the program.  Imported results tell by digests that `export` writes.
     """
+    if selection.sources:
+        told = [selection.programs.digests.get((system, benchmark), {}) for system in (baseline, candidate)]
+        return _same_digests(*told)
     executed = [_of(selection, system, benchmark) for system in (baseline, candidate)]
-    if not all(executed) or selection.sources:
+    if not all(executed):
         return None
     captures = [{e.capture for e in own} for own in executed]
     files = [{e.layout: e.binary_sha256 for e in own} for own in executed]
@@ -57,6 +61,18 @@ def same_program(selection: Selection, benchmark: str, baseline: str, candidate:
     if common and alike and benchmark in programs.told_by_file:
         return SameProgram(len(common), own_builds_differ)
     return None
+
+
+def _same_digests(baseline: Mapping[BinaryName, str], candidate: Mapping[BinaryName, str]) -> SameProgram | None:
+    """The same of imported results; None where a layout that both have lacks a digest."""
+    common = [layout for layout in baseline if layout in candidate]
+    if not common or not all(each[layout] for each in (baseline, candidate) for layout in common):
+        return None
+    differing = [layout for layout in common if baseline[layout] != candidate[layout]]
+    own_builds_differ = differing == [STOCK]
+    if differing and (not own_builds_differ or len(common) == 1):
+        return None
+    return SameProgram(len(common), own_builds_differ)
 
 
 def _of(selection: Selection, system: str, benchmark: str) -> list[Execution]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutrand.analysis.analyse import choose_metrics
+from layoutrand.analysis.beside_files import Programs
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.build.build_document import build_failure_json
@@ -20,6 +21,7 @@ from layoutrand.interop.interop_warnings import (
 )
 from layoutrand.interop.tracking_exports import TRACKING, as_bencher, as_codspeed
 from layoutrand.model import IDENTITY, STOCK, Execution
+from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.text.foreign_fields import plain
 from layoutrand.version import __version__
 from layoutrand.warning import AnyWarning, sentences_of
@@ -78,7 +80,7 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
         slot = (execution.system, execution.benchmark, execution.instrument, str(execution.layout))
         number = numbers[slot] = numbers.get(slot, -1) + 1
         if execution.status != "ok":
-            failures.append(_failure(execution, number, host))
+            failures.append(_failure(execution, number, host, _program(selection.programs, execution)))
             continue
         for m in execution.measurements:
             key = (*slot[:3], m.metric)
@@ -98,6 +100,7 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
                         warmup=m.warmup,
                         node=execution.node or host,
                         output_sha256=execution.output_sha256,
+                        program_sha256=_program(selection.programs, execution),
                         round=execution.round,
                         started_at=execution.started_at,
                         disturbances=execution.disturbances,
@@ -106,7 +109,7 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
     return Imported(tuple(row for key in wanted for row in measured.get(key, ())), tuple(failures))
 
 
-def _failure(execution: Execution, number: int, host: str) -> FailedRun:
+def _failure(execution: Execution, number: int, host: str, program: str) -> FailedRun:
     return FailedRun(
         system=execution.system,
         benchmark=execution.benchmark,
@@ -117,10 +120,25 @@ def _failure(execution: Execution, number: int, host: str) -> FailedRun:
         reason=plain(execution.reason),
         node=execution.node or host,
         output_sha256=execution.output_sha256,
+        program_sha256=program,
         round=execution.round,
         started_at=execution.started_at,
         disturbances=execution.disturbances,
     )
+
+
+def _program(programs: Programs, execution: Execution) -> str:
+    """What executions have in common where all that was executed is one program (`layoutrand.analysis.same_program`).
+
+    It is the digest of the file where that is all of the program; of others what they were captured as is in it, too.
+    """
+    if not execution.binary_sha256:
+        return ""
+    words = programs.arguments.get(execution.system, "")
+    beside = [] if execution.benchmark in programs.told_by_file else [execution.capture]
+    if not words and not beside:
+        return execution.binary_sha256
+    return sha256_bytes(canonical_json([execution.binary_sha256, words, *beside]))
 
 
 def _lost(content: Imported, format_name: str) -> list[AnyWarning]:

@@ -41,7 +41,8 @@ class ImportedNumber:
     does not say.  ``output_sha256`` is the digest of what the execution printed; it leaves, and is never read back.
     ``round`` is the seed of the round that the execution belongs to and ``started_at`` when it began, in seconds since
     the epoch or whatever else tells the order; None where the file does not say.  ``disturbances`` are the names of
-    what disturbed it (`layoutrand.config.disturbance`), None where the file does not say.
+    what disturbed it (`layoutrand.config.disturbance`), None where the file does not say.  ``program_sha256`` is a
+    digest of all that was executed, by which systems are one program (`layoutrand.analysis.same_program`), or empty.
     """
 
     benchmark: str
@@ -62,6 +63,7 @@ class ImportedNumber:
     copies: int | None = None
     threads: int | None = None
     output_sha256: str = ""
+    program_sha256: str = ""
     round: int | None = None
     started_at: float | None = None
     disturbances: tuple[str, ...] | None = None
@@ -81,6 +83,7 @@ class FailedRun:
     instrument: str = PROGRAM_ITSELF
     node: str = ""
     output_sha256: str = ""
+    program_sha256: str = ""
     round: int | None = None
     started_at: float | None = None
     disturbances: tuple[str, ...] | None = None

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeVar
 
+from layoutrand.analysis.beside_files import Digests, Programs
 from layoutrand.analysis.selection import Selection, Source
 from layoutrand.config.config import choose
 from layoutrand.config.matrix import matching as match_names
@@ -24,7 +25,7 @@ from layoutrand.interop.imported_disturbances import felt_executions
 from layoutrand.interop.imported_numbers import Numbers, numbers_of
 from layoutrand.interop.imported_samples import UNNAMED, samples
 from layoutrand.interop.interop_warnings import FileRemark, OtherThreads, SameNumbers, UnknownMachines, UnmarkedWarmup
-from layoutrand.model import Execution, Experiment
+from layoutrand.model import BinaryName, Execution, Experiment
 from layoutrand.platform import foreign
 from layoutrand.platform.disk import readable
 from layoutrand.text.foreign_fields import MadeOnce, plain
@@ -108,8 +109,22 @@ def import_selection(question: ImportQuestion) -> Selection:
             *disturbed,
         ),
         felt=felt,
+        programs=Programs(digests=_programs(kept, lost)),
         sources=tuple(_source(file) for file in files),
     )
+
+
+def _programs(files: Sequence[Numbers], failed: Sequence[FailedRun]) -> Digests:
+    """What tells which program was executed in each layout; nothing where a file does not say, or says two things."""
+    found: dict[tuple[str, str], dict[BinaryName, set[str]]] = {}
+    everything: list[ImportedNumber | FailedRun] = [*(kind for file in files for kind in file.kinds), *failed]
+    for each in everything:
+        layout = layout_of(each.binary) if each.binary else UNNAMED
+        found.setdefault((each.system, each.benchmark), {}).setdefault(layout, set()).add(each.program_sha256)
+    return {
+        of: {layout: next(iter(told)) if len(told) == 1 else "" for layout, told in layouts.items()}
+        for of, layouts in found.items()
+    }
 
 
 def _of_these(numbers: Numbers, systems: Sequence[str], benchmarks: Sequence[str]) -> Numbers:
@@ -235,7 +250,9 @@ def _copies(files: Sequence[_File]) -> list[SameNumbers]:
     """A warning where files hold the same numbers: right for counts that never vary, wrong for times."""
     contents: dict[tuple[object, ...], _File] = {}
     for file in files if len(files) > 1 else ():
-        nameless = file.numbers.under([replace(kind, system="", binary="") for kind in file.numbers.kinds])
+        nameless = file.numbers.under(
+            [replace(kind, system="", binary="", program_sha256="") for kind in file.numbers.kinds]
+        )
         columns = (nameless.kind, nameless.values + 0.0, nameless.executions, nameless.iterations)  # -0.0 is 0.0
         measured = (nameless.kinds, *(column.tobytes() for column in columns))
         if len(nameless) and (other := contents.setdefault(measured, file)) is not file:

@@ -4,8 +4,8 @@ One row is one number.  ``value`` alone is required; columns may stand in any or
 error.  Without ``seed`` everything is of one binary; without ``execution`` every row is an execution of its own, unless
 there is ``iteration``: then all are iterations of one.  A row with a ``status`` other than ok is a failed execution.
 ``started_at`` is when an execution began, ``round`` the round that it belongs to, ``disturbances`` names what disturbed
-it, divided by spaces.  ``output_sha256`` is written for
-others: nothing here reads it.
+it, divided by spaces.  ``program_sha256`` is a digest of all that was executed: systems that have the same in all
+layouts that both have are one program.  ``output_sha256`` is written for others: nothing here reads it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from layoutrand.interop.column_cells import cells_of_rows
 from layoutrand.interop.csv_chunks import Chunk, csv_chunks
 from layoutrand.interop.imported import Imported, member
-from layoutrand.interop.table_kinds import DISTURBANCES, NOT_READ
+from layoutrand.interop.table_kinds import DISTURBANCES, NOT_READ, PROGRAM
 from layoutrand.interop.table_rows import TableForm, read_table
 from layoutrand.text.csv_cells import text_of_cell
 from layoutrand.text.foreign_fields import excerpt, json_excerpt, unreadable
@@ -40,6 +40,7 @@ COLUMNS: Final = (
     "reason",
     "node",
     NOT_READ,
+    PROGRAM,
     "round",
     "started_at",
     DISTURBANCES,

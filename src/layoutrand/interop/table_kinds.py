@@ -19,6 +19,7 @@ from layoutrand.interop.imported import (
     to_base_unit,
 )
 from layoutrand.model import MAX_SEED
+from layoutrand.results.rows import is_digest_or_empty
 from layoutrand.text.digits import MEASURABLE, digits_of_cell, is_measurable, whole_number
 from layoutrand.text.foreign_fields import MadeOnce, excerpt, parse_number, plain, unreadable
 
@@ -33,6 +34,7 @@ NOT_READ: Final = "output_sha256"
 Of a program that prints something else each time every execution would be a kind of its own.
 """
 
+PROGRAM: Final = "program_sha256"
 DISTURBANCES: Final = "disturbances"
 """Names of what disturbed an execution, divided by spaces."""
 
@@ -95,6 +97,7 @@ class RowKind:
             instrument=self.number.instrument,
             node=self.number.node,
             round=self.number.round,
+            program_sha256=self.number.program_sha256,
             disturbances=self.number.disturbances,
             started_at=None if started is None or math.isnan(started) else started,
         )
@@ -138,11 +141,14 @@ class RowKinds:
             node=named["node"],
             warmup=_FLAGS.get(flag.lower(), False),
             better=_DIRECTIONS.get(better) or usual_direction(unit),
+            program_sha256=cells.get(PROGRAM, ""),
             round=_round(cells.get(_ROUND, "")),
             disturbances=None if DISTURBANCES not in cells else tuple(cells[DISTURBANCES].split()),
         )
         problem = "" if status not in {"", OK} else _problem(flag, better, cells.get(_ROUND, ""))
         problem = problem or _unknown(number.disturbances or ())
+        if not is_digest_or_empty(number.program_sha256):
+            problem = problem or f"{PROGRAM} is {excerpt(number.program_sha256)}; expected 64 digits, 0-9 and a-f"
         if other := self._spelt.other(number.system, number.benchmark, number.binary):
             problem = problem or f"seed is {excerpt(number.binary)} here, and {excerpt(other)} above; {ONE_SEED}"
         series = (number.system, number.benchmark, number.binary, number.instrument, number.metric)
