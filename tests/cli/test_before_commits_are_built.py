@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gitkit
-from layoutrand.cli import run
+from layoutrand.cli import commit_runs, run
 from workshop import require
 
 CONFIG = """\
@@ -56,3 +56,13 @@ def test_what_was_changed_within_a_submodule_is_said_not_to_be_checked(project, 
         assert run(["check", *words, "-C", str(project)]) == 1
         said = " ".join(capsys.readouterr().err.split())
         assert ("warning: changes within submodule lib are not in what is checked" in said) == is_told
+
+
+@pytest.mark.parametrize("command", [["bisect", "HEAD~1", "HEAD"], ["check"], ["history", "--run", "HEAD~1..HEAD"]])
+def test_a_misspelt_benchmark_is_told_at_once(project, monkeypatch, capsys, command):
+    """`history --run` built all commits of the range first, stock included."""
+    (project / "layoutrand.toml").write_text(CONFIG.replace("metric = { cachegrind = true }\n", ""))
+    monkeypatch.setattr(commit_runs.ProjectCommits, "execute", lambda *_, **__: pytest.fail("it was executed"))
+    monkeypatch.setattr(commit_runs.ProjectCommits, "build", lambda *_, **__: pytest.fail("it was built"))
+    assert run([*command, "--benchmark", "bb", "-C", str(project)]) == 2
+    assert "no benchmark called 'bb'; there are b" in capsys.readouterr().err

@@ -93,7 +93,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.check.commit_pair import check_results_usable
     from layoutrand.check.question import CheckQuestion
     from layoutrand.cli.check_output import CheckOutput
-    from layoutrand.cli.named_cases import refuse_misspelt
+    from layoutrand.cli.named_cases import known_benchmarks, refuse_misspelt
     from layoutrand.config.two_commits import coupled_by, declared_inside
     from layoutrand.execute.isolated import isolated
     from layoutrand.screens.failing import Failures
@@ -103,7 +103,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
     terminal = options.terminal(json=shown.is_document, quiet=quiet)
     config = options.load_config(directory)
     _check_config(config)
-    wanted = _known_benchmarks(config, benchmark)
+    wanted = known_benchmarks(config, benchmark)
     config = config if couple is None else coupled_by(config, couple)
     failures = Failures(DisplayNames.of(config))
     project = _CheckedProject(directory, config, options.count_jobs(jobs), terminal, confidence, failures)
@@ -142,17 +142,6 @@ def check(  # noqa: PLR0913 - one parameter for each option
 def exit_status(answer: CheckAnswer, failing: Collection[Verdict]) -> int:
     """3 where a verdict on speed fails, 1 where something could not be executed, 4 where nobody can tell."""
     return options.failing_status(failing, answer.has, failed=FAILED if answer.has_failed else 0)
-
-
-def _known_benchmarks(config: Config, wanted: Sequence[str] | None) -> list[str]:
-    from layoutrand.config.config import choose
-    from layoutrand.harnesses.case_names import entry_of
-
-    names = [each.name for each in config.benchmarks]
-    cased = [each.name for each in config.benchmarks if each.metric.by_case]
-    unknown = [name for name in wanted or () if name in names or entry_of(name, cased) is None]
-    choose("benchmark", unknown, names)  # whether there are such cases of a harness is known once they were executed
-    return list(wanted or [])
 
 
 def _check_config(config: Config) -> None:

@@ -71,6 +71,7 @@ def history(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """How results went over commits: means over layouts, steps in them, and what is only where a build landed."""
     from layoutrand.cli.commit_runs import ProjectCommits, systems_with_commits
+    from layoutrand.cli.named_cases import known_benchmarks
     from layoutrand.cli.terminal import terminal_width
     from layoutrand.config.seeds import parse_seeds
     from layoutrand.execute.run_plan import RunChoices
@@ -83,7 +84,8 @@ def history(  # noqa: PLR0913 - one parameter for each option
     systems = match_systems(config, system)
     if run is not None:
         systems = systems_with_commits(config, systems, terminal)
-    part = options.ProjectPart(config, directory, systems, list(benchmark or []), options.count_jobs(jobs))
+    wanted = list(benchmark or []) if run is None else known_benchmarks(config, benchmark)
+    part = options.ProjectPart(config, directory, systems, wanted, options.count_jobs(jobs))
     project = ProjectCommits(part, terminal)
     if retry_failed and run is None:
         raise UsageError("--retry-failed is for what --run OLD..NEW executes")

@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from layoutrand.config.config import Config
 
 
+def known_benchmarks(config: Config, wanted: Sequence[str] | None) -> list[str]:
+    """Those, and cases of harnesses; raises `UsageError` for a name that can be neither, before anything is built."""
+    from layoutrand.config.config import choose
+    from layoutrand.harnesses.case_names import entry_of
+
+    names = [each.name for each in config.benchmarks]
+    cased = [each.name for each in config.benchmarks if each.metric.by_case]
+    unknown = [name for name in wanted or () if name in names or entry_of(name, cased) is None]
+    choose("benchmark", unknown, names)  # whether there are such cases of a harness is known once they were executed
+    return list(wanted or [])
+
+
 def refuse_misspelt(
     names: Sequence[str], configs: Sequence[Config], directory: Path, commits: Mapping[str, str], terminal: Terminal
 ) -> None:
