@@ -91,9 +91,9 @@ def test_each_disturbance_is_told_with_its_numbers():
     said = {name: sentence(name, state) for name in MEND}
     assert said["throttled"] == "the processor slowed down 3 times because of heat, for 40 ms in all"
     assert said["swap"] == "5 pages were swapped in and 6 out"
-    assert said["steal"] == "the hypervisor took 0.25 s of CPU time, 12.5% of a CPU"
-    assert said["busy"] == "other processes used 0.50 s of CPU time, 25% of a CPU (cc1 0.40 s)"
-    assert said["frequency"] == "the clock was at 1.50 GHz, -25.0% against the 2.00 GHz of other executions"
+    assert said["steal"] == "the hypervisor took 0.25 s of CPU time, 12.5 % of a CPU"
+    assert said["busy"] == "other processes used 0.50 s of CPU time, 25 % of a CPU (cc1 0.40 s)"
+    assert said["frequency"] == "the clock was at 1.50 GHz, -25.0 % against the 2.00 GHz of other executions"
     assert said["governor-changed"] == "the frequency governor changed from performance to powersave"
     assert said["turbo-changed"] == "turbo was switched on"
 
@@ -121,8 +121,8 @@ def test_the_summary_says_how_many_of_which_benchmark_by_what(tmp_path):
     assert (row.by, row.systems) == ({"busy": 2, "steal": 1}, {"a": 1, "b": 1})
     assert row.line() == "b: 2 of 3 executions were disturbed (busy 2, steal 1; a 1, b 1)"
     assert explanations([row]) == [
-        "steal, such as: the hypervisor took 1.00 s of CPU time, 100.0% of a CPU; " + MEND["steal"],
-        "busy, such as: other processes used 0.30 s of CPU time, 30% of a CPU; " + MEND["busy"],
+        "steal, such as: the hypervisor took 1.00 s of CPU time, 100.0 % of a CPU; " + MEND["steal"],
+        "busy, such as: other processes used 0.30 s of CPU time, 30 % of a CPU; " + MEND["busy"],
     ]
     assert summary(rows[1:2], ()) == ()
 

@@ -82,7 +82,7 @@ def test_a_machine_that_tells_nothing_has_a_note_at_most(host):
             "clock is hpet",
             "echo tsc",
         ),
-        ("proc/stat", "cpu 900 0 90 5 5 0 0 10 0 0", "warning", "took 1.0% of the CPU time", "bare metal"),
+        ("proc/stat", "cpu 900 0 90 5 5 0 0 10 0 0", "warning", "took 1.0 % of the CPU time", "bare metal"),
     ],
 )
 def test_each_problem_is_found_with_what_mends_it(host, path, content, severity, words, mend):
@@ -138,7 +138,7 @@ def test_who_is_busy_is_named(host):
         "processes": [{"name": "cc1", "pid": 77, "cpu_s": 0.29}],
         "load1": 9.0,
     }
-    found = the_problem(host, "other processes used 0.30 s of CPU time, 100% of a CPU (cc1 0.29 s)", state)
+    found = the_problem(host, "other processes used 0.30 s of CPU time, 100 % of a CPU (cc1 0.29 s)", state)
     assert found.mend.startswith("wait until other work has ended") and "`ps -fp 77`" in found.mend
     host.write("run/systemd/system/.keep", "")
     found = the_problem(host, "other processes used", state)

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final, Protocol
 from pydantic import Field
 
 from layoutrand.text.name_lists import first_names
+from layoutrand.text.quantities import percent
 from layoutrand.text.strict_table import StrictTable
 from layoutrand.warning import plural
 
@@ -80,14 +81,15 @@ def sentence(name: str, state: Mapping[str, Any]) -> str:
     if name == "swap":
         return f"{state.get('swap_in_pages', 0)} pages were swapped in and {state.get('swap_out_pages', 0)} out"
     if name == "steal":
-        return f"the hypervisor took {state['steal_s']:.2f} s of CPU time, {_share(state, 'steal_s', 0):.1%} of a CPU"
+        share = f"{percent(_share(state, 'steal_s', 0), 1)} of a CPU"
+        return f"the hypervisor took {state['steal_s']:.2f} s of CPU time, {share}"
     if name == "busy":
         who = ", ".join(f"{p['name']} {p['cpu_s']:.2f} s" for p in state.get("processes", ()))
-        share = f"{_share(state, 'other_cpu_s', 0):.0%} of a CPU"
+        share = f"{percent(_share(state, 'other_cpu_s', 0), 0)} of a CPU"
         return f"other processes used {state['other_cpu_s']:.2f} s of CPU time, {share}" + (f" ({who})" if who else "")
     if name == "frequency":
         return (
-            f"the clock was at {state['frequency_hz'] / 1e9:.2f} GHz, {_deviation(state):+.1%} against the "
+            f"the clock was at {state['frequency_hz'] / 1e9:.2f} GHz, {100 * _deviation(state):+.1f} % against the "
             f"{state['frequency_reference_hz'] / 1e9:.2f} GHz of other executions"
         )
     if name == "governor-changed":

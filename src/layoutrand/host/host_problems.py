@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from layoutrand.config.disturbance import Disturbance, disturbances, sentence
+from layoutrand.text.quantities import percent
 
 Severity = Literal["error", "warning", "note"]
 
@@ -109,7 +110,8 @@ def _virtual(_facts: _Values, settings: _Values, state: _Values, *, may_simulate
     immune = f"; {_IMMUNE}" if may_simulate else ""
     now = "steal" in disturbances(state, Disturbance())
     if now or share > _MUCH_STEAL:
-        what = sentence("steal", state) if now else f"the hypervisor took {share:.1%} of the CPU time since the start"
+        since = f"the hypervisor took {percent(share, 1)} of the CPU time since the start"
+        what = sentence("steal", state) if now else since
         yield HostProblem(
             "warning",
             f"{what}: wall times contain the neighbours' work",
