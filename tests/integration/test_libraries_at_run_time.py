@@ -16,6 +16,7 @@ from workshop import FILLER, Workshop, many_functions
 
 SONAME = "libdeep.so.2"
 INNER = f"$CC -shared -fPIC -o lib/{SONAME}.1 inner.c -Wl,-soname,{SONAME} && ln -s {SONAME}.1 lib/{SONAME} && "
+UNLIKE = f"$CC -shared -fPIC -o lib/libinner.so inner.c -Wl,-soname,{SONAME}"  # is not called as it is asked for
 WHERE = """
     #define _GNU_SOURCE
     #include <dlfcn.h>
@@ -91,6 +92,34 @@ def test_a_library_under_another_name_is_no_help(project: Workshop) -> None:
     assert any(f"without 'lib/{SONAME}'" in note for note in said(result.notes))
     listed = project.build(commands(), artefacts=["app/prog", f"lib/{SONAME}"], seeds=[1])
     assert not said(listed.notes)
+
+
+def test_a_link_in_another_directory_is_named_as_it_is(project: Workshop) -> None:
+    """Nettle links with libnettle.so and keeps the name that is asked for in a directory of its own."""
+    build = f"mkdir -p lib/.lib && {UNLIKE} && ln -s ../libinner.so lib/.lib/{SONAME} && $CC -o prog main.c filler.c lib/libinner.so"
+    result = project.build(build, artefacts=["prog", "lib/libinner.so"], seeds=[1])
+    [note] = said(result.notes)
+    assert f"without 'lib/.lib/{SONAME}' in place of 'lib/libinner.so' in build.artefacts" in note
+    listed = project.build(build, artefacts=["prog", f"lib/.lib/{SONAME}"], seeds=[1])
+    assert not listed.failures and not said(listed.notes)
+
+
+def test_init_finds_the_link_in_another_directory(project: Workshop) -> None:
+    """It was left out, and executions of the program had the library of the system, or none."""
+    build = f"{UNLIKE} && ln -s ../libinner.so lib/.lib/{SONAME} && $CC -o prog main.c filler.c lib/libinner.so"
+    (project.source / "build.sh").write_text(f"set -e\nmkdir -p lib/.lib\n{build}\n")
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(project.cache)}
+    done = startkit.layoutrand("init", "--", "sh", "build.sh", "--", "./prog", cwd=project.source, env=env)
+    assert done.returncode == 0, done.stderr
+    assert f"links prog, lib/.lib/{SONAME} with" in done.stdout
+
+
+def test_a_name_that_the_build_does_not_make(project: Workshop) -> None:
+    """Without a file of that name no path in build.artefacts helps; whoever is told one would find that it is not there."""
+    build = f"mkdir -p lib && {UNLIKE} && $CC -o prog main.c filler.c lib/libinner.so"
+    [note] = said(project.build(build, artefacts=["prog"], seeds=[1]).notes)
+    assert f"without 'lib/{SONAME}' in build.artefacts" in note
+    assert note.endswith("The build has it as 'lib/libinner.so' alone: let build.commands link that name to it")
 
 
 def test_the_system_s_libraries_are_no_matter(project: Workshop) -> None:

@@ -309,7 +309,7 @@ class _Job:
         with self.setup.cache.scratch("tree") as view:  # where captured files of the build are in their places
             (view / "_build").symlink_to(build.tree)
             present = {name: digest for name, digest in link.files.items() if (view / name).is_file()}
-            absent = unlisted_libraries(replace(link, files=present), child.data, view, self.artefacts)
+            absent = unlisted_libraries(replace(link, files=present), child.data, view, self.artefacts, build.tree)
         return replace(link, warnings=(*link.warnings, *sentences_of(absent)))
 
     def _stored(self, reference: Capture, child: Descendant, layout: LayoutName) -> Binary:

@@ -123,16 +123,27 @@ class CodeThatStays(AnyWarning):
 
 @dataclass(frozen=True)
 class UnlistedLibrary(AnyWarning):
-    """A library of the build that an artefact needs and that is none itself; ``path`` is where the build has it."""
+    """A library of the build that an artefact needs by a name that no artefact has.
+
+    ``path`` is where the build has it by that name, or would have it: ``there`` says whether it does.  ``made`` is the
+    path that the library was linked with, and ``listed`` whether that is an artefact.
+    """
 
     name: str
     path: str
+    made: str
+    there: bool
+    listed: bool
 
     def __str__(self) -> str:
-        return (
-            f"it needs {self.name}, which its build made: without {self.path!r} in build.artefacts, executions find "
-            "no such library, or a strange one"
+        place = f" in place of {self.made!r}" if self.listed else ""
+        text = (
+            f"it needs {self.name}, which its build made: without {self.path!r}{place} in build.artefacts, executions "
+            "find no such library, or a strange one"
         )
+        if self.there:
+            return text
+        return f"{text}. The build has it as {self.made!r} alone: let build.commands link that name to it"
 
 
 def _files(count: int) -> str:

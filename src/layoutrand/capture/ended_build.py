@@ -123,7 +123,7 @@ def keep(
                 beside=beside,
             )
             link = captured_link(records, setup, f"system {order.recipe.system!r}: ", log)
-            absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)
+            absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts, tree)
             links.append(replace(link, warnings=(*link.warnings, *sentences_of(absent))))
         given = order.recipe.given_flags().get("compiler", "")
         of_build = [

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.cache.contents import content_of
 from layoutrand.capture.capture_warnings import UnlistedLibrary
+from layoutrand.capture.linked_files import by_name
 from layoutrand.model import Binary
 from layoutrand.objects import dynamic, elf
 
 _BUILT = "_build/"
 
 
-def unlisted_libraries(link: CapturedLink, data: bytes, root: Path, artefacts: Sequence[str]) -> list[UnlistedLibrary]:
+def unlisted_libraries(
+    link: CapturedLink, data: bytes, root: Path, artefacts: Sequence[str], tree: Path
+) -> list[UnlistedLibrary]:
     """What to tell the user of libraries that the artefact ``data`` needs and that are no artefacts themselves.
 
-    ``root`` holds the files of the captured ``link``.
+    ``root`` holds the files of the captured ``link``, ``tree`` is where the build was made.
     """
     needs = dynamic.read(data)
     if not needs.needed:
@@ -26,7 +30,14 @@ def unlisted_libraries(link: CapturedLink, data: bytes, root: Path, artefacts: S
     for name in link.files:
         if name.startswith(_BUILT) and _is_library(root / name):
             built[name.removeprefix(_BUILT)] = dynamic.read((root / name).read_bytes())
-    return [UnlistedLibrary(name, path) for name, path in dynamic.unlisted(needs, artefacts, built)]
+    return [_unlisted(name, made, artefacts, tree) for name, made in dynamic.unlisted(needs, artefacts, built)]
+
+
+def _unlisted(name: str, made: str, artefacts: Sequence[str], tree: Path) -> UnlistedLibrary:
+    """The library that was linked with as ``made``, by the path that it has under the ``name`` that is asked for."""
+    path = by_name(name, made, tree)
+    beside = posixpath.join(posixpath.dirname(made), name)
+    return UnlistedLibrary(name, path or beside, made, there=path is not None, listed=made in artefacts)
 
 
 def _is_library(path: Path) -> bool:

@@ -243,6 +243,23 @@ def _is_program(data: bytes, path: str) -> bool | None:
 
 
 def _needs(of: Dynamic, libraries: Mapping[str, Dynamic], tree: Path) -> Iterator[str]:
-    for _name, path in dynamic.unlisted(of, [], libraries):
-        if (tree / path).exists():  # by the name that is asked for, which may be a symbolic link
+    for name, made in dynamic.unlisted(of, [], libraries):
+        if path := by_name(name, made, tree):
             yield path
+
+
+def by_name(name: str, made: str, tree: Path) -> str | None:
+    """Where in ``tree`` the library that was linked as ``made`` is called ``name``, as programs ask for it.
+
+    That is beside it for most; some builds keep such links in a directory of their own, as that of nettle does in .lib.
+    """
+    beside = posixpath.join(posixpath.dirname(made), name)
+    if (tree / beside).exists():
+        return beside
+    library = os.path.realpath(tree / made)
+    for directory, below, files in os.walk(tree):
+        below.sort()
+        path = os.path.join(directory, name)
+        if name in files and os.path.realpath(path) == library:
+            return os.path.relpath(path, tree)
+    return None

@@ -94,7 +94,7 @@ def companions(artefacts: Mapping[str, Dynamic]) -> dict[str, list[str]]:
 
 
 def unlisted(artefact: Dynamic, listed: Iterable[str], built: Mapping[str, Dynamic]) -> Iterator[tuple[str, str]]:
-    """Name and path of each library of the build that the artefact needs, itself or through another one, in vain.
+    """Each library of the build that the artefact needs, itself or through another one, in vain: its name, its path.
 
     ``listed`` are the paths of all artefacts; ``built`` the shared libraries that the build made, by path in its tree.
     """
@@ -108,5 +108,4 @@ def unlisted(artefact: Dynamic, listed: Iterable[str], built: Mapping[str, Dynam
         seen.add(name)
         pending += built[providers[name]].needed
         if name not in there:
-            path = posixpath.join(posixpath.dirname(providers[name]), name)
-            yield name, path
+            yield name, providers[name]
