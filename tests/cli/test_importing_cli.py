@@ -122,6 +122,21 @@ def test_commands_that_name_their_binary_are_said_to_be_benchmarks_of_one_layout
     assert "build more layouts" not in done.stderr
 
 
+def test_benchmarks_of_a_suite_that_records_its_binaries_are_not_taken_for_names_of_one(layoutrand, tmp_path):
+    """SPEC CPU 2017 writes a hash of each benchmark's executable; no option of hyperfine makes these one program."""
+    facts = {"reported_time": "12.5", "valid": "S"}
+    lines = [
+        f"spec.cpu2017.results.{name.replace('.', '_')}.base.000.{key}: {value}"
+        for name, digit in (("505.mcf_r", "a"), ("541.leela_r", "b"))
+        for key, value in {"benchmark": name, "exehash": digit * 64, **facts}.items()
+    ]
+    (tmp_path / "new.rsf").write_text("\n".join(["spec.cpu2017.lognum: 1", *lines]) + "\n")
+    done = layoutrand("analyse", "--import", "new.rsf")
+    assert "505.mcf_r" in done.stdout
+    assert "a name for each binary" not in done.stdout
+    assert "1 binary cannot show how much binaries differ" in unwrapped(done.stdout)
+
+
 def test_binaries_that_share_a_name_are_layouts_of_it(layoutrand, tmp_path):
     hyperfine(tmp_path, "a", ["fib"] * 8)
     done = layoutrand("analyse", "--import", "a:*=a-*.json")

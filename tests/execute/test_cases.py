@@ -83,6 +83,33 @@ def test_a_process_is_one_execution_and_each_case_a_benchmark(project):
     assert rate.better == "more"
 
 
+STARTED_ELSEWHERE = {
+    "google-benchmark": 'cat given.json > "${1#*=}"',
+    "criterion": 'for f in sample benchmark; do mkdir -p "$CRITERION_HOME/b/new"; cp $f.json "$CRITERION_HOME/b/new"; done',
+}
+"""What a program does that reads files of the directory that it is started in; ``$1`` is the harness's first word."""
+
+
+@pytest.mark.parametrize("harness", STARTED_ELSEWHERE)
+def test_a_program_that_is_started_in_the_project_leaves_its_cases_where_they_are_read(project, harness):
+    """As ``cargo bench`` starts its programs: a name alone would be a file among the user's, and nothing be read."""
+    give(project, run_of("B/1", 5.0))
+    (project.path / "benchmark.json").write_text(json.dumps({"full_id": "B/1"}))
+    (project.path / "sample.json").write_text(json.dumps({"iters": [1.0], "times": [5.0]}))
+    there = set(project.path.iterdir())
+    command = ["env", "-C", "{project}", "/bin/sh", "-c", STARTED_ELSEWHERE[harness], "prog"]
+    text = CONFIG.replace(
+        '["/bin/sh", "-c", "cat {project}/given.json > layoutrand-cases.json"%s]', json.dumps(command)
+    )
+    text = text.replace("google-benchmark", harness) % ""
+    config = with_harness_words(parse(text, path="layoutrand.toml"), "layoutrand.toml")
+    executed(project, config)
+    assert {execution.status for execution in project.executions(config)} == {"ok"}
+    (main,) = [each for each in selected(project, config).samples if each.is_primary]
+    assert (main.benchmark, main.binaries[0][1][0]) == ("bench/B/1", pytest.approx((5e-9,)))
+    assert {path.name for path in set(project.path.iterdir()) - there} <= {".layoutrand", "bin", "binaries"}
+
+
 def test_processes_are_counted_and_not_their_cases(project):
     give(project, *BOTH, run_of("C", 0.0, error_occurred=True, error_message="no data"))
     config = config_of()

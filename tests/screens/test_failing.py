@@ -10,6 +10,8 @@ from experiments import execution
 from fakes import make_config
 from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.build.build_warnings import RecordedWarning
+from layoutrand.cache.store import Cache
+from layoutrand.capture.workspace import workspace
 from layoutrand.config.execution_warnings import TooShort
 from layoutrand.execute.run_progress import Summary
 from layoutrand.execute.run_warnings import CasesFailed, NotExecuted
@@ -185,6 +187,26 @@ def test_that_a_status_may_mean_success_is_told_of_what_always_ended_with_one(fa
         Summary(2, 0, 2, 0, failures, build_failures=(), results=tmp_path), "`layoutrand run --retry-failed`"
     )
     assert ("expect_status" in words) is told
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ('panicked at b.rs:8: Os { code: 2, kind: NotFound, message: "No such file or directory" }', '"env", "-C"'),
+        ("open testdata/x: no such file or directory", 'files = ["..."]'),
+        ("I could not find or load any data file with extension .txt in directory {copy}/data/.", "-DDATA_DIR="),
+        ("cannot open {copy}/data/a.txt: No such file or directory", "a copy that is removed after the build"),
+        ("usage: prog FILE", "expect_status"),
+    ],
+)
+def test_what_finds_no_file_is_told_where_it_is_executed(failed, tmp_path, said, advice):
+    """Of a benchmark that reads its inputs by their paths in the package, as `cargo bench` starts it there."""
+    with workspace(Cache(tmp_path / "cache"), "0123456789abcdef") as space:
+        reason = f"exit status 1; its output says: {said.replace('{copy}', str(space.tree))}"
+    failures = tuple(failed(layout, status="exit", reason=reason) for layout in (1, 2))
+    words = executed_again(Summary(2, 0, 2, 0, failures, build_failures=(), results=tmp_path), "`layoutrand run`")
+    assert advice in words
+    assert words.endswith("; then `layoutrand run` executes failed ones again")
 
 
 def test_where_there_is_no_number_the_reason_says_what_to_mend(failed, tmp_path):

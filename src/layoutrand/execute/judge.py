@@ -176,7 +176,8 @@ def _has_cases(harness: Harness, left: LeftByHarness) -> bool:
 def left_by(harness: Harness, workplace: Workplace, argv: Sequence[str] = ()) -> LeftByHarness:
     """What the last execution, which ``argv`` started, left for its harness to read."""
     output, messages = (data.decode("utf-8", "backslashreplace") for data in (workplace.stdout(), workplace.stderr()))
-    return LeftByHarness(output, messages, workplace.left_in_its_directory(harness.files), tuple(argv))
+    named = [pattern for patterns in harness.placed.values() for pattern in patterns]
+    return LeftByHarness(output, messages, workplace.left_behind(harness.files, temporary=named), tuple(argv))
 
 
 def _cases(benchmark: Benchmark, workplace: Workplace, argv: Sequence[str]) -> tuple[Case, ...]:

@@ -149,10 +149,16 @@ class Workplace:
         files = sorted(self.sandbox.instrument.output.glob(f"{prefix}*"))
         return [_text(file) for file in files]
 
-    def left_in_its_directory(self, patterns: Sequence[str]) -> dict[str, str]:
-        """The files that match one of the patterns in the working directory of the last execution: path -> text."""
-        found = sorted({path for pattern in patterns for path in self.sandbox.cwd.glob(pattern) if path.is_file()})
-        return {str(path.relative_to(self.sandbox.cwd)): _text(path) for path in found}
+    def left_behind(self, patterns: Sequence[str], temporary: Sequence[str]) -> dict[str, str]:
+        """The files that the last execution left and that match one of the patterns: path -> text.
+
+        In its working directory, and those of ``temporary`` in its directory for temporary files, too.
+        """
+        found = {}
+        for folder, wanted in ((self.sandbox.tmp, temporary), (self.sandbox.cwd, patterns)):
+            for path in sorted({path for pattern in wanted for path in folder.glob(pattern) if path.is_file()}):
+                found[str(path.relative_to(folder))] = _text(path)
+        return found
 
     def stderr(self) -> bytes:
         """What the last execution printed as messages."""

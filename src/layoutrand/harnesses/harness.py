@@ -68,7 +68,10 @@ class Harness(ABC):
     """What it is, in the words of the documentation."""
 
     files: ClassVar[tuple[str, ...]] = ()
-    """Patterns of files that it leaves in the working directory, beside what it prints."""
+    """Patterns of files that it leaves in the working directory, beside what it prints.
+
+    Or in the directory for temporary files, if it was told so: those that are `placed`.
+    """
 
     main: ClassVar[tuple[str, ...]] = (TIME,)
     """The number of a case that is judged: the first of these that it has, or else the first that it has."""
@@ -87,6 +90,16 @@ class Harness(ABC):
 
     needs: ClassVar[str] = ""
     """What its author must do before a program with these traces reports cases, as a sentence; "" where nothing."""
+
+    @property
+    def placed(self) -> dict[str, tuple[str, ...]]:
+        """The files and directories that it is told by name, and `files` in each of them."""
+        found: dict[str, tuple[str, ...]] = {}
+        for pattern in self.files:
+            name = pattern.partition("/")[0]
+            if not set("*?[") & set(name):
+                found[name] = (*found.get(name, ()), pattern)
+        return found
 
     def chosen_by(self, words: Sequence[str]) -> tuple[list[str], str] | None:
         """A command for people as one for `words`: what is left of it, and the cases that it chooses, "" for all.

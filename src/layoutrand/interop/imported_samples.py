@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -76,7 +76,8 @@ def samples(
         found.append(sample)
         if sample.is_primary:
             warnings += _warnings(sample, table[key])
-    return tuple(found), [*warnings, *_unlike_iterations(found), *_without_order(found), *_single(found)]
+    told = {kind.system for kind in numbers.kinds if kind.fingerprint}
+    return tuple(found), [*warnings, *_unlike_iterations(found), *_without_order(found), *_single(found, told)]
 
 
 def _units(numbers: Numbers) -> dict[tuple[str, str, str], _Unit]:
@@ -282,10 +283,14 @@ def _unlike_iterations(found: Sequence[Sample]) -> list[OtherIterations]:
     ]
 
 
-def _single(found: Sequence[Sample]) -> list[AnyWarning]:
-    """Warnings about samples of one binary, which is all that most harnesses ever measure."""
+def _single(found: Sequence[Sample], told: Collection[str]) -> list[AnyWarning]:
+    """Warnings about samples of one binary, which is all that most harnesses ever measure.
+
+    Of systems that are ``told``, the harness recorded which binary each number is of: benchmarks of such a suite are
+    different programs, whatever they are called.
+    """
     primary = [sample for sample in found if sample.is_primary]
-    named = _named_apart(primary)
+    named = _named_apart(sample for sample in primary if sample.system not in told)
     single = [sample for sample in primary if len(sample.binaries) == 1 and sample.system not in named]
     systems = dict.fromkeys(sample.system for sample in single)
     warnings: list[AnyWarning] = [NameOfEachBinary(system, names) for system, names in named.items()]

@@ -5,6 +5,7 @@ A program that is wrong is wrong in every layout: the second line that says so h
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,14 @@ MOST_LINES: Final = 30
 
 _MOST_NAMES: Final = 3
 """Names in a row, and warnings of one kind, that are told each."""
+
+_NO_FILE: Final = re.compile(
+    r"\b(no such file or directory|ENOENT|file not found|could ?n[o']t find .*file)\b", re.IGNORECASE
+)
+"""What programs say where a file is not there, in words of the C library, of Rust, Go, Python and others."""
+
+_IN_COPY: Final = re.compile(r"/b[0-9a-f]{8}-\d{7}-\w{8}/src\b")
+"""Where a build had its copy of the source (`layoutrand.capture.workspace`)."""
 
 _Place = tuple[str, str, "LayoutName", str, int, int]
 
@@ -106,10 +115,29 @@ def executed_again(summary: Summary, again: str) -> str:
         statuses = {each.status for each in summary.failures}
         if statuses == {"no-measurement"}:  # which the program, its flags or the metric may be at fault for
             return f"mend what the reason names; then {again} executes failed ones again"
+        again = f"then {again} executes failed ones again"
+        where = _where_files_are([each.reason for each in summary.failures if each.status in {"exit", "signal"}])
+        if where:
+            return f"{where}; {again}"
         ends_so = statuses <= {"exit"}
         told = ", or name its status in expect_status if all is well" if ends_so else ""
-        return f"mend the command in layoutrand.toml, or what it reads{told}; then {again} executes failed ones again"
+        return f"mend the command in layoutrand.toml, or what it reads{told}; {again}"
     return f"{again} executes failed ones again"
+
+
+def _where_files_are(reasons: Sequence[str]) -> str:
+    """Where programs that found no file look for it, and where they can; "" where no reason is of that."""
+    if any(_IN_COPY.search(each) for each in reasons):
+        return (
+            "its build wrote down the path of the source, which is a copy that is removed after the build: have it "
+            "name the project's own directory, as by -DDATA_DIR=... in cflags"
+        )
+    if any(_NO_FILE.search(each) for each in reasons):
+        return (
+            'an execution begins in an empty directory: copy what it reads there by files = ["..."], or begin its '
+            'command with "env", "-C", "{project}"'
+        )
+    return ""
 
 
 def warn_folded(warnings: Iterable[AnyWarning], page: Display) -> None:
