@@ -293,6 +293,10 @@ def test_as_many_executions_as_there_are_are_said_to_be_counted_with() -> None:
     text = " ".join(line.strip() for line in shown(same))
     assert "all numbers are for 2.9 executions of each binary, as there are and as compare and analyse count" in text
     assert "Next: layoutrand plan --write · layoutrand run --seeds 60" in text
+    half_way = [planned("lua", "O2", ratio, repetitions={"execution": 1.07})]  # to the second execution of each
+    text = " ".join(line.strip() for line in shown(half_way))
+    assert "all numbers are for 1.07 executions of each binary" in text
+    assert "--write" not in text
     lines = plan_screen(same, SELECTION, 0.01, 80, writes=True)
     text = " ".join("".join(part for part, _ in line).strip() for line in lines)
     assert "as there are and as compare and analyse count ⓘ" in text

@@ -176,7 +176,7 @@ def _executions(plans: Sequence[BenchmarkPlan], *, writes: bool) -> list[str]:
         if there == [1.0]:
             return []
         own = f"for {present} executions of each binary, as there are and as compare and analyse count"
-        return [f"all numbers are {own}{command}"]
+        return [f"all numbers are {own}{command if most > 1 else ''}"]  # `run` may be half way to more
     names = [name for name, count in counts.items() if count == most]
     fewer = sorted(set(counts.values()) - {most})
     others = f", {' to '.join(map(str, dict.fromkeys((fewer[0], fewer[-1]))))} for the others" if fewer else ""
