@@ -26,6 +26,8 @@ SITUATIONS: dict[str, dict[str, float]] = {
     "noise of as much as layouts": {"sd": 0.03, "noise": 0.03},
     "rounds that differ": {"sd": 0.02, "of_rounds": 0.05},
     "executed three times": {"sd": 0.02, "noise": 0.02, "executions": 3},
+    "noise alone, executed twice": {"sd": 0.0, "noise": 0.03, "executions": 2},
+    "out of reach, executed three times": {"sd": 0.02, "noise": 0.5, "executions": 3},
     "without controls": {"sd": 0.02, "controls": 0},
     "incomplete rounds": {"sd": 0.02, "lost": 5},
     "few layouts": {"sd": 0.02, "layouts": 4},
@@ -116,7 +118,7 @@ def test_systems_of_which_one_alone_was_executed_repeatedly_are_planned(tmp_path
 
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_one_question_has_one_number(tmp_path, situation):
-    """Where the binaries are planned to be executed as often as they were, and else in which direction it moves."""
+    """Where the binaries are planned to be executed as often as they were, and else the plan has that number, too."""
     recorded(tmp_path, **SITUATIONS[situation])
     pair, analyses, plans = told(tmp_path)
     ratio = plans["b"].for_ratio
@@ -130,12 +132,13 @@ def test_one_question_has_one_number(tmp_path, situation):
         both = [max(each.binaries[k] for each in (ratio.same, ratio.different)) for k in (0, 1)]
         counted = [pair.forecast.fewest, pair.forecast.n_binaries]
         assert both == counted if as_often else all(a > b for a, b in zip(both, counted, strict=True))
+        assert (None if as_often else tuple(counted)) == (ratio.as_executed and ratio.as_executed.binaries)
     for system, plan in plans.items():
         found = analyses[system].findings
         assert found is not None
         if found.layout.noise_sd is not None:
             assert plan.relative_sds["execution"] == pytest.approx(found.layout.noise_sd)
-        if as_often and found.needed.n_more:
+        if as_often or found.needed.n_more == 0:
             assert plan.for_mean[0].count.binaries == (found.needed.fewest, found.needed.n_binaries)
 
 

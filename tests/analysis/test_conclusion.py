@@ -444,6 +444,12 @@ def test_a_cause_is_given_once_and_the_worst_effect_counts():
     always = DisturbedExecutions(Disturbed("b", 10, 9, {"busy": 9}, {"a": 9}, {}), is_repeated=False)
     # What is repeated would be disturbed again.
     assert [step.kind for step in steps([always], layouts=LayoutsThere(10))] == ["quiet machine"]
+    more = [step.kind for step in steps([always], [STEPS["more layouts"]], layouts=LayoutsThere(10))]
+    assert more == ["quiet machine", "more layouts"]  # what is measured before the machine is quiet is of no use
+    some = [step.kind for step in steps([many], [STEPS["more layouts"]], layouts=LayoutsThere(10))]
+    assert some == ["more layouts", "repeat disturbed"]
+    assert "run.disturbance.repeat" in str(many)
+    assert "run.disturbance.repeat" not in str(always)
     again = DisturbedExecutions(many.row, is_repeated=True)
     assert [step.kind for step in steps([again], layouts=LayoutsThere(10))] == ["quiet machine"]
     assert Conclusion("faster", "faster", reasons([many]), ()).trust == "doubtful"

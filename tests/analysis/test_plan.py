@@ -14,7 +14,7 @@ from scipy.stats import chi2
 from experiments import digest, execution, measured, selected, write
 from fakes import make_config
 from layoutrand import stats
-from layoutrand.analysis import pilot
+from layoutrand.analysis import pilot, planned_counts
 from layoutrand.analysis.analysis_warnings import NothingToFind
 from layoutrand.analysis.machine_warnings import MachineSwitched
 from layoutrand.analysis.pilot import unplanned
@@ -114,6 +114,30 @@ def test_where_noise_dominates_binaries_are_executed_several_times_by_cost(tmp_p
     limit = stats.variance_limit([noise, noise], [9, 9], weights=[1.0, -1.0])
     assert dear.counts["execution"] == math.ceil(math.sqrt(60 * noise / limit))
     assert dear.for_ratio.same.binaries[1] < cheap.for_ratio.same.binaries[1]
+    most = max(cheap.for_ratio.same, cheap.for_ratio.different, key=lambda each: each.binaries[1])
+    assert (dear.for_ratio.as_executed.binaries, cheap.for_ratio.as_executed) == (most.binaries, None)
+
+
+def test_other_executions_that_save_next_to_nothing_are_not_planned(tmp_path, monkeypatch):
+    """With them are other numbers than `compare` has."""
+    chance = np.random.default_rng(3)
+    data = {seed: [[float(10 + value)]] for seed, value in enumerate(chance.normal(0, 0.28, 60))}
+    data["stock"] = [[float(10 + each)] for each in chance.normal(0, 0.2, 60)]
+
+    def plans(again=""):
+        return [
+            planned(tmp_path / f"{link}{again}", data, wall_s=1.0, links=dict.fromkeys(LINKS, float(link)))
+            for link in (0, 12, 60)
+        ]
+
+    few, some, many = plans()
+    assert (few.counts, some.counts) == ({"execution": 1}, {"execution": 1})
+    assert (few.for_ratio.as_executed, some.for_ratio.as_executed) == (None, None)
+    assert many.counts["execution"] > 1
+    most = max(many.for_ratio.same, many.for_ratio.different, key=lambda each: each.binaries[1])
+    assert most.seconds[1] < 0.9 * many.for_ratio.as_executed.seconds[1]
+    monkeypatch.setattr(planned_counts, "_WORTH_IT", 1.0)
+    assert plans(" again")[1].counts["execution"] > 1
 
 
 def test_more_executions_of_a_binary_take_off_noise_alone(tmp_path):

@@ -10,10 +10,12 @@ from rich.cells import cell_len
 
 from layoutrand.analysis.analysis_warnings import NothingToFind
 from layoutrand.analysis.machine_warnings import MachineSwitched
-from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast, WidthForecast
+from layoutrand.analysis.plan import BenchmarkPlan, RatioForecast, WidthForecast
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts, NoiseOfControls
+from layoutrand.analysis.planned_counts import PlannedCount
 from layoutrand.analysis.selection import Selection, Source
-from layoutrand.config.execution_warnings import TooShort
+from layoutrand.config.disturbance import Disturbed
+from layoutrand.config.execution_warnings import DisturbedExecutions, TooShort
 from layoutrand.model import STOCK
 from layoutrand.screens.charts import SCREEN_LINES
 from layoutrand.screens.plan_screen import MOST_ROWS, plan_screen
@@ -163,6 +165,23 @@ def test_seeds_for_which_there_are_no_layouts_are_not_the_next_step(n_layouts: i
     assert f"Next: {step}" in "\n".join(shown(plans))
 
 
+def test_a_machine_that_disturbed_nearly_all_is_quiet_first() -> None:
+    """As `compare` has it; not where a simulator counted."""
+    ratio = deciding("", count(12, 40), count(12, 60))
+
+    def told(disturbed: int, ratio: RatioForecast, **changes: object) -> str:
+        row = Disturbed("lua", 30, disturbed, {"busy": disturbed}, {"O2": disturbed}, {})
+        selection = replace(SELECTION, warnings=(DisturbedExecutions(row, is_repeated=False),))
+        lines = plan_screen([planned("lua", "O2", ratio, **changes)], selection, 0.01, 100)
+        return "\n".join("".join(part for part, _ in line) for line in lines)
+
+    assert "Next: layoutrand doctor · layoutrand run --seeds 60" in told(30, ratio)
+    assert "Next: layoutrand run --seeds 60" in told(10, ratio)
+    assert "Next: layoutrand run --seeds 60" in told(30, ratio, is_simulated=True)
+    far = deciding("", count(None, None), count(None, None))
+    assert "Next: layoutrand doctor · less noise, or a larger --threshold" in told(30, far)
+
+
 def test_a_machine_that_changed_its_speed_is_told_and_more_layouts_are_not_the_next_step() -> None:
     ratio = deciding("", count(500, 900), count(600, 900))
     switched = MachineSwitched((0.09, 0.12), "s", (20, 10), "stock", 9, is_instead_of_layout=True)
@@ -262,8 +281,26 @@ def test_fewer_executions_of_each_are_said_as_well() -> None:
     plans = [planned("lua", "O2", ratio, repetitions={"execution": 3.0})]
     text = " ".join(line.strip() for line in shown(plans))
     assert "1 execution of each binary is best for lua O2, as the numbers above have it; compare counts with 3" in text
-    same = [planned("lua", "O2", ratio, counts={"execution": 3}, repetitions={"execution": 3.0})]
-    assert "compare counts" not in "".join(shown(same))
+    pair = replace(ratio, baseline="O1", as_executed=count(20, 30))
+    text = " ".join(line.strip() for line in shown([replace(plans[0], for_ratio=pair)]))
+    assert "compare counts with 3, as there are (20 to 30 layouts): layoutrand plan --write" in text
+
+
+def test_as_many_executions_as_there_are_are_said_to_be_counted_with() -> None:
+    """`run` would make others where layoutrand.toml has another number."""
+    ratio = deciding("", count(12, 40), count(12, 60))
+    same = [planned("lua", "O2", ratio, counts={"execution": 3}, repetitions={"execution": 2.9})]
+    text = " ".join(line.strip() for line in shown(same))
+    assert "all numbers are for 2.9 executions of each binary, as there are and as compare and analyse count" in text
+    assert "Next: layoutrand plan --write · layoutrand run --seeds 60" in text
+    half_way = [planned("lua", "O2", ratio, repetitions={"execution": 1.07})]  # to the second execution of each
+    text = " ".join(line.strip() for line in shown(half_way))
+    assert "all numbers are for 1.07 executions of each binary" in text
+    assert "--write" not in text
+    lines = plan_screen(same, SELECTION, 0.01, 80, writes=True)
+    text = " ".join("".join(part for part, _ in line).strip() for line in lines)
+    assert "as there are and as compare and analyse count ⓘ" in text
+    assert "Next: layoutrand run --seeds 60" in text
 
 
 def test_what_is_written_is_no_advice() -> None:

@@ -217,7 +217,7 @@ def _analyse(measured: Sample, selection: Selection, confidence: float, state: M
     constant = counts(sample.instrument) and len(means) > 1 and min(means) == max(means)
     unsure = [each.in_executions() if sample.one_layout else each for each in interval.warnings]
     clock = clock_of(measured, selection)
-    found = within_clock(findings(own, data, names, interval, state), clock.halves[0])
+    found = within_clock(findings(own, data, names, interval, state), clock.halves[0], interval, len(means))
     found = _of_two_machines(found, sample, selection)
     warnings: list[AnyWarning] = [
         *([] if constant else [each for each in unsure if not (clock.are_seen and isinstance(each, NoVariation))]),

@@ -209,11 +209,11 @@ def findings(own: Freed, data: Any, names: tuple[str, ...], mean: Interval, stat
     )
 
 
-def within_clock(found: Findings, half: float) -> Findings:
+def within_clock(found: Findings, half: float, mean: Interval, n_binaries: int) -> Findings:
     """The findings with room for half a step of the clock, as a share of the mean; themselves where it is 0."""
     if not half:
         return found
-    needed = found.needed if half < HALF_WIDTH else Needed(HALF_WIDTH, None, None, None)
+    needed = _needed(mean, n_binaries, half)
     return replace(
         found, layout=with_room(found.layout, half), needed=needed, median=None, one_binary=None, clock_is_coarse=True
     )
@@ -253,8 +253,9 @@ def _one_binary(own: Freed, means: Sequence[float], interval: Interval) -> OneBi
     return OneBinary(lowest, highest, pairs, next_mean(own.charged(means), confidence=interval.confidence))
 
 
-def _needed(mean: Interval, count: int) -> Needed:
-    found = binaries_to_reach(mean, HALF_WIDTH, n_binaries=count)
+def _needed(mean: Interval, count: int, half: float = 0.0) -> Needed:
+    """Beside half a step of the clock, which no number averages out."""
+    found = binaries_to_reach(mean, HALF_WIDTH - half, n_binaries=count) if half < HALF_WIDTH else None
     if found is None:
         return Needed(HALF_WIDTH, None, None, None)
     return Needed(HALF_WIDTH, found.high, None if found.high is None else found.high - count, found.low)

@@ -46,6 +46,13 @@ class Pilot:
     top: float
     top_degrees: float
 
+    @property
+    def components(self) -> tuple[float, ...]:
+        """What each level adds itself, T_1^2 to T_n^2 (level 1 first), as `analyse` has it, or nothing."""
+        squares = [*(level.square for level in self.below), self.top]
+        under = [0.0, *(level.square / level.repetitions for level in self.below)]
+        return tuple(max(0.0, square - part) for square, part in zip(squares, under, strict=True))
+
     def variance(self, counts: Sequence[float]) -> tuple[float, float]:
         """Of a binary's mean with these repetitions below it (level 1 first): the estimate and its upper limit."""
         return combined([(self.top, self.top_degrees)], [(self, counts)])

@@ -6,7 +6,8 @@ wanted precision, and to decide between two systems.
 
 A pilot's variances are estimates.  Executions below a binary are therefore counted by the upper limit of what binaries
 differ (a pilot of few may show no difference at all), and each number of binaries is a range: of the estimate, and of
-its upper limit.
+its upper limit.  Where other executions of each binary than there are would save next to nothing, it is planned with
+those that there are, so that `plan`, `compare` and `analyse` name one number for one question.
 """
 
 from __future__ import annotations
@@ -14,59 +15,28 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Final
 
-from layoutrand.analysis.analyse import collapse
-from layoutrand.analysis.analysis_warnings import CountsExecutions, NothingToFind
-from layoutrand.analysis.blocking import Freed, freed
-from layoutrand.analysis.coarse_clock import clock_of
-from layoutrand.analysis.layout_part import execution_noise, has_rounds
+from layoutrand.analysis.analysis_warnings import NothingToFind
+from layoutrand.analysis.layout_part import has_rounds
 from layoutrand.analysis.layouts_alone import fewest_without_noise
 from layoutrand.analysis.machine import machine_finding, machine_states, quantity_of
-from layoutrand.analysis.pilot import Pilot, combined, costs_of, executions_of, pilot_of
-from layoutrand.analysis.plan_warnings import FewDistinctLayouts, NoiseOfControls
+from layoutrand.analysis.pilot_sample import PilotSample, pilot_sample
+from layoutrand.analysis.plan_warnings import FewDistinctLayouts
+from layoutrand.analysis.planned_counts import NO_NUMBER, PlanAim, PlannedCount, PlanQuestion, saves, with_time
 from layoutrand.analysis.planned_pair import PlannedPair, planned_pair
 from layoutrand.analysis.same_program import same_program
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
-from layoutrand.analysis.short_executions import of_short
 from layoutrand.errors import AnalysisError
 from layoutrand.execute.cases import processes
 from layoutrand.instruments.known import simulated
-from layoutrand.model import IDENTITY, STOCK
-from layoutrand.stats import (
-    ControlNoise,
-    CountRange,
-    binaries_for_half_width,
-    binaries_to_decide,
-    optimal_counts,
-    plan,
-)
-from layoutrand.stats.advice import IdleTop
+from layoutrand.stats import binaries_for_half_width, binaries_to_reach
 from layoutrand.stats.decision import usual_difference
 from layoutrand.warning import AnyWarning
 
 USUAL_HALF_WIDTH: Final = 0.01
 HALF_WIDTHS: Final = (0.005, USUAL_HALF_WIDTH, 0.02)
-_FEWEST_DEGREES: Final = 2
-"""Of freedom, that the noise of controls must have."""
-
-
-@dataclass(frozen=True)
-class PlannedCount:
-    """Numbers of binaries, and the seconds that they take (of both systems, in a comparison).
-
-    The first number is enough if binaries differ as much as in the pilot, the second one for 80 % of such pilots; None
-    where not even 100,000 would do, and its time is infinite.
-    """
-
-    binaries: tuple[int | None, int | None]
-    seconds: tuple[float, float]
-
-
-_NO_NUMBER: Final = PlannedCount((None, None), (math.inf, math.inf))
-"""Where steps of the clock leave open what is asked for."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +55,8 @@ class RatioForecast:
     alike.  ``baseline`` is the other system of the results, whose binaries are pairs with these where it ``is_paired``;
     "" where the results have none, and two systems like this one are taken.  ``is_decided`` says that the results
     decide already, as `compare` tells of them with this threshold.  ``fewest_without_noise`` are the binaries that it
-    would take at least without any noise, 0 where that is not known.
+    would take at least without any noise, 0 where that is not known.  ``as_executed`` is the larger number where each
+    binary is executed as often as in the results, which `compare` counts with; None where this plan does, too.
     """
 
     baseline: str
@@ -96,20 +67,7 @@ class RatioForecast:
     different: PlannedCount
     is_decided: bool = False
     fewest_without_noise: int = 0
-
-
-@dataclass(frozen=True)
-class PlanAim:
-    """What plans are made for: relative half-widths, and a comparison's threshold and true difference.
-
-    ``difference`` is above ``threshold``; ``at_random`` is as for `round_design`.
-    """
-
-    half_widths: tuple[float, ...]
-    threshold: float
-    difference: float
-    confidence: float
-    at_random: bool = False
+    as_executed: PlannedCount | None = None
 
 
 @dataclass(frozen=True)
@@ -171,22 +129,44 @@ def make_plans(
         )
     stated = usual_difference(threshold) if difference is None else difference
     wanted = PlanAim(tuple(half_widths), threshold, stated, confidence, selection.at_random)
-    firsts: dict[tuple[str, str, str], _Measured] = {}
     states = machine_states([sample for sample in selection.samples if sample.is_primary])
     plans = []
-    for sample in samples:
-        own = _measured(sample, selection, link_s, wanted)
-        baseline = firsts.setdefault((sample.benchmark, sample.instrument, sample.metric), own)
-        is_compared = any(_alike(sample, other) for other in samples)
-        made = _plan(own, None if baseline is own else baseline, wanted, is_baseline=is_compared)
-        if baseline is not own and (same := _nothing_to_find(selection, baseline.own.sample, sample)) is not None:
-            made = replace(made, for_ratio=None, warnings=(same, *made.warnings))
-        machine = machine_finding(sample, states[quantity_of(sample)], has_groups=False, by_round=has_rounds(own.own))
+    for sample, (asked, as_executed) in zip(samples, _as_planned(samples, selection, link_s, wanted), strict=True):
+        made = _plan(asked, as_executed, wanted)
+        if asked.baseline is not None:
+            same = _nothing_to_find(selection, asked.baseline.own.sample, sample)
+            made = made if same is None else replace(made, for_ratio=None, warnings=(same, *made.warnings))
+        machine = machine_finding(
+            sample, states[quantity_of(sample)], has_groups=False, by_round=has_rounds(asked.own.own)
+        )
         # A plan supposes that executions scatter by chance: where the machine changes, more of them do not help.
         few = _few_layouts(made, (n_distinct or {}).get(sample.system))
         warnings = (*few, *machine.warnings, *made.warnings)
         plans.append(replace(made, warnings=warnings, is_machine=machine.instead_of_layout))
     return plans
+
+
+def _as_planned(
+    samples: Sequence[Sample], selection: Selection, link_s: Mapping[str, float], wanted: PlanAim
+) -> list[tuple[PlanQuestion, PlanQuestion | None]]:
+    """What is asked of each sample, with what it is planned; and with what there is, where that is another plan."""
+    groups: dict[tuple[str, str, str], list[tuple[int, PlanQuestion]]] = {}
+    for place, sample in enumerate(samples):
+        own = pilot_sample(sample, selection, link_s, threshold=wanted.threshold, confidence=wanted.confidence)
+        group = groups.setdefault((sample.benchmark, sample.instrument, sample.metric), [])
+        baseline, both = group[0][1].own if group else None, None
+        if baseline is not None:
+            both = planned_pair(baseline.own, own.own, wanted.threshold, wanted.confidence, at_random=wanted.at_random)
+        is_baseline = not group and any(_alike(sample, other) for other in samples)
+        group.append((place, PlanQuestion(own, baseline, both, is_baseline)))
+    planned: dict[int, tuple[PlanQuestion, PlanQuestion | None]] = {}
+    for group in groups.values():
+        best = [each for _, each in group]
+        executed = [each.as_executed for each in best]
+        is_other = saves(best, executed, wanted)
+        for (place, own_best), there in zip(group, executed, strict=True):
+            planned[place] = (own_best, there) if is_other else (there, None)
+    return [planned[place] for place in range(len(samples))]
 
 
 def _nothing_to_find(selection: Selection, baseline: Sample, sample: Sample) -> NothingToFind | None:
@@ -212,72 +192,16 @@ def _alike(sample: Sample, other: Sample) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """One sample as a pilot: its levels (highest first), what it tells, and what one more of each level costs.
-
-    ``components`` are the unbiased variances and ``costs`` the seconds, level 1 first; ``lower`` are the counts below
-    the binaries that are planned.  ``controls_s`` are the seconds of controls for each execution of a binary.
-    ``half`` is what steps of the clock leave open of the mean, as a share of it: no number of anything averages it out.
-    """
-
-    own: Freed
-    levels: tuple[str, ...]
-    components: tuple[float, ...]
-    pilot: Pilot
-    costs: tuple[float, ...]
-    lower: tuple[int, ...]
-    mean: float
-    warnings: tuple[AnyWarning, ...]
-    controls_s: float
-    half: float
-
-    @property
-    def seconds(self) -> float:
-        """For one binary more, with the executions and iterations planned, and the controls executed beside these."""
-        cost = 0.0
-        executions = self.lower[-1] if "execution" in self.levels else 1
-        for own, count in zip(self.costs, (*self.lower, 1), strict=True):
-            cost = (cost + own) * count
-        return cost + executions * self.controls_s
-
-
-def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float], wanted: PlanAim) -> _Measured:
-    own = freed(measured)  # no count of binaries or executions makes up for a slow node
-    sample = own.sample
-    executions = executions_of(sample, selection)
-    data, levels = collapse([runs for _, runs in sample.binaries])
-    costs = costs_of(sample, executions, link_s, levels)
-    mean = fmean(value for _, runs in sample.binaries for run in runs for value in run)
-    found = plan(data, [costs[level] for level in reversed(levels)], confidence=wanted.confidence)
-    components = found.unbiased
-    # That binaries seem not to differ is no reason for executions alone: their number goes by what binaries may differ.
-    warnings: list[AnyWarning] = [each for each in found.warnings if not isinstance(each, IdleTop)]
-    noise = None
-    if sample.one_layout:
-        warnings.append(CountsExecutions())
-    elif levels == ("binary",) and (noise := _noise_of_controls(own)) is not None:
-        # One execution per binary cannot tell layout from noise; those of a control, which vary by noise alone, can.
-        levels = ("binary", "execution")
-        costs = costs_of(sample, executions, link_s, levels)
-        components = (noise.variance, max(0.0, components[0] - noise.variance))
-        warnings = [NoiseOfControls(tuple(name for name in (STOCK, IDENTITY) if sample.controls.get(name)))]
-    clock = clock_of(measured, selection)
-    warnings += [*of_short(sample), *clock.against(wanted.threshold)]
-    pilot = pilot_of(own, data, mean, noise)
-    cost_list = tuple(costs[level] for level in reversed(levels))
-    lower = optimal_counts((*components[:-1], pilot.upper_of_binaries() * mean**2), cost_list)
-    beside = sum(map(len, sample.controls.values())) / max(1, sample.n_executions)
-    controls_s = beside * fmean(execution.wall_s for execution in executions)
-    return _Measured(
-        own, levels, components, pilot, cost_list, lower, mean, tuple(warnings), controls_s, clock.halves[0]
-    )
-
-
-def _plan(measured: _Measured, baseline: _Measured | None, wanted: PlanAim, *, is_baseline: bool) -> BenchmarkPlan:
-    sample, mean = measured.own.sample, measured.mean
+def _plan(asked: PlanQuestion, as_executed: PlanQuestion | None, wanted: PlanAim) -> BenchmarkPlan:
+    pilot = asked.own
+    sample, mean = pilot.own.sample, pilot.mean
     called = {"binary": "execution"} if sample.one_layout else {}
-    names = tuple(called.get(level, level) for level in measured.levels)
+    names = tuple(called.get(level, level) for level in pilot.levels)
+    for_ratio = None
+    if not asked.is_baseline:
+        for_ratio = _for_ratio(asked, wanted)
+        if as_executed is not None:
+            for_ratio = replace(for_ratio, as_executed=as_executed.most(wanted))
     return BenchmarkPlan(
         system=sample.system,
         benchmark=sample.benchmark,
@@ -286,58 +210,43 @@ def _plan(measured: _Measured, baseline: _Measured | None, wanted: PlanAim, *, i
         mean=mean,
         levels=names,
         relative_sds={
-            name: math.sqrt(max(0.0, component)) / abs(mean)
-            for name, component in zip(names, reversed(measured.components), strict=True)
+            name: math.sqrt(component) for name, component in zip(names, reversed(pilot.pilot.components), strict=True)
         },
-        costs_s=dict(zip(names, reversed(measured.costs), strict=True)),
-        counts=dict(zip(reversed(names[1:]), measured.lower, strict=True)),
-        repetitions={
-            name: level.repetitions for name, level in zip(reversed(names[1:]), measured.pilot.below, strict=True)
-        },
+        costs_s=dict(zip(names, reversed(pilot.costs), strict=True)),
+        counts={name: max(1, round(count)) for name, count in zip(reversed(names[1:]), pilot.lower, strict=True)},
+        repetitions={name: each.repetitions for name, each in zip(reversed(names[1:]), pilot.pilot.below, strict=True)},
         for_mean=tuple(
-            WidthForecast(width, _for_width(measured, width, wanted.confidence)) for width in wanted.half_widths
+            WidthForecast(width, _for_width(pilot, width, wanted.confidence)) for width in wanted.half_widths
         ),
-        for_ratio=None if baseline is None and is_baseline else _for_ratio(measured, baseline, wanted),
-        warnings=measured.warnings,
+        for_ratio=for_ratio,
+        warnings=pilot.warnings,
         n_executions=sample.n_executions,
         n_iterations=sum(len(run) for _, runs in sample.binaries for run in runs),
         is_simulated=sample.instrument in simulated(),
     )
 
 
-def _for_width(measured: _Measured, width: float, confidence: float) -> PlannedCount:
+def _for_width(pilot: PilotSample, width: float, confidence: float) -> PlannedCount:
     """For a mean of this half-width, steps of the clock and all."""
-    estimate, upper = map(math.sqrt, measured.pilot.variance(measured.lower))
-    left = width - measured.half
+    left = width - pilot.half
     if left <= 0:
-        return _NO_NUMBER
-    found = binaries_for_half_width(estimate, upper, half_width=left, confidence=confidence)
-    return _with_time(found, measured.seconds)
+        return NO_NUMBER
+    # With as many executions as there are, and where all is narrow enough, it is what `analyse` says.
+    found = binaries_to_reach(pilot.interval, left, n_binaries=pilot.own.sample.n_binaries)
+    is_there = found is not None and found.high == pilot.own.sample.n_binaries
+    if found is None or not (is_there or pilot.lower == pilot.as_executed.lower):
+        estimate, upper = map(math.sqrt, pilot.pilot.variance(pilot.lower))
+        found = binaries_for_half_width(estimate, upper, half_width=left, confidence=confidence)
+    return with_time(found, pilot.seconds)
 
 
-def _for_ratio(measured: _Measured, baseline: _Measured | None, wanted: PlanAim) -> RatioForecast:
+def _for_ratio(asked: PlanQuestion, wanted: PlanAim) -> RatioForecast:
     """Against the baseline, in pairs where all seeds are common, as the comparison then is; or of two alike."""
-    other = baseline or measured
-    both = None
-    if baseline is not None:
-        both = planned_pair(baseline.own, measured.own, wanted.threshold, wanted.confidence, at_random=wanted.at_random)
-    if baseline is None or both is None:
-        # Two of the same pilot are one variance twice: as uncertain as it is, not less.
-        estimate, upper = (math.sqrt(2 * each) for each in measured.pilot.variance(measured.lower))
-    else:
-        pilots = [(each.pilot, each.lower) for each in (baseline, measured)]
-        estimate, upper = map(math.sqrt, combined([(both.spread.sd**2, both.spread.degrees)], pilots))
-    seconds = other.seconds + measured.seconds
-    # What steps of the clocks leave open brings the threshold nearer to what is truly the same, and to what differs.
-    room = other.half + measured.half
-
-    def enough(true: float, threshold: float) -> PlannedCount:
-        if room and (threshold <= 0 or wanted.threshold < true <= threshold):
-            return _NO_NUMBER
-        found = binaries_to_decide(estimate, upper, threshold=threshold, difference=true, confidence=wanted.confidence)
-        return _with_time(found, seconds)
-
-    different, same = enough(wanted.difference, wanted.threshold + room), enough(0.0, wanted.threshold - room)
+    baseline, both = asked.baseline, asked.both
+    different, same = asked.to_decide(wanted)
+    fewest = 0
+    if both is not None and not asked.room:
+        fewest = _without_noise(both, (different, same), asked.spread[0])
     return RatioForecast(
         baseline="" if baseline is None else baseline.own.sample.system,
         is_paired=both is not None and both.primary == "paired",
@@ -345,8 +254,8 @@ def _for_ratio(measured: _Measured, baseline: _Measured | None, wanted: PlanAim)
         difference=wanted.difference,
         different=different,
         same=same,
-        is_decided=both is not None and both.is_decided,
-        fewest_without_noise=0 if room or both is None else _without_noise(both, (different, same), estimate),
+        is_decided=asked.is_decided,
+        fewest_without_noise=fewest,
     )
 
 
@@ -357,14 +266,3 @@ def _without_noise(both: PlannedPair, counts: Sequence[PlannedCount], sd: float)
     fewest = [each.binaries[0] for each in counts]
     most = None if None in fewest else max(count for count in fewest if count is not None)
     return fewest_without_noise(most, both.pair, both.primary, sd) or 0
-
-
-def _with_time(found: CountRange, seconds: float) -> PlannedCount:
-    low, high = (math.inf if count is None else count * seconds for count in (found.low, found.high))
-    return PlannedCount((found.low, found.high), (low, high))
-
-
-def _noise_of_controls(own: Freed) -> ControlNoise | None:
-    """That which `analyse` tells, where it is known well enough to be planned by."""
-    found = execution_noise(own)
-    return found if found is not None and found.degrees >= _FEWEST_DEGREES else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast
+from layoutrand.analysis.plan import BenchmarkPlan, RatioForecast
+from layoutrand.analysis.planned_counts import PlannedCount
 from layoutrand.stats import missed_share
 from layoutrand.stats.sample_size import ASSURANCE, POWER
 from layoutrand.text.quantities import finite
@@ -57,4 +58,5 @@ def _ratio(forecast: RatioForecast) -> dict[str, Any]:
         **_count(both),
         "same": _count(forecast.same),
         "different": _count(forecast.different),
+        "as_executed": None if forecast.as_executed is None else _count(forecast.as_executed),
     }

@@ -71,9 +71,6 @@ Cause = Literal[
 MANY: Final = 0.05
 """Share of executions from which on it casts doubt on the numbers that they were disturbed."""
 
-MOST: Final = 0.5
-"""Share of executions from which on to execute again what was disturbed would be disturbed again."""
-
 
 @dataclass(frozen=True)
 class Reason:
@@ -142,11 +139,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     executions.DisturbedExecutions: Meaning(
         "disturbed",
         "doubts",
-        lambda each: (
-            "quiet machine"
-            if each.is_repeated or each.row.disturbed > MOST * each.row.executions
-            else "repeat disturbed"
-        ),
+        lambda each: "quiet machine" if each.is_repeated or each.row.is_throughout else "repeat disturbed",
         lambda each: each.row.disturbed > MANY * each.row.executions,
     ),
     executions.TooShort: Meaning("too short", "doubts", "more work"),
@@ -263,12 +256,16 @@ def steps(warnings: Iterable[AnyWarning], first: Sequence[Step] = (), *, layouts
     none asks for layouts that the program has not.
     """
     found: dict[StepKind, Step] = {step.kind: step for step in first}
+    is_disturbed = False
     for each in warnings:
+        is_disturbed |= isinstance(each, executions.DisturbedExecutions) and each.row.is_throughout
         meaning = _meaning(each)
         if meaning is not None and meaning.step is not None:
             kind = meaning.step(each) if callable(meaning.step) else meaning.step
             step = with_number(STEPS[kind], layouts)
             found.setdefault(kind, step if getattr(each, "may_simulate", True) else without_simulation(step))
+    if is_disturbed:  # before all else: more of the same would be disturbed as well
+        found = {kind: found[kind] for kind in sorted(found, key=lambda kind: kind != "quiet machine")}
     if NO_TIMES in found:
         found = {kind: step for kind, step in found.items() if kind not in OF_TIMES}
     return within(tuple(found.values()), layouts)

@@ -31,6 +31,9 @@ _STEAL_SLACK_S: Final = TICK_S
 _BUSY_SLACK_S: Final = 2 * TICK_S
 _BUSY_SLACK_SHARE: Final = 0.01  # of our own CPU time, which is known exactly and is subtracted from a sampled sum
 
+_MOST: Final = 0.5
+"""Share of executions from which on to execute again what was disturbed would be disturbed again."""
+
 MOST_TOGETHER: Final = 2
 """Benchmarks that are named where one sentence is about several."""
 
@@ -161,6 +164,11 @@ class Disturbed:
     systems: Mapping[str, int]
     examples: Mapping[str, str]
     failed: int = 0
+
+    @property
+    def is_throughout(self) -> bool:
+        """Whether most executions were disturbed, so that others would be, too: the machine has to be quieter first."""
+        return self.disturbed > _MOST * self.executions
 
     def line(self) -> str:
         """One sentence for people."""

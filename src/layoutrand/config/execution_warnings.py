@@ -35,7 +35,8 @@ class DisturbedExecutions(MachineWarning):
 
     def beside_name(self) -> str:
         """The sentence without the benchmark."""
-        repeat = "" if self.is_repeated else "; run.disturbance.repeat executes such executions again"
+        is_help = not (self.is_repeated or self.row.is_throughout)
+        repeat = "; run.disturbance.repeat executes such executions again" if is_help else ""
         return f"{self.row.how_many()}; {whereabouts([self.row])}{repeat}"
 
     def brief(self) -> str:

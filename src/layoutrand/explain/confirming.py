@@ -158,11 +158,12 @@ def conclude(
     if found is None:
         raise AnalysisError(f"no execution of the confirming experiment measured {sample.metric}")
     single = 1 - (1 - confidence) / len(groups)
-    made = [_conclude(group, found, single) for group in groups]
+    made = [conclude_group(group, found, single) for group in groups]
     return [each for each in made if isinstance(each, Confirmation)], [each for each in made if isinstance(each, str)]
 
 
-def _conclude(groups: Groups, sample: Sample, confidence: float) -> Confirmation | str:
+def conclude_group(groups: Groups, sample: Sample, confidence: float) -> Confirmation | str:
+    """Compare the two groups of one suspect, with an interval of this confidence; or why they cannot be."""
     _, worse = means_of(sample, dict.fromkeys(groups.worse))
     _, better = means_of(sample, dict.fromkeys(groups.better))
     if min(len(worse), len(better)) < FEWEST:

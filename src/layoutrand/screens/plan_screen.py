@@ -14,13 +14,15 @@ from layoutrand.analysis.forecasting import briefly_promised, range_words
 from layoutrand.analysis.next_steps import STEPS, USUAL_LAYOUTS, WITHIN_REACH
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.short_executions import shortest_of_each
+from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.screens.charts import SCREEN_LINES, Line, screen_width
 from layoutrand.screens.screen_parts import GAP, filled, header, said_of, source_facts, steps_and_details, wrapped
 from layoutrand.stats.advice import FEWEST_BINARIES
 from layoutrand.text.quantities import percent, telling
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast
+    from layoutrand.analysis.plan import BenchmarkPlan, RatioForecast
+    from layoutrand.analysis.planned_counts import PlannedCount
     from layoutrand.analysis.selection import Selection
 
 MOST_ROWS: Final = 8
@@ -29,6 +31,7 @@ MOST_ROWS: Final = 8
 _LINES_OF_PROMISE: Final = 4
 _LINES_OF_EXECUTIONS: Final = 4
 _NARROW_NAME: Final = 6
+_QUIET: Final = STEPS["quiet machine"].command
 
 
 class _Row(NamedTuple):
@@ -68,7 +71,10 @@ def plan_screen(
     lines += wrapped("ⓘ", "cyan", briefly_promised(pilot, counted), width, most=_LINES_OF_PROMISE)
     for text, names in _warnings(plans).items():
         lines += said_of("⚠", "yellow", text, names, len(plans), width)
-    lines += [[], *steps_and_details(_steps(plans, counted, writes=writes), "Details: --full", width)]
+    steps = _steps(plans, counted, writes=writes)
+    if steps and _is_disturbed(plans, selection):  # first, as `compare` has it
+        steps = [_QUIET, *(step for step in steps if step != _QUIET)]
+    lines += [[], *steps_and_details(steps, "Details: --full", width)]
     return [*head, *_longest(rows, _heads(plans, half_width), width, SCREEN_LINES - len(head) - len(lines)), *lines]
 
 
@@ -163,19 +169,35 @@ def _executions(plans: Sequence[BenchmarkPlan], *, writes: bool) -> list[str]:
     """How often each binary should be executed, where that is more than once or not as often as in the pilot."""
     counts = {f"{each.benchmark} {each.system}": each.counts.get("execution", 1) for each in plans}
     there = sorted({each.repetitions.get("execution", 1.0) for each in plans})
+    present = " to ".join(f"{each:.3g}" for each in dict.fromkeys((there[0], there[-1])))
     most = max(counts.values(), default=1)
-    if most <= 1 and there == [1.0]:
-        return []
+    command = "" if writes else f": layoutrand plan --write sets run.executions = {most} for all"
+    if not any(map(_is_other, plans)):
+        if there == [1.0]:
+            return []
+        own = f"for {present} executions of each binary, as there are and as compare and analyse count"
+        return [f"all numbers are {own}{command if most > 1 else ''}"]  # `run` may be half way to more
     names = [name for name, count in counts.items() if count == most]
     fewer = sorted(set(counts.values()) - {most})
     others = f", {' to '.join(map(str, dict.fromkeys((fewer[0], fewer[-1]))))} for the others" if fewer else ""
     listed = f"{', '.join(names[:3])}{' and more' * (len(names) > 3)}"
     best = f"{most} executions of each binary are best" if most > 1 else "1 execution of each binary is best"
-    present = " to ".join(f"{each:.3g}" for each in dict.fromkeys((there[0], there[-1])))
-    is_other = set(there) != set(counts.values())
-    beside = f"; compare counts with {present}, as there are" if is_other else ""
-    command = "" if writes else f": layoutrand plan --write sets run.executions = {most} for all"
+    beside = f"; compare counts with {present}, as there are{_as_executed(plans)}"
     return [f"{best} for {listed}{others}, as the numbers above have it{beside}{command}"]
+
+
+def _is_other(plan: BenchmarkPlan) -> bool:
+    """Whether it is planned with other executions of each binary than there are."""
+    return plan.counts.get("execution", 1) != round(plan.repetitions.get("execution", 1))
+
+
+def _as_executed(plans: Sequence[BenchmarkPlan]) -> str:
+    """The number that `compare` then names, so that nobody wonders which of two is right."""
+    ratios = [each.for_ratio for each in plans if each.for_ratio is not None and not each.for_ratio.is_decided]
+    there = [each.as_executed.binaries for each in ratios if each.baseline and each.as_executed is not None]
+    if not there:
+        return ""
+    return f" ({range_words(*max(there, key=lambda each: math.inf if each[1] is None else each[1]))} layouts)"
 
 
 def _warnings(plans: Sequence[BenchmarkPlan]) -> dict[str, list[str]]:
@@ -193,7 +215,7 @@ def _steps(plans: Sequence[BenchmarkPlan], counted: str, *, writes: bool) -> lis
     ratios = [each.for_ratio for each in plans if each.for_ratio is not None]
     wanted = [count.binaries for ratio in ratios for count in (ratio.different, ratio.same) if not ratio.is_decided]
     if any(each.is_machine for each in plans):
-        return ["less noise first", "layoutrand doctor"]
+        return ["less noise first", _QUIET]
     if any(isinstance(warning, CoarseClock) and warning.is_open for each in plans for warning in each.warnings):
         return [STEPS["more work"].briefly]
     if counted != "layouts" or not ratios:
@@ -208,13 +230,20 @@ def _steps(plans: Sequence[BenchmarkPlan], counted: str, *, writes: bool) -> lis
             return [f"layoutrand run --seeds {USUAL_LAYOUTS}", "plan again"]  # as `compare` has it of so few
         if all(each.is_simulated or ratio.fewest_without_noise > WITHIN_REACH for each, ratio in far):
             return [STEPS["other threshold"].short]
-        return ["less noise, or a larger --threshold", "layoutrand doctor"]
+        return [STEPS["sooner"].short, _QUIET]
     if most > min(each.n_binaries for each in plans):
         return [*_to_write(plans, writes=writes), f"layoutrand run --seeds {most}"]
     compared = [(each.for_ratio.baseline, each.system) for each in plans if each.for_ratio and each.for_ratio.baseline]
     names = " ".join(dict.fromkeys(name for pair in compared for name in pair))
     enough = "there are enough" if wanted or not compared else "what was executed decides already"
     return [enough, *([f"layoutrand compare {names}"] if names else [])]
+
+
+def _is_disturbed(plans: Sequence[BenchmarkPlan], selection: Selection) -> bool:
+    """Whether executions that a plan goes by were disturbed throughout, and more of them would be, too."""
+    timed = {each.benchmark for each in plans if not each.is_simulated}
+    found = [each.row for each in selection.warnings if isinstance(each, DisturbedExecutions)]
+    return any(row.is_throughout and row.benchmark in timed for row in found)
 
 
 def _is_far(ratio: RatioForecast) -> bool:
@@ -225,5 +254,5 @@ def _is_far(ratio: RatioForecast) -> bool:
 
 def _to_write(plans: Sequence[BenchmarkPlan], *, writes: bool) -> list[str]:
     """The command without which `run` would go on with other executions of each binary than were counted with."""
-    is_other = any(each.counts.get("execution", 1) != each.repetitions.get("execution", 1) for each in plans)
-    return ["layoutrand plan --write"] if is_other and not writes else []
+    several = max((each.counts.get("execution", 1) for each in plans), default=1) > 1
+    return ["layoutrand plan --write"] if (several or any(map(_is_other, plans))) and not writes else []

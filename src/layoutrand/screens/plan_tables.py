@@ -10,7 +10,8 @@ from layoutrand.screens.display import Display
 from layoutrand.text.quantities import duration, percent
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast
+    from layoutrand.analysis.plan import BenchmarkPlan, RatioForecast
+    from layoutrand.analysis.planned_counts import PlannedCount
 
 
 def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:
@@ -19,7 +20,7 @@ def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:
 
     page.table(
         "The pilot: variation and cost of each level",
-        ("benchmark", "system", "metric", "level", "in the pilot", "relative sd", "cost of one more", "optimal count"),
+        ("benchmark", "system", "metric", "level", "in the pilot", "relative sd", "cost of one more", "planned"),
         [row for each in plans for row in _level_rows(each)],
     )
     page.line()

@@ -113,7 +113,9 @@ def adjusted_mean(
     their variance is taken 1 + d/n times as large, for the d degrees of freedom that models have spent on average,
     which t has less, too; and the mean over the members of the population has an error of its own.  The interval of
     the share is that of the ratio of mean squared errors, of the model and of the other folds' mean, by linearisation
-    (Bayle, Bayle, Janson and Mackey, Cross-validation Confidence Intervals for Test Error, NeurIPS 2020).
+    (Bayle, Bayle, Janson and Mackey, Cross-validation Confidence Intervals for Test Error, NeurIPS 2020) of its
+    logarithm, with a variance 1 + K / (K - 1) times as large, since models share observations (Nadeau and Bengio,
+    Inference for the Generalization Error, Machine Learning 52, 2003).
     """
     check_confidence(confidence)
     check_count(n_permutations, name="n_permutations", at_least=19)
@@ -206,11 +208,12 @@ def _share_interval(wrong: FloatArray, around: FloatArray, confidence: float) ->
         return Interval(centre=0.0, low=0.0, high=0.0, confidence=confidence, method="cross-validation", warnings=())
     ratio = float(wrong.mean()) / whole
     error = float(np.std(wrong - ratio * around, ddof=1)) / whole / math.sqrt(wrong.size)
-    reach = t_quantile(confidence, wrong.size - 1) * error
+    error *= math.sqrt(1 + _FOLDS / (_FOLDS - 1))
+    reach = math.exp(t_quantile(confidence, wrong.size - 1) * error / ratio) if ratio else 1.0
     return Interval(
         centre=1 - ratio,
-        low=1 - ratio - reach,
-        high=min(1.0, 1 - ratio + reach),
+        low=1 - ratio * reach,
+        high=1 - ratio / reach,
         confidence=confidence,
         method="cross-validation",
         warnings=(),

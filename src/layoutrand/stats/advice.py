@@ -178,7 +178,8 @@ class Unstudentised(StatsWarning):
     def __str__(self) -> str:
         return (
             f"{100 * self.share:.1f} % of the replicates drew the same {self.counted} every time and have no standard "
-            f"error, so a bootstrap-t bound is infinite; {FEWEST_BINARIES} {self._units} make such replicates rare enough"
+            f"error, so a bootstrap-t bound is infinite; {FEWEST_BINARIES} {self._units} make such replicates rare "
+            "enough"
         )
 
 
