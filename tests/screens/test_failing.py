@@ -197,6 +197,7 @@ def test_that_a_status_may_mean_success_is_told_of_what_always_ended_with_one(fa
         ("I could not find or load any data file with extension .txt in directory {copy}/data/.", "-DDATA_DIR="),
         ("cannot open {copy}/data/a.txt: No such file or directory", "a copy that is removed after the build"),
         ("usage: prog FILE", "expect_status"),
+        ("libz.so.1: cannot open shared object file: No such file or directory", "expect_status"),
     ],
 )
 def test_what_finds_no_file_is_told_where_it_is_executed(failed, tmp_path, said, advice):

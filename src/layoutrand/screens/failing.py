@@ -32,6 +32,9 @@ _NO_FILE: Final = re.compile(
 )
 """What programs say where a file is not there, in words of the C library, of Rust, Go, Python and others."""
 
+_NO_LIBRARY: Final = "shared object file"
+"""In what the dynamic linker says, which reads no files of the benchmark."""
+
 _IN_COPY: Final = re.compile(r"/b[0-9a-f]{8}-\d{7}-\w{8}/src\b")
 """Where a build had its copy of the source (`layoutrand.capture.workspace`)."""
 
@@ -132,7 +135,7 @@ def _where_files_are(reasons: Sequence[str]) -> str:
             "its build wrote down the path of the source, which is a copy that is removed after the build: have it "
             "name the project's own directory, as by -DDATA_DIR=... in cflags"
         )
-    if any(_NO_FILE.search(each) for each in reasons):
+    if any(_NO_FILE.search(each) and _NO_LIBRARY not in each for each in reasons):
         return (
             'an execution begins in an empty directory: copy what it reads there by files = ["..."], or begin its '
             'command with "env", "-C", "{project}"'
