@@ -446,6 +446,10 @@ def test_a_cause_is_given_once_and_the_worst_effect_counts():
     assert [step.kind for step in steps([always], layouts=LayoutsThere(10))] == ["quiet machine"]
     more = [step.kind for step in steps([always], [STEPS["more layouts"]], layouts=LayoutsThere(10))]
     assert more == ["quiet machine", "more layouts"]  # what is measured before the machine is quiet is of no use
+    of_another = [STEPS["more layouts"], *steps([always], layouts=LayoutsThere(10))]
+    assert [step.kind for step in told_once(of_another)] == more  # `run` executes that which is disturbed as well
+    twice = [*of_another, STEPS["quiet machine"]]
+    assert [step.kind for step in told_once(twice)] == more
     some = [step.kind for step in steps([many], [STEPS["more layouts"]], layouts=LayoutsThere(10))]
     assert some == ["more layouts", "repeat disturbed"]
     assert "run.disturbance.repeat" in str(many)

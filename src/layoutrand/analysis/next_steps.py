@@ -45,7 +45,7 @@ class Step:
     ``has_figures`` where it says how many of something would do; ``n_layouts`` is how many layouts, if that is it, and
     ``fewest`` how many may do.
     ``short`` is for a screen that has a few words for each.  ``may_simulate`` is False where counts of a simulated
-    processor would not help (`Benchmark`).
+    processor would not help (`Benchmark`).  ``comes_first`` where all else would be in vain without it.
     """
 
     kind: StepKind
@@ -56,6 +56,7 @@ class Step:
     short: str = ""
     fewest: int | None = None
     may_simulate: bool = True
+    comes_first: bool = False
 
     @property
     def briefly(self) -> str:
@@ -200,9 +201,13 @@ def told_once(steps: Iterable[Step]) -> list[Step]:
     """The steps of several conclusions, each once, without what another of them says too.
 
     Of commands for more layouts the largest number is the one that decides all of them, and of new rounds the last
-    ones are new to all; that makes more layouts by itself.
+    ones are new to all; that makes more layouts by itself.  What comes first of one conclusion does so of all: commands
+    execute all benchmarks.
     """
     told = list(dict.fromkeys(steps))
+    first = {step.kind for step in told if step.comes_first}
+    told.sort(key=lambda step: step.kind not in first)
+    told = list(dict.fromkeys(replace(step, comes_first=step.kind in first) for step in told))
     never = {step.kind for step in told if not step.may_simulate}
     told = list(dict.fromkeys(without_simulation(step) if step.kind in never else step for step in told))
     kinds = {step.kind for step in told}
