@@ -11,6 +11,7 @@ from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 StepKind = Literal[
     "more layouts",
     "more executions",
+    "as many executions",
     "other threshold",
     "sooner",
     "quiet machine",
@@ -289,7 +290,7 @@ def with_number(step: Step, layouts: LayoutsThere) -> Step:
     Of layouts at least the usual number.
     """
     if step.kind == "more executions":
-        return _more_executions(layouts)
+        return _more_executions(layouts, _TO_TELL)
     if step.kind != "more layouts":
         return step
     return _more_layouts(USUAL_LAYOUTS if layouts.n_executed < USUAL_LAYOUTS else 2 * layouts.n_executed)
@@ -299,14 +300,24 @@ def _more_layouts(wanted: int) -> Step:
     return replace(STEPS["more layouts"], command=f"layoutrand run --seeds {wanted}", n_layouts=wanted)
 
 
-def _more_executions(layouts: LayoutsThere) -> Step:
+_TO_TELL: Final = "to tell layout from chance"
+"""What more executions of each binary are for; `plan` says how many are best for something else, to compare systems."""
+
+
+def _more_executions(layouts: LayoutsThere, purpose: str = "") -> Step:
     wanted = max(2, 2 * layouts.executions)
     often = "twice" if wanted == 2 else f"{wanted} times"
     return replace(
         STEPS["more executions"],
-        sentence=f"execute each binary more often: {_set('run.executions', wanted)}",
-        short=_set("run.executions", wanted, f", to execute each binary {often}"),
+        sentence=f"execute each binary more often{f', {purpose}' if purpose else ''}: {_set('run.executions', wanted)}",
+        short=_set("run.executions", wanted, f", {purpose or f'to execute each binary {often}'}"),
     )
+
+
+def as_many_executions(there: int) -> Step:
+    """Without which `run` goes on with fewer executions of each binary than a number of layouts is counted with."""
+    wanted = _set("run.executions", there, ", as these results have")
+    return Step("as many executions", "", f"layouts are counted with {there} executions each: {wanted}", short=wanted)
 
 
 def has_more_layouts(n_found: int, n_distinct: float) -> bool:
@@ -332,4 +343,5 @@ def within(told: tuple[Step, ...], layouts: LayoutsThere) -> tuple[Step, ...]:
         instead,
         sentence=f"{few.brief()}; {instead.sentence}, or add a factor such as text-offset or padding to layout.factors",
     )
-    return instead, *(step for step in told if step.kind not in {"more layouts", "more executions"})
+    others = {"more layouts", "more executions", "as many executions"}
+    return instead, *(step for step in told if step.kind not in others)
