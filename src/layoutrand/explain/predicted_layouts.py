@@ -9,7 +9,7 @@ measured.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -267,12 +267,19 @@ def _compared(
     rows = {layout: [of_layout[number] for number in complete] for layout, of_layout in values.items()}
     if any(value <= 0 for row in rows.values() for value in row):
         raise AnalysisError(f"some values of {sample.metric} are not above 0, and ratios are looked at")
-    controls = [layout for layout in layouts if not isinstance(layout, int)]
-    single = 1 - (1 - found.confidence) / max(1, len(controls))
-    ratios: dict[LayoutName, Interval] = {
-        control: ratio_interval(rows[control], rows[found.best], confidence=single, method="paired-log-t")
-        for control in controls
-    }
+    ratios = against_controls(rows, found.best, found.confidence)
     return MeasuredBest(
         found.best, len(complete), {layout: fmean(row) for layout, row in rows.items()}, ratios, summary
     )
+
+
+def against_controls(
+    rows: Mapping[LayoutName, Sequence[float]], best: int, confidence: float
+) -> dict[LayoutName, Interval]:
+    """The ratios of a layout to its controls, of values of the same rounds, which hold together."""
+    controls = [layout for layout in rows if layout != best]
+    single = 1 - (1 - confidence) / max(1, len(controls))
+    return {
+        control: ratio_interval(rows[control], rows[best], confidence=single, method="paired-log-t")
+        for control in controls
+    }
