@@ -112,6 +112,14 @@ def _set(key: str, value: object, then: str = "") -> str:
     return f"set {key} = {value} in layoutrand.toml{then}"
 
 
+def _as_many(there: int) -> str:
+    return _set("run.executions", there, ", as these results have")
+
+
+def _counted_with(there: int, wanted: str) -> str:
+    return f"layouts are counted with {there} executions each: {wanted}"
+
+
 STEPS: Final[dict[StepKind, Step]] = {
     step.kind: step
     for step in (
@@ -122,6 +130,7 @@ STEPS: Final[dict[StepKind, Step]] = {
             f"execute each binary more often: {_set('run.executions', 2)}",
             short=_set("run.executions", 2, ", to execute each binary twice"),
         ),
+        Step("as many executions", "", _counted_with(2, _as_many(2)), short=_as_many(2)),
         Step(
             "other threshold",
             "",
@@ -316,8 +325,8 @@ def _more_executions(layouts: LayoutsThere, purpose: str = "") -> Step:
 
 def as_many_executions(there: int) -> Step:
     """Without which `run` goes on with fewer executions of each binary than a number of layouts is counted with."""
-    wanted = _set("run.executions", there, ", as these results have")
-    return Step("as many executions", "", f"layouts are counted with {there} executions each: {wanted}", short=wanted)
+    wanted = _as_many(there)
+    return replace(STEPS["as many executions"], sentence=_counted_with(there, wanted), short=wanted)
 
 
 def has_more_layouts(n_found: int, n_distinct: float) -> bool:
