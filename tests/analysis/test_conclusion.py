@@ -7,6 +7,7 @@ import dataclasses
 import html
 import io
 import json
+import random
 import re
 from pathlib import Path
 
@@ -285,6 +286,25 @@ def test_no_more_layouts_are_asked_for_than_there_are(project, capsys, monkeypat
     assert "--seeds" not in full
 
 
+def test_a_number_of_layouts_is_told_with_the_executions_that_it_counts_with(project, capsys):
+    """Where layoutrand.toml has fewer by now, `run` would go on with these, and the number would not be enough."""
+    chance = random.Random(2)
+    layouts = [{seed: [[chance.gauss(10, 0.2)] for _ in "ab"] for seed in range(1, 11)} for _ in "ab"]
+    project(*layouts, {})
+    as_these = "set run.executions = 2 in layoutrand.toml, as these results have"
+    screen = " ".join(said(capsys, "compare", "a", "b")[1].split())
+    assert re.search(rf"Next: {as_these} · layoutrand run --seeds \d+", screen)
+    (row,) = json.loads(said(capsys, "compare", "a", "b", "--json")[1])["benchmarks"]
+    assert [each["kind"] for each in row["next"]][:2] == ["as many executions", "more layouts"]
+    assert as_these in unwrapped(said(capsys, "compare", "a", "b", "--full")[1])
+
+    config = Path("layoutrand.toml")
+    config.write_text(config.read_text() + "[run]\nexecutions = 2\n")
+    screen = " ".join(said(capsys, "compare", "a", "b")[1].split())
+    assert re.search(r"Next: layoutrand run --seeds \d+", screen)
+    assert "as these" not in screen
+
+
 def test_of_a_difference_about_the_threshold_no_fewer_layouts_are_said_to_tell_than_there_are(project, capsys):
     new = {seed: [[10.09 * (1 + 0.02 * ((11 * seed) % 30 / 30 - 0.5))]] for seed in range(1, 31)}
     project(spread(10.0), new, {})
@@ -426,9 +446,9 @@ def test_a_key_is_named_with_its_file_and_the_value_to_write():
             assert re.search(rf"set {re.escape(key)} = \S+ in layoutrand\.toml", str(step)), step
     often = [with_number(STEPS["more executions"], LayoutsThere(30, executions=count)) for count in (1, 2, 5)]
     assert [step.briefly for step in often] == [
-        "set run.executions = 2 in layoutrand.toml, to execute each binary twice",
-        "set run.executions = 4 in layoutrand.toml, to execute each binary 4 times",
-        "set run.executions = 10 in layoutrand.toml, to execute each binary 10 times",
+        "set run.executions = 2 in layoutrand.toml, to tell layout from chance",
+        "set run.executions = 4 in layoutrand.toml, to tell layout from chance",
+        "set run.executions = 10 in layoutrand.toml, to tell layout from chance",
     ]
     assert STEPS["repeat disturbed"].briefly == "set run.disturbance.repeat = 3 in layoutrand.toml, and execute again"
 
@@ -446,6 +466,10 @@ def test_a_cause_is_given_once_and_the_worst_effect_counts():
     assert [step.kind for step in steps([always], layouts=LayoutsThere(10))] == ["quiet machine"]
     more = [step.kind for step in steps([always], [STEPS["more layouts"]], layouts=LayoutsThere(10))]
     assert more == ["quiet machine", "more layouts"]  # what is measured before the machine is quiet is of no use
+    of_another = [STEPS["more layouts"], *steps([always], layouts=LayoutsThere(10))]
+    assert [step.kind for step in told_once(of_another)] == more  # `run` executes that which is disturbed as well
+    twice = [*of_another, STEPS["quiet machine"]]
+    assert [step.kind for step in told_once(twice)] == more
     some = [step.kind for step in steps([many], [STEPS["more layouts"]], layouts=LayoutsThere(10))]
     assert some == ["more layouts", "repeat disturbed"]
     assert "run.disturbance.repeat" in str(many)

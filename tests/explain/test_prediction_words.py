@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from explainkit import HOTNESS, explanation
-from layoutrand.explain.predicted_layouts import Predicted
+from layoutrand.explain.predicted_layouts import Predicted, rounds_of
 from layoutrand.explain.prediction_words import next_step
 
 
@@ -28,3 +28,11 @@ def test_the_next_command_measures_what_was_predicted(tmp_path, is_primary, draw
     told = next_step(found, 10_000, Path(project))
     assert told == f"layoutrand predict --system O2 --benchmark b{more} --measure 20"
     assert not next_step(replace(found, p_value=0.5), 10_000, Path(project))
+
+
+def test_each_layout_that_is_measured_has_controls_of_its_own():
+    """Those beside the layout that was best in an earlier call were executed at another time."""
+    first, second = rounds_of(40, 20), rounds_of(41, 20)
+    assert len(first) == 20
+    assert not set(first) & set(second)
+    assert set(first) < set(rounds_of(40, 30))  # more of the same go on

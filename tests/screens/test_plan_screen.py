@@ -280,7 +280,10 @@ def test_fewer_executions_of_each_are_said_as_well() -> None:
     ratio = deciding("", count(12, 40), count(12, 60))
     plans = [planned("lua", "O2", ratio, repetitions={"execution": 3.0})]
     text = " ".join(line.strip() for line in shown(plans))
-    assert "1 execution of each binary is best for lua O2, as the numbers above have it; compare counts with 3" in text
+    assert (
+        "1 execution of each binary is best for lua O2, as the numbers above have it (analyse may advise more" in text
+    )
+    assert "to tell layout from chance); compare counts with 3" in text
     pair = replace(ratio, baseline="O1", as_executed=count(20, 30))
     text = " ".join(line.strip() for line in shown([replace(plans[0], for_ratio=pair)]))
     assert "compare counts with 3, as there are (20 to 30 layouts): layoutrand plan --write" in text

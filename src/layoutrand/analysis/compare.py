@@ -63,12 +63,13 @@ class BenchmarkRatio:
 
     ``n_baseline`` and ``n_candidate`` count the binaries behind ``ratio``, or executions of a system that has
     ``one_layout`` alone; ``n_executions`` is how many executions each has.  These two are of baseline and candidate, in
-    this order.  ``sureness`` holds p-values and the verdict that stands beside all others; ``measured_pairs`` sums up
-    the ratios of all binaries of one to all of the other, ``new_pair`` is the range of one more pair, ``single_pairs``
-    how many contradict the verdict, ``as_built`` what the default builds say; ``could_miss`` is the largest share of
-    layouts that these may well have none of; ``median`` is the second statement where ratios have groups, far values or
-    a long tail; ``forecast`` says how many binaries would decide what is undecided, and ``fewest_without_noise`` how
-    many it would take at least if nothing but layout made times differ.  None where the data cannot tell.
+    this order; ``executions_now`` is as of `Selection`.  ``sureness`` holds p-values and the verdict that stands beside
+    all others; ``measured_pairs`` sums up the ratios of all binaries of one to all of the other, ``new_pair`` is the
+    range of one more pair, ``single_pairs`` how many contradict the verdict, ``as_built`` what the default builds say;
+    ``could_miss`` is the largest share of layouts that these may well have none of; ``median`` is the second statement
+    where ratios have groups, far values or a long tail; ``forecast`` says how many binaries would decide what is
+    undecided, and ``fewest_without_noise`` how many it would take at least if nothing but layout made times differ.
+    None where the data cannot tell.
     ``clock`` are the steps of the clock that ``ratio`` has room for.
     ``same_program`` says why the two are one program, None where they are not known to be: `analysis/conclusion.py`
     then concludes nothing else.
@@ -95,6 +96,7 @@ class BenchmarkRatio:
     better: Better = "less"
     one_layout: tuple[bool, bool] = (False, False)
     n_executions: tuple[int, int] = (0, 0)
+    executions_now: int | None = None
     sureness: Sureness | None = None
     measured_pairs: FiveNumberSummary | None = None
     forecast: Forecast | None = None
@@ -292,6 +294,7 @@ def _ratio(
         better=baseline.better,
         one_layout=(baseline.one_layout, candidate.one_layout),
         n_executions=(baseline.n_executions, candidate.n_executions),
+        executions_now=selection.executions_now,
         sureness=None
         if ratio is None or pair.design.cannot_tell
         else sureness_of(pair, primary, threshold, looks, centre=ratio.centre, clock=both.clock),

@@ -33,6 +33,7 @@ from layoutrand.analysis.next_steps import (
     WITHIN_REACH,
     LayoutsThere,
     Step,
+    as_many_executions,
     possible_of,
     with_number,
     without_simulation,
@@ -309,8 +310,11 @@ def _to_decide(pair: BenchmarkRatio) -> list[Step]:
     command = f"layoutrand run --seeds {few}" if few else ""
     is_enough = forecast.n_binaries is not None and not forecast.n_more
     more = [] if few or is_enough else [_instead_of_layouts(pair)]
+    there = _layouts_of([pair]).executions
+    is_fewer = bool(few) and pair.executions_now is not None and pair.executions_now < there
+    before = [as_many_executions(there)] if is_fewer else []
     most, fewest = forecast.n_binaries, forecast.fewest
-    return [Step("more layouts", command, sentence, has_figures=True, n_layouts=most, fewest=fewest), *more]
+    return [*before, Step("more layouts", command, sentence, has_figures=True, n_layouts=most, fewest=fewest), *more]
 
 
 def has_too_few(pair: BenchmarkRatio) -> bool:

@@ -11,6 +11,7 @@ from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 StepKind = Literal[
     "more layouts",
     "more executions",
+    "as many executions",
     "other threshold",
     "sooner",
     "quiet machine",
@@ -45,7 +46,7 @@ class Step:
     ``has_figures`` where it says how many of something would do; ``n_layouts`` is how many layouts, if that is it, and
     ``fewest`` how many may do.
     ``short`` is for a screen that has a few words for each.  ``may_simulate`` is False where counts of a simulated
-    processor would not help (`Benchmark`).
+    processor would not help (`Benchmark`).  ``comes_first`` where all else would be in vain without it.
     """
 
     kind: StepKind
@@ -56,6 +57,7 @@ class Step:
     short: str = ""
     fewest: int | None = None
     may_simulate: bool = True
+    comes_first: bool = False
 
     @property
     def briefly(self) -> str:
@@ -110,6 +112,14 @@ def _set(key: str, value: object, then: str = "") -> str:
     return f"set {key} = {value} in layoutrand.toml{then}"
 
 
+def _as_many(there: int) -> str:
+    return _set("run.executions", there, ", as these results have")
+
+
+def _counted_with(there: int, wanted: str) -> str:
+    return f"layouts are counted with {there} executions each: {wanted}"
+
+
 STEPS: Final[dict[StepKind, Step]] = {
     step.kind: step
     for step in (
@@ -120,6 +130,7 @@ STEPS: Final[dict[StepKind, Step]] = {
             f"execute each binary more often: {_set('run.executions', 2)}",
             short=_set("run.executions", 2, ", to execute each binary twice"),
         ),
+        Step("as many executions", "", _counted_with(2, _as_many(2)), short=_as_many(2)),
         Step(
             "other threshold",
             "",
@@ -200,9 +211,13 @@ def told_once(steps: Iterable[Step]) -> list[Step]:
     """The steps of several conclusions, each once, without what another of them says too.
 
     Of commands for more layouts the largest number is the one that decides all of them, and of new rounds the last
-    ones are new to all; that makes more layouts by itself.
+    ones are new to all; that makes more layouts by itself.  What comes first of one conclusion does so of all: commands
+    execute all benchmarks.
     """
     told = list(dict.fromkeys(steps))
+    first = {step.kind for step in told if step.comes_first}
+    told.sort(key=lambda step: step.kind not in first)
+    told = list(dict.fromkeys(replace(step, comes_first=step.kind in first) for step in told))
     never = {step.kind for step in told if not step.may_simulate}
     told = list(dict.fromkeys(without_simulation(step) if step.kind in never else step for step in told))
     kinds = {step.kind for step in told}
@@ -284,7 +299,7 @@ def with_number(step: Step, layouts: LayoutsThere) -> Step:
     Of layouts at least the usual number.
     """
     if step.kind == "more executions":
-        return _more_executions(layouts)
+        return _more_executions(layouts, _TO_TELL)
     if step.kind != "more layouts":
         return step
     return _more_layouts(USUAL_LAYOUTS if layouts.n_executed < USUAL_LAYOUTS else 2 * layouts.n_executed)
@@ -294,14 +309,24 @@ def _more_layouts(wanted: int) -> Step:
     return replace(STEPS["more layouts"], command=f"layoutrand run --seeds {wanted}", n_layouts=wanted)
 
 
-def _more_executions(layouts: LayoutsThere) -> Step:
+_TO_TELL: Final = "to tell layout from chance"
+"""What more executions of each binary are for; `plan` says how many are best for something else, to compare systems."""
+
+
+def _more_executions(layouts: LayoutsThere, purpose: str = "") -> Step:
     wanted = max(2, 2 * layouts.executions)
     often = "twice" if wanted == 2 else f"{wanted} times"
     return replace(
         STEPS["more executions"],
-        sentence=f"execute each binary more often: {_set('run.executions', wanted)}",
-        short=_set("run.executions", wanted, f", to execute each binary {often}"),
+        sentence=f"execute each binary more often{f', {purpose}' if purpose else ''}: {_set('run.executions', wanted)}",
+        short=_set("run.executions", wanted, f", {purpose or f'to execute each binary {often}'}"),
     )
+
+
+def as_many_executions(there: int) -> Step:
+    """Without which `run` goes on with fewer executions of each binary than a number of layouts is counted with."""
+    wanted = _as_many(there)
+    return replace(STEPS["as many executions"], sentence=_counted_with(there, wanted), short=wanted)
 
 
 def has_more_layouts(n_found: int, n_distinct: float) -> bool:
@@ -327,4 +352,5 @@ def within(told: tuple[Step, ...], layouts: LayoutsThere) -> tuple[Step, ...]:
         instead,
         sentence=f"{few.brief()}; {instead.sentence}, or add a factor such as text-offset or padding to layout.factors",
     )
-    return instead, *(step for step in told if step.kind not in {"more layouts", "more executions"})
+    others = {"more layouts", "more executions", "as many executions"}
+    return instead, *(step for step in told if step.kind not in others)

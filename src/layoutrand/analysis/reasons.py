@@ -8,7 +8,7 @@ This is the one place that knows.  A new finding is a kind of warning, made wher
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from layoutrand.analysis import analysis_warnings as own
@@ -265,7 +265,8 @@ def steps(warnings: Iterable[AnyWarning], first: Sequence[Step] = (), *, layouts
             step = with_number(STEPS[kind], layouts)
             found.setdefault(kind, step if getattr(each, "may_simulate", True) else without_simulation(step))
     if is_disturbed:  # before all else: more of the same would be disturbed as well
-        found = {kind: found[kind] for kind in sorted(found, key=lambda kind: kind != "quiet machine")}
+        quiet = replace(found.pop("quiet machine"), comes_first=True)
+        found = {quiet.kind: quiet, **found}
     if NO_TIMES in found:
         found = {kind: step for kind, step in found.items() if kind not in OF_TIMES}
     return within(tuple(found.values()), layouts)

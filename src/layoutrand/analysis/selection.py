@@ -101,6 +101,7 @@ class Selection:
     ``by_run`` where `layoutrand run` executed it, and may execute more of it; ``at_home`` unless it was imported where
     no project is that could have exported it.  ``benchmarks`` are the configured ones, each case of a
     harness one of them.  ``felt`` are imported executions, where the files say what disturbed each.
+    ``executions_now`` is how often `run` would execute each binary, None where it would execute none of these.
     """
 
     experiment: Experiment
@@ -122,6 +123,7 @@ class Selection:
     felt: tuple[Watched, ...] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
     benchmarks: tuple[Benchmark, ...] = ()
+    executions_now: int | None = None
 
     @cached_property
     def printed(self) -> Printed:
@@ -193,7 +195,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
     for hostname, own in pools:
         there = {id(execution) for execution in own}
         warnings += all_warmup([execution for execution in kept if id(execution) in there], config, hostname)
-    warnings += _confounding(config, systems)
+    warnings += [ExecutedInSequence()] if config.order() == "sequential" and len(systems) > 1 else []
     warnings += _in_one_layout(config, systems)
     captures = {execution.system: execution.capture for execution in kept}
     primary = {benchmark.name: primary_metric(benchmark) for benchmark in benchmarks}
@@ -224,6 +226,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
         never_alone=frozenset(_never_alone(names, question.config)),
         benchmarks=tuple(benchmarks),
         tools=_tools(contexts, captures),
+        executions_now=config.run.executions,
     )
 
 
@@ -270,10 +273,6 @@ def _of_host(kept: list[Execution], config: Config) -> list[MachineWarning]:
     disturbed = [DisturbedExecutions(row, config.run.disturbance.repeat > 0) for row in summary(kept, simulated())]
     mixed = [each for find in (mixed_settings, mixed_cpus, mixed_isolation, mixed_program_files) for each in find(real)]
     return [*disturbed, *mixed, *launched_executions(real)]
-
-
-def _confounding(config: Config, systems: list[str]) -> list[ExecutedInSequence]:
-    return [ExecutedInSequence()] if config.order() == "sequential" and len(systems) > 1 else []
 
 
 def recorded_experiment(question: Question, store: ResultsStore) -> tuple[Experiment, list[Experiment]]:

@@ -238,7 +238,7 @@ def next_steps(conclusions: Sequence[Conclusion | LayoutConclusion], *, of_other
     # What has figures and no command stands in the sentence of its benchmark.
     steps = [step for step in steps if step.command or not step.has_figures]
     count = Counter(step.kind for step in steps)
-    told = sorted(told_once(steps), key=lambda step: -count[step.kind])
+    told = sorted(told_once(steps), key=lambda step: (not step.comes_first, -count[step.kind]))
     return list(dict.fromkeys(map(str, told)))
 
 

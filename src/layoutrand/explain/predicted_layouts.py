@@ -9,7 +9,7 @@ measured.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -43,6 +43,8 @@ from layoutrand.warning import plural
 RESULTS_NAME: Final = "predict.sqlite"
 FEWEST_ROUNDS: Final = 5
 _STREAM: Final = "predict"
+_ROUNDS_OF_ONE: Final = 10_000
+"""From the number of a layout's first round to that of the next layout's, as far as anybody measures one."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,7 @@ def measure_best(
     layouts = [layout for layout in (found.best, STOCK, IDENTITY) if layout in there]
     name = executed(sample.benchmark, config)[0].name
     choices = replace(setup.choices, benchmarks=[name], seeds=[])
-    slots = _slots(sample, name, layouts, rounds, config)
+    slots = _slots(sample, name, layouts, rounds_of(found.best, rounds), config)
     request = replace(make_request(config, setup.project, [built], choices), slots=slots)
     profiling = setup.profiling
     summary = execute_apart(request, target, profiling.executor, progress=progress, say=profiling.say)
@@ -210,11 +212,16 @@ def _in_rounds(config: Config) -> Config:
     return config.model_copy(update={"run": run})
 
 
+def rounds_of(best: int, rounds: int) -> range:
+    """The numbers of a layout's rounds, which no other has: its controls are executed beside it, not before."""
+    return range(best * _ROUNDS_OF_ONE + 1, best * _ROUNDS_OF_ONE + rounds + 1)
+
+
 def _slots(
-    sample: Sample, benchmark: str, layouts: Sequence[LayoutName], rounds: int, config: Config
+    sample: Sample, benchmark: str, layouts: Sequence[LayoutName], rounds: Sequence[int], config: Config
 ) -> tuple[Slot, ...]:
     slots: list[Slot] = []
-    for number in range(1, rounds + 1):
+    for number in rounds:
         cells = [
             Slot(sample.system, benchmark, layout, sample.instrument, round=number, repetition=0, order=0)
             for layout in layouts
@@ -251,7 +258,8 @@ def _compared(
             )
             for number, each in zip(measured.rounds.get(layout, ()), executions, strict=True):
                 values[layout][number] = fmean(each)
-    complete = sorted(set.intersection(*(set(of_layout) for of_layout in values.values())) & set(range(1, rounds + 1)))
+    own = set(rounds_of(found.best, rounds))
+    complete = sorted(own.intersection(*values.values()))
     if len(complete) < FEWEST_ROUNDS:
         raise AnalysisError(
             f"{len(complete)} of {rounds} rounds have a value of each layout, and at least {FEWEST_ROUNDS} are needed"
@@ -259,12 +267,19 @@ def _compared(
     rows = {layout: [of_layout[number] for number in complete] for layout, of_layout in values.items()}
     if any(value <= 0 for row in rows.values() for value in row):
         raise AnalysisError(f"some values of {sample.metric} are not above 0, and ratios are looked at")
-    controls = [layout for layout in layouts if not isinstance(layout, int)]
-    single = 1 - (1 - found.confidence) / max(1, len(controls))
-    ratios: dict[LayoutName, Interval] = {
-        control: ratio_interval(rows[control], rows[found.best], confidence=single, method="paired-log-t")
-        for control in controls
-    }
+    ratios = against_controls(rows, found.best, found.confidence)
     return MeasuredBest(
         found.best, len(complete), {layout: fmean(row) for layout, row in rows.items()}, ratios, summary
     )
+
+
+def against_controls(
+    rows: Mapping[LayoutName, Sequence[float]], best: int, confidence: float
+) -> dict[LayoutName, Interval]:
+    """The ratios of a layout to its controls, of values of the same rounds, which hold together."""
+    controls = [layout for layout in rows if layout != best]
+    single = 1 - (1 - confidence) / max(1, len(controls))
+    return {
+        control: ratio_interval(rows[control], rows[best], confidence=single, method="paired-log-t")
+        for control in controls
+    }

@@ -33,6 +33,8 @@ FEWEST: Final = 8
 """Layouts of each system that a remedy is tried in at least: with fewer no difference in spread stands out."""
 
 _THRESHOLD: Final = 0.01
+_LEFT_BY_CURE: Final = 0.5
+"""With room for as much as before, 15 of 95 recommended remedies were told to cure where half was left."""
 _MOST_CHOICES: Final = 15
 """Pairs of the six remedies that there are at most."""
 
@@ -260,11 +262,11 @@ def _is_better(
 
 
 def cures(before: Analysis, after: Analysis) -> bool:
-    """Whether no sign of layout is left, nor room, at the upper end of its interval, for the estimate without it."""
+    """Whether no sign of layout is left, nor room, at the upper end of its interval, for half of what was."""
     if not _shows_none(after) or before.findings is None or after.findings is None:
         return False
     was, left = before.findings.layout.sd, after.findings.layout.upper
-    return was is not None and left is not None and left < was.centre
+    return was is not None and left is not None and left < _LEFT_BY_CURE * was.centre
 
 
 def _shows_none(after: Analysis) -> bool:

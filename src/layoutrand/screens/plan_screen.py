@@ -182,8 +182,9 @@ def _executions(plans: Sequence[BenchmarkPlan], *, writes: bool) -> list[str]:
     others = f", {' to '.join(map(str, dict.fromkeys((fewer[0], fewer[-1]))))} for the others" if fewer else ""
     listed = f"{', '.join(names[:3])}{' and more' * (len(names) > 3)}"
     best = f"{most} executions of each binary are best" if most > 1 else "1 execution of each binary is best"
+    purpose = " (analyse may advise more, to tell layout from chance)" if most < there[-1] else ""
     beside = f"; compare counts with {present}, as there are{_as_executed(plans)}"
-    return [f"{best} for {listed}{others}, as the numbers above have it{beside}{command}"]
+    return [f"{best} for {listed}{others}, as the numbers above have it{purpose}{beside}{command}"]
 
 
 def _is_other(plan: BenchmarkPlan) -> bool:
