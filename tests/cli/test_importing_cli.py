@@ -154,6 +154,13 @@ def test_that_one_binary_shows_nothing_is_told_once_of_two_systems_and_their_mea
     assert "of the candidate" not in told and "native" not in told + full.stderr
 
 
+def test_a_directory_that_is_made_for_a_page_is_told(layoutrand, tmp_path):
+    (tmp_path / "t.csv").write_text("system,seed,value\n" + "".join(f"a,{n},1.{n}\n" for n in range(1, 6)))
+    asked = ("report", "--import", "t.csv", "--output", "no/such/x.html")
+    assert f"wrote no/such/x.html (and made the directory {tmp_path / 'no'})" in unwrapped(layoutrand(*asked).stderr)
+    assert "made" not in layoutrand(*asked).stderr
+
+
 def test_binaries_that_share_a_name_are_layouts_of_it(layoutrand, tmp_path):
     hyperfine(tmp_path, "a", ["fib"] * 8)
     done = layoutrand("analyse", "--import", "a:*=a-*.json")
