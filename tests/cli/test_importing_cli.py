@@ -137,6 +137,30 @@ def test_benchmarks_of_a_suite_that_records_its_binaries_are_not_taken_for_names
     assert "1 binary cannot show how much binaries differ" in unwrapped(done.stdout)
 
 
+def test_that_one_binary_shows_nothing_is_told_once_of_two_systems_and_their_mean(layoutrand, tmp_path):
+    """It was told of the mean again, as of "505.mcf_r native reported_time (baseline)", and in full of each system."""
+    for system, time in (("old", "12.5"), ("new", "12.75")):
+        lines = [
+            f"spec.cpu2006.results.{name.replace('.', '_')}.base.000.{key}: {value}"
+            for name in ("429.mcf", "445.gobmk")
+            for key, value in {"benchmark": name, "reported_time": time, "valid": "S"}.items()
+        ]
+        (tmp_path / f"{system}.rsf").write_text("\n".join(lines) + "\n")
+    asked = ("compare", "old", "new", "--import", "old.rsf", "--import", "new.rsf")
+    assert unwrapped(layoutrand(*asked).stdout).count("cannot show how much") == 1
+    full = layoutrand(*asked, "--full")
+    told = unwrapped(full.stdout)
+    assert told.count("1 binary of each system cannot show how much") == 2  # of two benchmarks
+    assert "of the candidate" not in told and "native" not in told + full.stderr
+
+
+def test_a_directory_that_is_made_for_a_page_is_told(layoutrand, tmp_path):
+    (tmp_path / "t.csv").write_text("system,seed,value\n" + "".join(f"a,{n},1.{n}\n" for n in range(1, 6)))
+    asked = ("report", "--import", "t.csv", "--output", "no/such/x.html")
+    assert f"wrote no/such/x.html (and made the directory {tmp_path / 'no'})" in unwrapped(layoutrand(*asked).stderr)
+    assert "made" not in layoutrand(*asked).stderr
+
+
 def test_binaries_that_share_a_name_are_layouts_of_it(layoutrand, tmp_path):
     hyperfine(tmp_path, "a", ["fib"] * 8)
     done = layoutrand("analyse", "--import", "a:*=a-*.json")

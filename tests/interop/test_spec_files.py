@@ -2,6 +2,7 @@
 
 import pytest
 
+from layoutrand.analysis.same_program import same_program
 from layoutrand.errors import UnreadableResults, UsageError
 from layoutrand.interop.formats import parse
 from layoutrand.interop.importing import ImportQuestion, import_selection
@@ -244,3 +245,72 @@ def test_a_table_has_a_column_of_threads():
 def test_a_damaged_report_is_an_error_with_its_line(text, message):
     with pytest.raises(UnreadableResults, match=message):
         parse(text, "r.txt", None)
+
+
+def executed(tmp_path, name, exehash="a" * 64, machine="i5", code="", **facts):
+    """A raw file whose benchmark, of this executable, was executed on this machine."""
+    text = f"spec.cpu2017.hw_cpu_name: {machine}\n{rsf(**{'exehash': exehash, 'threads': '1'} | facts)}"
+    if code:
+        of = "spec.cpu2017.results.508_namd_r.base.001."
+        text += f"{of}benchmark: 508.namd_r\n{of}reported_time: --\n{of}valid: {code}\n"
+    (tmp_path / f"{name}.rsf").write_text(text)
+
+
+def compared():
+    selection = import_selection(ImportQuestion(["a.rsf", "b.rsf"], None, "benchmarks", 0, (), ()))
+    return same_program(selection, "508.namd_r", "a", "b")
+
+
+@pytest.mark.parametrize("code", ["", "CE"])
+def test_the_same_executable_of_spec_is_the_same_program(tmp_path, code):
+    """It was "cannot tell", and thirty binaries were to be imported of what cannot differ."""
+    executed(tmp_path, "a", code=code)
+    executed(tmp_path, "b", reported_time="11", code=code)
+    found = compared()
+    assert found is not None and found.n_layouts == 1
+    assert str(found) == "the binaries of both are the same to the byte in the one layout that they have in common"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"exehash": "b" * 64}, {"exehash": ""}, {"machine": "i7"}, {"threads": "2"}, {"submit": "1"}],
+    ids=lambda other: next(iter(other)),
+)
+def test_what_is_executed_in_another_way_is_not_said_to_be_the_same(tmp_path, other):
+    """A difference of two machines is no noise, whatever is executed on both."""
+    executed(tmp_path, "a")
+    executed(tmp_path, "b", **{"reported_time": "11"} | other)
+    assert compared() is None
+
+
+def test_one_executable_in_other_numbers_of_copies_is_not_said_to_be_the_same(tmp_path):
+    """As base and peak may be: a throughput of more copies is no noise."""
+    text = rsf(exehash="a" * 64, runmode="rate", copies="1")
+    (tmp_path / "a.rsf").write_text(
+        text + rsf(exehash="a" * 64, runmode="rate", copies="8").replace(".base.", ".peak.")
+    )
+    selection = import_selection(ImportQuestion(["a.rsf"], None, "benchmarks", 0, (), ()))
+    assert same_program(selection, "508.namd_r", "a", "a-peak") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "runcpu v5825 started at 2019-04-06 19:38:41 on h\n    format: raw -> /r s/CPU2017.003.rsf, /r s/x.csv\n",
+            "raw file that it names can be imported: /r s/CPU2017.003.rsf$",
+        ),
+        ("Success: 1x500.perlbench_r\n    format: raw -> /r/a.rsf\n    format: raw -> /r/b.rsf\n", "a.rsf, /r/b.rsf$"),
+        ("runspec v6674 started at Thu Apr 23 01:37:04 2015 on h\nrunspec: --action=build\n", "names no raw file"),
+        ("The log for this run is in /r/CPU2017.003.log\n", "names no raw file"),
+    ],
+)
+def test_a_log_of_spec_names_what_to_import_in_its_place(text, told):
+    with pytest.raises(UnreadableResults, match=told):
+        parse(text, "f.log", None)
+
+
+@pytest.mark.parametrize("text", ["runcpu is what I used\n", "Success: all of it\n", "format: raw -> a.rsf\n"])
+def test_what_only_speaks_of_spec_is_no_log_of_it(text):
+    with pytest.raises(UnreadableResults, match="in no format that is known"):
+        parse(text, "f.log", None)

@@ -335,7 +335,7 @@ def test_the_command_writes_a_file(tmp_path, monkeypatch, capsys):
     assert layoutrand(["report", "--import", str(path), "-o", "out.html", "--baseline", "y"]) == 0
 
     assert "x / y" in (tmp_path / "out.html").read_text()
-    assert "wrote out.html" in capsys.readouterr().err
+    assert "wrote out.html\n" in capsys.readouterr().err
     assert "<script>" in (tmp_path / "out.html").read_text()
     assert layoutrand(["report", "--import", str(path), "-o", "mail.html", "--no-script"]) == 0
     assert "<script>" not in (tmp_path / "mail.html").read_text()
@@ -379,6 +379,19 @@ def test_levels_of_the_machine_are_shaded_and_lead_from_the_light(tmp_path):
     assert order.svg.count('class="regime"') == 2
     assert order.caption.startswith("The machine switched between levels, ")
     assert {f"#{light.link}" for light in page.lights} <= {f"#{name}" for name in Reader(render(page)).ids}
+
+
+def test_a_machine_that_changed_once_did_so_once(tmp_path):
+    """The caption of a figure for a paper had "1 times"."""
+    config = make_config(table_of(["fib"]), systems=("a",))
+    draw = random.Random(2)
+    items = []
+    for place, layout in enumerate([each for k in range(1, 13) for each in (k, "stock", "stock")]):
+        own = measured(config, tmp_path, "a", "fib", {layout: [[draw.gauss(1, 0.002) * (1.5 if place > 17 else 1)]]})
+        items += [dataclasses.replace(each, round=place, started_at=1e9 + place) for each in own]
+    write(config, tmp_path, items)
+    captions = [figure.caption for figure in page_of(selected(config, tmp_path)).cards[0].figures]
+    assert any(each.startswith("The machine switched between levels, once: one binary ") for each in captions)
 
 
 def rounds_of(project, value, systems=("a",)):

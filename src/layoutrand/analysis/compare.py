@@ -44,6 +44,7 @@ from layoutrand.stats import (
     pairing,
     single_binary_ratios,
 )
+from layoutrand.stats.advice import Single
 from layoutrand.stats.decision import Verdict
 from layoutrand.warning import AnyWarning, plural, sentences_of
 
@@ -328,7 +329,12 @@ def _forecast(pair: SamplePair, primary: Primary, ratio: Interval | None, thresh
 def _of_what_is_counted(warnings: Sequence[StatsWarning], baseline: Sample, candidate: Sample) -> list[StatsWarning]:
     """The warnings of a ratio, of executions where they are about a system that has one layout alone."""
     fixed = {"baseline": baseline.one_layout, "candidate": candidate.one_layout}
-    return [each.in_executions() if all(fixed[side] for side in each.sides or fixed) else each for each in warnings]
+    found = [each.in_executions() if all(fixed[side] for side in each.sides or fixed) else each for each in warnings]
+    single = [each for each in found if isinstance(each, Single)]
+    if len({each.counted for each in single}) == 1:  # of both systems: told once
+        both = replace(single[0], of=tuple(of for each in single for of in each.of))
+        return [both, *(each for each in found if each not in single)]
+    return found
 
 
 def _measured_pairs(old: Any, new: Any) -> FiveNumberSummary | None:

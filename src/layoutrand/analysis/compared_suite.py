@@ -68,8 +68,10 @@ def compared_suite(
     if not by_round and not all(each.comparable for each in several):
         return None, [NoRatio(APART, is_of_suite=True)]
     pairs, matched = [each.samples for each in several], [each.by_round for each in several]
-    baselines = {" ".join(_name(each)): each.data(0) for each in several}
-    candidates = {" ".join(_name(each)): each.data(1) for each in several}
+    known_by = [_name(each)[0] for each in several]
+    names = known_by if len(set(known_by)) == len(several) else [" ".join(_name(each)) for each in several]
+    baselines = {name: each.data(0) for name, each in zip(names, several, strict=True)}
+    candidates = {name: each.data(1) for name, each in zip(names, several, strict=True)}
     try:
         ratio = suite_ratio(baselines, candidates, confidence=confidence)
     except AnalysisError as error:

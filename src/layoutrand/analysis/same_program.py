@@ -29,7 +29,9 @@ class SameProgram:
             return "both systems have the same capture"
         own = "; only your own builds (stock) differ, which are not compared here" if self.own_builds_differ else ""
         n_same = self.n_layouts - self.own_builds_differ
-        layouts = f"{n_same} layout{'' if n_same == 1 else 's'} that they have in common, controls included"
+        if n_same == 1:  # as of a harness that knows no layouts
+            return f"the binaries of both are the same to the byte in the one layout that they have in common{own}"
+        layouts = f"{n_same} layouts that they have in common, controls included"
         return f"the binaries of both are the same to the byte in all {layouts}{own}"
 
 

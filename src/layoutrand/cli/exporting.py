@@ -50,7 +50,6 @@ def export(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.interop.export import export as export_selection
     from layoutrand.interop.exports import FORMATS
     from layoutrand.interop.tracking_exports import OVER_COMMITS
-    from layoutrand.platform.foreign import write_text
 
     choose("format", [format_name], list(FORMATS))
     if raw_csv and format_name not in {"csv", "otava-csv"}:
@@ -70,8 +69,7 @@ def export(  # noqa: PLR0913 - one parameter for each option
     if output is None:
         sys.stdout.write(result.text)
         return 0
-    write_text(output, result.text)
-    terminal.say(f"wrote {output}")
+    options.write_on_request(output, result.text, terminal)
     options.leave_out_of_source(config, directory, [output], terminal)
     return 0
 

@@ -207,10 +207,8 @@ def _order(project: ProjectCommits, since: str | None, until: str) -> tuple[Comm
 
 
 def _write_page(found: History, target: Path, part: ProjectPart, terminal: Terminal) -> None:
-    from layoutrand.platform.foreign import write_text
     from layoutrand.report.history_page import history_page
     from layoutrand.report.html import render
 
-    write_text(target, render(history_page(found)))
-    terminal.say(f"wrote {target}")
+    options.write_on_request(target, render(history_page(found)), terminal)
     options.leave_out_of_source(part.config, part.directory, [target], terminal)

@@ -156,6 +156,15 @@ def load_config(directory: Path) -> Config:
     return config
 
 
+def write_on_request(target: Path, text: str, terminal: Terminal) -> None:
+    """Write a file whose name was typed, and say so; a directory made for it may be a slip of the keyboard."""
+    from layoutrand.platform.foreign import missing_directory, write_text
+
+    made = missing_directory(target)
+    write_text(target, text)
+    terminal.say(f"wrote {target}" + ("" if made is None else f" (and made the directory {made})"))
+
+
 def leave_out_of_source(config: Config, directory: Path, files: Sequence[Path], terminal: Terminal) -> None:
     """Have files that were written on request be no part of what is built, where they lie in it."""
     from layoutrand.capture import origin

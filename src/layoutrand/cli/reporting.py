@@ -77,7 +77,6 @@ def report(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """One HTML file with all results: figures, findings, failures, how it was measured. It needs no network."""
-    from layoutrand.platform.foreign import write_text
     from layoutrand.report.html import render
 
     terminal = options.terminal(json=False, quiet=quiet)
@@ -87,8 +86,7 @@ def report(  # noqa: PLR0913 - one parameter for each option
         _Question(system or [], benchmark or [], baseline, metric, threshold, confidence, which, directory, foreign)
     )
     target = output or (Path(_NAME) if imports else directory / ".layoutrand" / _NAME)
-    write_text(target, render(page, script=not no_script))
-    terminal.say(f"wrote {target}")
+    options.write_on_request(target, render(page, script=not no_script), terminal)
     if not imports:
         options.leave_out_of_source(options.load_config(directory), directory, [target], terminal)
     return 0

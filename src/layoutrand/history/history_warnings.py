@@ -139,6 +139,9 @@ class FewRounds(SeriesWarning):
         )
 
 
+MORE_COMMITS: Final = "`layoutrand history --run OLD..NEW` measures commits from OLD to NEW"
+
+
 @dataclass(frozen=True)
 class TooShortHistory(SeriesWarning):
     """A series in which no step could be found, whatever its size.
@@ -159,7 +162,7 @@ class TooShortHistory(SeriesWarning):
         what = plural(self.n_points, "program")
         why = rest = ""
         if self.ends[0] == self.ends[1]:
-            rest = "; `layoutrand history --run OLD..NEW` measures commits from OLD to NEW"
+            rest = f"; {MORE_COMMITS}"
         if self.n_points > 1 and not self.n_common:
             why = " measured at different times"
             rest = "" if self.new_rounds is None else self._more_layouts(*self.new_rounds)

@@ -14,7 +14,7 @@ from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.config.execution_warnings import DisturbedExecutions, disturbed_together
 from layoutrand.history.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
-from layoutrand.history.history_warnings import FEWEST_ROUNDS, told_together
+from layoutrand.history.history_warnings import FEWEST_ROUNDS, MORE_COMMITS, told_together
 from layoutrand.stats import Interval
 from layoutrand.text.name_lists import MOST_NAMED
 from layoutrand.text.quantities import estimate
@@ -113,6 +113,12 @@ def no_step(history: History, series: CommitSeries) -> str:
     if series.resolution is None:
         return f"cannot tell{why}"
     return f"cannot tell: a step below about {size_of_step(series.resolution)} would not show{why}"
+
+
+def of_one_commit(history: History) -> str:
+    """What is said in place of all series where only one commit was measured; empty where there are more."""
+    measured = {commit.commit for series in history.series for point in series.points for commit in point.commits}
+    return f"cannot tell: one commit cannot show a step; {MORE_COMMITS}" if len(measured) == 1 else ""
 
 
 def size_of_step(resolution: float) -> str:

@@ -152,7 +152,9 @@ def detect(text: str, source: str) -> str:
         fitting = [name for name, (recognise, _) in JSON_FORMATS.items() if recognise(document)]
     if len(fitting) == 1:
         return fitting[0]
-    if not fitting and (printed := next((words for line, words in _PRINTED if line.search(text)), "")):
+    if not fitting and (
+        printed := next((words for line, words in _PRINTED if line.search(text)), "") or spec.log_words(text)
+    ):
         raise unreadable(source, printed)
     what = f"could be {' or '.join(fitting)}" if fitting else "is in no format that is known"
     raise unreadable(source, f"{what}; --format names one of {', '.join(FORMATS)}")

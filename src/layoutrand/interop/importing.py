@@ -115,9 +115,13 @@ def import_selection(question: ImportQuestion) -> Selection:
 
 
 def _programs(files: Sequence[Numbers], failed: Sequence[FailedRun]) -> Digests:
-    """What tells which program was executed in each layout; nothing where a file does not say, or says two things."""
+    """What tells which program was executed in each layout; nothing where a file does not say, or says two things.
+
+    A failure that names neither program nor binary, as of SPEC, has no say: it is none of the numbers.
+    """
     found: dict[tuple[str, str], dict[BinaryName, set[str]]] = {}
-    everything: list[ImportedNumber | FailedRun] = [*(kind for file in files for kind in file.kinds), *failed]
+    told = (each for each in failed if each.program_sha256 or each.binary)
+    everything: list[ImportedNumber | FailedRun] = [*(kind for file in files for kind in file.kinds), *told]
     for each in everything:
         layout = layout_of(each.binary) if each.binary else UNNAMED
         found.setdefault((each.system, each.benchmark), {}).setdefault(layout, set()).add(each.program_sha256)

@@ -11,6 +11,7 @@ rate but for the reference time, which is the same for all.  The time alone woul
 from __future__ import annotations
 
 import csv
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,11 +20,18 @@ from typing import Final
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, refuse_impossible
 from layoutrand.interop.interop_warnings import CopiedPeak
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
-from layoutrand.text.spec_rsf import SUCCESS, failure_of, input_size, number_at_once, rsf_results
+from layoutrand.text.spec_rsf import SUCCESS, RsfResult, failure_of, input_size, number_at_once, rsf_results
 
 METRIC: Final = "reported_time"
 THROUGHPUT: Final = "throughput"
 _ANY_RSF: Final = re.compile(r"^spec\.cpu20\d\d\.", re.MULTILINE)
+_MACHINE: Final = re.compile(r"^spec\.cpu20\d\d\.((?:hw|sw)_\w+):[ \t]*([^\r\n]*)", re.MULTILINE)
+_LOGGED: Final = re.compile(
+    r"^(?:run(?:cpu|spec) v\d+ started at |Success: (?:\d+x\d{3}\.\w+ ?)+\r?$| +format: raw -> |"
+    r"The log for this run is in .*\bCPU20\d\d\.\d+\.log)",
+    re.MULTILINE,
+)
+_RAW: Final = re.compile(r"^ +format: raw -> (.+?\.rsf)(?=,|\s*$)", re.MULTILINE)
 _ITERATION: Final = re.compile(r"iteration #([0-9]{1,9})(?![0-9])")
 _SIZE: Final = re.compile(r"(?:\w+\()?(\w+)\)? iteration #", re.ASCII)
 _NOT_RUN: Final = "NR"
@@ -39,11 +47,25 @@ def recognise_csv(text: str) -> bool:
     return re.match(r"valid,", text) is not None and "Full Results Table" in text
 
 
+def log_words(text: str) -> str:
+    """What to import in place of what SPEC's tools print or log; empty where it is nothing of theirs."""
+    if _LOGGED.search(text) is None:
+        return ""
+    made = list(dict.fromkeys(plain(path) for path in _RAW.findall(text)))
+    if not made:
+        return (
+            "is what SPEC's tools print or log, and names no raw file, as where they only build; the files ending in "
+            ".rsf and .csv that they write for executions can be imported"
+        )
+    return f"is what SPEC's tools print or log; the raw file that it names can be imported: {', '.join(made)}"
+
+
 def parse_rsf(text: str, source: str) -> Imported:
     """Rows of all results; raises `UnreadableResults`."""
     rows: list[ImportedNumber] = []
     failures: list[FailedRun] = []
     copied: set[str] = set()
+    machine = sorted(_MACHINE.findall(text))
     for result in rsf_results(text, source):
         variant = "" if result.tune == "base" else result.tune
         if result.is_copy:
@@ -54,8 +76,20 @@ def parse_rsf(text: str, source: str) -> Imported:
             what = f"reported_time {result.index} of {result.benchmark} ({result.tune})"
             row = spec_row(result.benchmark, result.reported_s, result.copies, result.index, source, what)
             known = replace(row, fingerprint=result.exehash, workload=result.size, threads=result.threads)
-            rows.append(replace(known, variant=variant))
+            rows.append(replace(known, variant=variant, program_sha256=_program(result, machine)))
     return Imported(tuple(rows), tuple(failures), copies_left_out(copied))
+
+
+def _program(result: RsfResult, machine: Sequence[tuple[str, str]]) -> str:
+    """What tells systems that are one program; empty where SPEC recorded no hash of the executable.
+
+    The same executable in other numbers of copies or threads, by way of ``submit``, or on what the file describes as
+    another machine, is measured because that differs: what is found there is no noise.
+    """
+    if not result.exehash:
+        return ""
+    executed = (result.exehash, result.copies, result.threads, result.is_submitted, machine)
+    return hashlib.sha256(repr(executed).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def spec_row(

@@ -88,6 +88,12 @@ def read_text(path: str) -> str:
         raise UsageError(f"{readable(path)} is not UTF-8 text (byte {error.start}){packed}") from error
 
 
+def missing_directory(path: Path) -> Path | None:
+    """The first directory that is made where this file is written, None where there is nothing to make."""
+    missing = [above for above in path.absolute().parents if not above.exists()]
+    return missing[-1] if missing else None
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a file whole, or not at all; a device or pipe is written to and not replaced.  Raises `UsageError`."""
     write_bytes(path, text.encode("utf-8", "surrogateescape"))

@@ -101,8 +101,10 @@ class _Regimes:
         unit = members[0].analysis.unit
         lowest, *higher = [quantity(value, unit) for value in machine.alternation.levels]
         where = f" on {machine.state.node}" if machine.state.node else ""
+        n_changes = machine.alternation.n_changes
+        often = "once" if n_changes == 1 else f"{n_changes} times"
         words = (
-            f"The machine switched{where} between levels, {machine.alternation.n_changes} times: one binary "
+            f"The machine switched{where} between levels, {often}: one binary "
             f"({machine.alternation.binary}) takes {lowest} at the lowest, shaded is where it was higher "
             f"({', '.join(higher)})."
         )

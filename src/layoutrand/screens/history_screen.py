@@ -12,6 +12,7 @@ from layoutrand.analysis.reasons import steps
 from layoutrand.config.disturbance import MOST_TOGETHER
 from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.history.bisect_words import bisect_command
+from layoutrand.history.history_warnings import TooShortHistory
 from layoutrand.history.history_words import (
     NOTABLE,
     STEP_SYMBOLS,
@@ -22,6 +23,7 @@ from layoutrand.history.history_words import (
     how_compared,
     no_step,
     no_time_sentences,
+    of_one_commit,
     reasons_of,
     seeds_with_more,
     series_name,
@@ -73,6 +75,9 @@ def _screen(history: History, width: int, most_series: int, most_warnings: int) 
     told = [series for series in history.series if series in rows]
     lines: list[Line] = [*header(_title(history), _facts(history), width), []]
     notes = _notes(history, width, most_warnings)
+    if alone := of_one_commit(history):
+        lines += [*wrapped("?", "yellow", alone, width), []]
+        return [*lines, *notes, *([[]] if notes else []), *_next(told, history, width)]
     room = MOST_LINES - len(lines) - len(notes) - 3 - (len(told) < len(history.series))
     each = max(0, room // max(1, len(told)) - 2)
     for series in told:
@@ -172,6 +177,8 @@ def _below(symbol: str, style: str, of_words: str, said: str, width: int) -> lis
 def _notes(history: History, width: int, most: int) -> list[Line]:
     told = all_warnings(history, MOST_TOGETHER)
     warnings = [each for each in told if not isinstance(each, DisturbedExecutions)]
+    if of_one_commit(history):  # which says it of all series
+        warnings = [each for each in warnings if not isinstance(each, TooShortHistory)]
     said = list(dict.fromkeys(str(each) for each in warnings))
     lines = [line for text in no_time_sentences(history) for line in wrapped("ⓘ", "cyan", text, width)]
     lines += warning_lines(disturbed(history), width)

@@ -185,6 +185,8 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int, *, 
     first: list[str] = []
     systems: dict[str, tuple[str, ...]] = {}
     told = [(name, _of_both_as_one([each for reason in reasons for each in _told(reason)])) for name, reasons in about]
+    of_parts = {warning for name, warnings in told if name != whole for warning in warnings}
+    told = [(name, [each for each in own if name != whole or _of_none(each) not in of_parts]) for name, own in told]
     shortest = shortest_of_each(warning for _, warnings in told for warning in warnings)
     disturbed = summed_of_each(warning for _, warnings in told for warning in warnings)
     unlike = alike_in_systems(each for _, warnings in told for each in warnings if isinstance(each, UnlikeOutputs))
@@ -225,7 +227,7 @@ def _of_both_as_one(warnings: Sequence[AnyWarning]) -> list[AnyWarning]:
     """Warnings, each once; what both systems share in all but the system is told of neither by name."""
     sides: dict[AnyWarning, set[str]] = {}
     for warning in warnings:
-        if isinstance(warning, StatsWarning) and len(warning.of) == 1:
+        if isinstance(warning, StatsWarning) and (len(warning.of) == 1 or not any(of.benchmark for of in warning.of)):
             sides.setdefault(_of_none(warning), set()).update(warning.sides)
     both = {warning for warning, named in sides.items() if len(named) == 2}
     return list(dict.fromkeys(_of_none(each) if _of_none(each) in both else each for each in warnings))

@@ -50,6 +50,8 @@ class StatsWarning(AnyWarning):
 
     @property
     def _of(self) -> str:
+        if len(self.sides) > 1 and not any(each.benchmark for each in self.of):
+            return " of each system"
         return f" of {', '.join(map(str, self.of))}" if self.of else ""
 
     @property

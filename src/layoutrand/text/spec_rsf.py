@@ -32,7 +32,8 @@ class RsfResult:
     ``reported_s`` is None where ``valid``, SPEC's status, is not success; ``errors`` are its words then.  ``is_copy``
     says that it is peak, and a copy of base; ``exehash`` is "" where SPEC records none.  ``size`` is that of the input
     as `input_size` has it, "" where the file is silent; ``copies`` is how many ran at once, None for a speed metric;
-    ``threads`` is how many SPEC gave to one copy, None where the file is silent, as before CPU2017.
+    ``threads`` is how many SPEC gave to one copy, None where the file is silent, as before CPU2017; ``is_submitted``
+    says that the configuration's ``submit`` started it.
     """
 
     benchmark: str
@@ -46,6 +47,7 @@ class RsfResult:
     size: str
     copies: int | None
     threads: int | None
+    is_submitted: bool = False
 
 
 def rsf_results(text: str, source: str) -> list[RsfResult]:
@@ -113,6 +115,7 @@ def _result(record: Mapping[str, str], stem: str, tune: str, index: str, size: s
         size=size,
         copies=copies,
         threads=threads,
+        is_submitted=record.get("submit") == "1",
     )
 
 
