@@ -1,4 +1,4 @@
-"""The error of a build that has failed: what the build said about it, and what may be behind that."""
+"""What a build that has failed, or linked nothing, said about it, and what may be behind that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from layoutrand.capture.worktree import empty_submodules
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.disk import tail
 from layoutrand.text.name_lists import several_paths
-from layoutrand.text.telling_line import of_build
+from layoutrand.text.telling_line import of_build, of_left_out
 from layoutrand.text.toml_words import toml_string
 
 LINES: Final = 5000
@@ -30,10 +30,7 @@ def failed_build(what: str, status: int, log: Path, space: Workspace, folder: Pa
 
     ``folder`` is the directory that was built, None for a commit of a repository.
     """
-    output = tail(log, LINES)
-    for directory in (space.tree, space.wrappers):
-        output = output.replace(f"{directory}/", "")
-    output = re.sub(rf"{re.escape(str(space.temporary))}/cc\w+", "cc*", output)
+    output = _output(log, space)
     said = of_build(output)
     told = f"it says:\n{_indent(said)}" if said else f"the end of its output:\n{_indent(_end(output))}"
     full = _full_disk_hint(space.base)
@@ -42,6 +39,23 @@ def failed_build(what: str, status: int, log: Path, space: Workspace, folder: Pa
     if 0 < status < _BY_SIGNAL and not full:
         error.status = status
     return error
+
+
+def left_out_by_build(log: Path, space: Workspace, folder: Path | None) -> str:
+    """What a build that succeeded says it goes without, and submodules that have no file; "" where there is neither.
+
+    ``folder`` is as of `failed_build`.
+    """
+    said = of_left_out(_output(log, space))
+    told = f"\nThe build says:\n{_indent(said)}" if said else ""
+    return f"{told}{_submodules_hint(folder)}"
+
+
+def _output(log: Path, space: Workspace) -> str:
+    output = tail(log, LINES)
+    for directory in (space.tree, space.wrappers):
+        output = output.replace(f"{directory}/", "")
+    return re.sub(rf"{re.escape(str(space.temporary))}/cc\w+", "cc*", output)
 
 
 def _end(output: str) -> str:
