@@ -33,3 +33,23 @@ def test_what_gets_submodules_is_told_where_the_build_fails_for_want_of_them(tmp
     gitkit.git("submodule", "update", "-q", "--init", "--recursive", cwd=tmp_path / "clone")
     assert run(["build", "--seeds", "1", "-C", str(tmp_path)]) == 1  # nothing is linked: that is another error
     assert "a submodule without any file" not in capsys.readouterr().err
+
+
+def test_what_a_build_goes_without_is_told_where_it_links_nothing(tmp_path, capsys, monkeypatch):
+    """CMake warns of a submodule that is missing, leaves the program out and succeeds."""
+    monkeypatch.setenv("LAYOUTRAND_CACHE", str(tmp_path / "cache"))
+    gitkit.make(tmp_path / "lib", {"a.h": "1"})
+    gitkit.make(tmp_path / "main", {"b.c": "1"})
+    gitkit.git("submodule", "add", "-q", tmp_path / "lib", "deps/lib", cwd=tmp_path / "main")
+    gitkit.commit(tmp_path / "main")
+    gitkit.git("clone", "-q", "main", "clone", cwd=tmp_path)
+    warning = "CMake Warning at CMakeLists.txt:9 (message):\n  deps/lib submodule missing.\n"
+    assert run(["init", "-C", str(tmp_path / "clone"), "--", f"echo '{warning}'"]) == 1
+    said = capsys.readouterr().err
+    told = "    CMake Warning at CMakeLists.txt:9 (message):\n      deps/lib submodule missing.\nThe source has a submodule"
+    assert said.count(f"The build says:\n{told} without any file: deps/lib. If the build needs it:") == 1
+    assert run(["init", "-C", str(tmp_path / "main"), "--", "true"]) == 1
+    said = capsys.readouterr().err
+    assert "linked no program" in said
+    assert "The build says" not in said
+    assert "without any file" not in said

@@ -259,6 +259,18 @@ def test_a_first_round_that_failed_blames_a_missing_file_only_where_one_may_be_m
     assert ("benchmarks.expect_status" in said) is ("exit" in failed)
 
 
+@pytest.mark.parametrize("words", [["init", "src"], ["try", "--", "src", "--", "./toy"]], ids=" ".join)
+def test_a_directory_is_no_command_that_builds(project, env, words):
+    """It was executed as one; a program that a directory is called as is one all the same."""
+    (project / "layoutrand.toml").unlink()
+    done = layoutrand(*words, cwd=project, env=env)
+    assert (done.returncode, "build (" in done.stderr) == (2, False)
+    assert "src is a directory, and no command that builds: -C src takes" in done.stderr
+    (project / "true").mkdir()
+    done = layoutrand("init", "true", cwd=project, env=env)
+    assert "linked no program" in done.stderr
+
+
 NOTHING_BUILT = [["init", "--", "make"], ["try", "--", "make", "--", "./toy"], ["try"], ["run", "-C", "toy"]]
 
 

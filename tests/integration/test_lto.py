@@ -447,3 +447,19 @@ def test_stock_is_the_users_own_link(workshop: Workshop, kind: str) -> None:
 
     assert b".gnu.lto_" not in built.path(STOCK).read_bytes()
     assert "helper" in " ".join(name for name, *_ in functions(built.path(STOCK)))
+
+
+def test_code_of_gcc_that_lld_cannot_read_is_told(tmp_path: Path) -> None:
+    """Its symbols are undefined to lld, which says no more; where there is machine code, another one is."""
+    require("ld.lld-19", "lld-19")
+    shop = Workshop(tmp_path / "project", tmp_path / "cache", "lld-19")
+    shop.write_named({"main.c": "int elsewhere(void); int main(void) { return elsewhere(); }"})
+    told = "main.o holds gcc's link-time optimisation code only"
+    commands = "ln -s nowhere gone.o; echo text > text.o; $CC -c main.c && $CC -o prog main.o"
+    slim = only_error(shop.build(commands, controls=False, system={"cflags": "-O2 -flto"}))
+    fat = only_error(shop.build(commands, controls=False, system={"cflags": "-O2 -flto -ffat-lto-objects"}))
+    assert "undefined symbol: main\n" in slim
+    assert slim.count(told) == 1
+    assert "compile with -ffat-lto-objects" in slim
+    assert "undefined symbol: elsewhere" in fat
+    assert told not in fat

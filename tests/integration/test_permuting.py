@@ -60,6 +60,8 @@ twice:  lea (%rdi,%rdi), %eax
 COMMANDS = "for f in *.c; do $CC -c $f || exit 1; done; $CC -o prog *.o"
 CXX = "$CXX -c main.cc more.cc && $CXX -o prog main.o more.o"
 
+PARTIAL = "for f in *.c *.s; do $CC -c $f || exit 1; done; $LD -r -o inner.obj u1.o data.o u2.o; $LD -r -o outer.obj "
+
 
 def written(shop: Workshop, commands: str, seeds: int = 4, **changes: object) -> Built:
     """Build all seeds by both engines, in caches of their own, and insist that the files are the same and written."""
@@ -350,6 +352,23 @@ def test_objects_without_the_name_of_a_file(shop: Workshop) -> None:
     shop.write_named({"twice.s": ASSEMBLED, "main.c": main_calling("u0_11", "u1_11", "u2_11", "twice")})
     commands = "as twice.s -o b.o && for f in *.c; do $CC -c $f || exit 1; done; $CC -o prog *.o"
     written(shop, commands, 6, system={"ldflags": without_id(shop)})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flags", ["", "-fno-pie -no-pie -static"])
+@pytest.mark.parametrize(
+    "commands",
+    [
+        "twice.o u0.o; $CC -o prog main.o outer.obj inner.obj",  # one behind another
+        "inner.obj u0.o; $CC -o prog outer.obj main.o twice.o",  # one within another, and first
+        "inner.obj u0.o main.o twice.o; $CC -o prog outer.obj",  # all of it
+    ],
+)
+def test_objects_that_were_linked_of_several(gnu: Workshop, commands: str, flags: str) -> None:
+    """By ``ld -r``: they name the files of all that they are made of."""
+    sources(gnu)
+    gnu.write_named({"data.c": "static int hidden[20]; int *shown = hidden + 3;\n", "twice.s": ASSEMBLED})
+    written(gnu, PARTIAL + commands, 6, system={"cflags": "-O2 " + flags.partition("-no-pie")[0], "ldflags": flags})
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutrand.text.telling_line import of_build, of_program
+from layoutrand.text.telling_line import of_build, of_left_out, of_program
 
 JAVA = """\
 Exception in thread "main" java.lang.IllegalStateException: cannot begin
@@ -173,3 +173,28 @@ def test_what_a_linker_says_of_itself_is_no_error() -> None:
         "/usr/bin/ld: final link failed: No space left on device"
     )
     assert of_build(chatter) == ""
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        (
+            "-- Found Threads: TRUE\n"
+            "CMake Deprecation Warning at CMakeLists.txt:1 (cmake_minimum_required):\n  Compatibility is missing.\n\n"
+            "CMake Warning (dev) at CMakeLists.txt:2 (find_package):\n  Policy CMP0144 is not set: not found.\n\n"
+            "CMake Warning at CMakeLists.txt:9 (message):\n  The build type is odd.\n\n\n"
+            "CMake Warning at CMakeLists.txt:92 (message):\n  third_party/benchmark submodule missing.\n\n\n"
+            "CMake Warning at CMakeLists.txt:93 (message):\n  Run: `git submodule update --init`.\n\n\n",
+            "CMake Warning at CMakeLists.txt:92 (message):\n  third_party/benchmark submodule missing.",
+        ),
+        (
+            "checking for x... no\nconfigure: WARNING: zlib not found, tools will be left out\nchecking for y... yes\n",
+            "configure: WARNING: zlib not found, tools will be left out",
+        ),
+        ("CMake Warning:\n  Manually-specified variables were not used by the project:\n\n    X\n", ""),
+        ("a.c:3: warning: unused variable; the label was not found\n-- Could NOT find Doxygen (missing: DOT)\n", ""),
+    ],
+)
+def test_what_a_build_that_succeeded_goes_without(output, told):
+    """Where it linked nothing, that may be why; a warning of something else is not."""
+    assert of_left_out(output) == told

@@ -235,7 +235,7 @@ class FirstBuild:
         """One build; again with the toolchain of the linker that it turns out to use."""
         with self._made(order) as made:
             linked = _linked(made)
-            unseen = unseen_files(made, order.toolbox.toolchain, linked)
+            unseen = unseen_files(order, made, linked)
             if not linked or (unseen.other_machine and self._cross(unseen.machine)):
                 return unseen  # what is linked for this machine makes the rest
             if unseen.other_machine and unseen.machine != words_of(os.uname().machine):
@@ -249,7 +249,7 @@ class FirstBuild:
         with self._made(order) as made:
             linked = _linked(made)
             if not linked:
-                return unseen_files(made, order.toolbox.toolchain, linked)
+                return unseen_files(order, made, linked)
             return self._kept(right, way, order, made, linked)
 
     def _toolchain_of(self, toolchain: str, toolbox: Toolbox, used: str) -> str:

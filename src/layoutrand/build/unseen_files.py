@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutrand.capture.build_order import InstrumentedBuild
+from layoutrand.capture.build_order import BuildOrder, InstrumentedBuild
+from layoutrand.capture.ended_build import folder_of
+from layoutrand.capture.failed_build import left_out_by_build
 from layoutrand.capture.linked_files import LinkedFile, first_bytes, is_elf_file, of_another_machine
-from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import NothingLinked
 from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.objects.elf import machine_words
@@ -21,13 +22,14 @@ class UnseenFiles:
     """What a build that succeeded has linked past the wrappers, such as nothing.
 
     ``machine`` is what all of that is for, in words; "" where it is for several.  ``other_machine`` says so where the
-    toolchain builds for another one; "" where it does not.
+    toolchain builds for another one; "" where it does not.  ``said`` is what the build says it goes without.
     """
 
     new: tuple[str, ...]
     log: Path
     machine: str
     other_machine: str
+    said: str = ""
 
     @property
     def is_past_us(self) -> bool:
@@ -46,12 +48,12 @@ class UnseenFiles:
         return NothingLinked(
             "the build succeeded, but linked no program and no shared library. If an earlier build is in the tree, "
             "clean it (make clean); if the command builds a part only, or only static libraries, give the one that "
-            "links the program",
+            f"links the program{self.said}",
             log=self.log,
         )
 
 
-def unseen_files(made: InstrumentedBuild, toolchain: Toolchain, linked: Sequence[LinkedFile]) -> UnseenFiles:
+def unseen_files(order: BuildOrder, made: InstrumentedBuild, linked: Sequence[LinkedFile]) -> UnseenFiles:
     """What was made past the wrappers while the build lasted: all that is new but what they have ``linked``."""
     begun = made.space.wrappers.stat().st_mtime_ns
     seen = {file.path for file in linked}
@@ -64,7 +66,9 @@ def unseen_files(made: InstrumentedBuild, toolchain: Toolchain, linked: Sequence
                 new.append(inside)
     begins = [first_bytes(made.tree / path) for path in new]
     machines = {machine_words(data) for data in begins}
+    if not new:
+        return UnseenFiles((), made.log, "", "", left_out_by_build(made.log, made.space, folder_of(order)))
     if len(machines) != 1:
         return UnseenFiles(tuple(sorted(new)), made.log, "", "")
-    other = of_another_machine(several_paths(sorted(new)), begins[0], toolchain)
+    other = of_another_machine(several_paths(sorted(new)), begins[0], order.toolbox.toolchain)
     return UnseenFiles(tuple(sorted(new)), made.log, machines.pop(), other)

@@ -84,8 +84,12 @@ def refuse_failed(order: BuildOrder, made: InstrumentedBuild, runner: Runner, st
         order.tools.check(order.recipe.system, made.tree, made.log, status)
     if status != 0:
         _check_c_library(order, runner, made.log)
-        folder = None if order.origin.contents is None else order.origin.home
-        raise failed_build(f"{name}: {what}", status, made.log, made.space, folder)
+        raise failed_build(f"{name}: {what}", status, made.log, made.space, folder_of(order))
+
+
+def folder_of(order: BuildOrder) -> Path | None:
+    """The directory that is built, None for a commit of a repository."""
+    return None if order.origin.contents is None else order.origin.home
 
 
 def artefacts_of(order: BuildOrder, made: InstrumentedBuild) -> dict[str, bytes]:

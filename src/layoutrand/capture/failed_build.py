@@ -1,23 +1,30 @@
-"""The error of a build that has failed: what the build said about it, and what may be behind that."""
+"""What a build that has failed, or linked nothing, said about it, and what may be behind that."""
 
 from __future__ import annotations
 
 import re
 import shlex
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from layoutrand.capture.objects import slim_message
 from layoutrand.capture.workspace import Workspace
 from layoutrand.capture.worktree import empty_submodules
-from layoutrand.errors import BuildFailed
+from layoutrand.errors import BuildFailed, FeatureUnsupported
+from layoutrand.link.lto import is_slim
+from layoutrand.objects import elf
 from layoutrand.platform.disk import tail
+from layoutrand.platform.regular_file import PROGRAM, content_of_regular
 from layoutrand.text.name_lists import several_paths
-from layoutrand.text.telling_line import of_build
+from layoutrand.text.telling_line import of_build, of_left_out
 from layoutrand.text.toml_words import toml_string
 
 LINES: Final = 5000
 """The last lines of a build's output, in which what it failed for is looked for."""
+
+_OF_LLD: Final = re.compile(r"\berror: undefined symbol: ")
 
 _LITTLE: Final = 1 << 20  # bytes
 _LAST_LINES: Final = 20
@@ -30,18 +37,33 @@ def failed_build(what: str, status: int, log: Path, space: Workspace, folder: Pa
 
     ``folder`` is the directory that was built, None for a commit of a repository.
     """
-    output = tail(log, LINES)
-    for directory in (space.tree, space.wrappers):
-        output = output.replace(f"{directory}/", "")
-    output = re.sub(rf"{re.escape(str(space.temporary))}/cc\w+", "cc*", output)
+    output = _output(log, space)
     said = of_build(output)
     told = f"it says:\n{_indent(said)}" if said else f"the end of its output:\n{_indent(_end(output))}"
     full = _full_disk_hint(space.base)
-    cause = f"exited with status {status}; {told}{_stale_cmake_hint(output)}{_submodules_hint(folder)}{full}"
+    hints = f"{_stale_cmake_hint(output)}{_slim_hint(output, space.tree)}{_submodules_hint(folder)}{full}"
+    cause = f"exited with status {status}; {told}{hints}"
     error = BuildFailed(f"{what} {cause}", log=log, cause=f"the build {cause}")
     if 0 < status < _BY_SIGNAL and not full:
         error.status = status
     return error
+
+
+def left_out_by_build(log: Path, space: Workspace, folder: Path | None) -> str:
+    """What a build that succeeded says it goes without, and submodules that have no file; "" where there is neither.
+
+    ``folder`` is as of `failed_build`.
+    """
+    said = of_left_out(_output(log, space))
+    told = f"\nThe build says:\n{_indent(said)}" if said else ""
+    return f"{told}{_submodules_hint(folder)}"
+
+
+def _output(log: Path, space: Workspace) -> str:
+    output = tail(log, LINES)
+    for directory in (space.tree, space.wrappers):
+        output = output.replace(f"{directory}/", "")
+    return re.sub(rf"{re.escape(str(space.temporary))}/cc\w+", "cc*", output)
 
 
 def _end(output: str) -> str:
@@ -56,6 +78,17 @@ def _stale_cmake_hint(output: str) -> str:
         return ""
     names = ", ".join(map(toml_string, [found[1]] if found[1] else ["CMakeCache.txt", "CMakeFiles"]))
     return f"\nThe source has a build of your own in it, which was copied, too: build.exclude = [{names}] leaves it out"
+
+
+def _slim_hint(output: str, tree: Path) -> str:
+    """What to do where lld was given objects of gcc that have no machine code: to lld they define nothing."""
+    if _OF_LLD.search(output) is None:
+        return ""
+    for path in sorted(tree.rglob("*.o")):
+        with suppress(OSError, FeatureUnsupported):  # a link to nowhere; no object of this machine
+            if is_slim(elf.read(content_of_regular(path, largest=PROGRAM), name=path.name)):
+                return f"\n{slim_message(str(path.relative_to(tree)))}"
+    return ""
 
 
 def _submodules_hint(folder: Path | None) -> str:

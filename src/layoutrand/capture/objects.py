@@ -79,7 +79,7 @@ def objects(
             if is_bitcode(content):
                 if member is not None and display not in pulled:
                     continue
-                raise FeatureUnsupported(_lto_message(display, claims=True))
+                raise FeatureUnsupported(_claims_message(display.removeprefix("_build/")))
             source = elf.read(content, name=display)
             if source.kind != "ET_REL":
                 continue
@@ -87,7 +87,8 @@ def objects(
                 if units or (member is not None and display not in pulled):
                     continue
                 if claims or lto.is_slim(source):
-                    raise FeatureUnsupported(_lto_message(display, claims=claims))
+                    name = display.removeprefix("_build/")
+                    raise FeatureUnsupported(_claims_message(name) if claims else slim_message(name))
             if path in units:  # all of one name count as one object
                 found.append(Object(path, member, units[path], ours, source))
                 continue
@@ -108,13 +109,15 @@ def _relocatable(path: str, data: bytes) -> Iterator[tuple[int | None, str, byte
     yield from (part for part in parts if elf.is_elf(part[2]) or is_bitcode(part[2]))
 
 
-def _lto_message(name: str, *, claims: bool) -> str:
-    name = name.removeprefix("_build/")
-    if claims:
-        return (
-            f"{name} holds link-time optimisation code, but what the link made of it was not seen, so its functions "
-            "cannot be placed. Link through $CC or $CXX with the compiler that made it, and with lld if that is clang"
-        )
+def _claims_message(name: str) -> str:
+    return (
+        f"{name} holds link-time optimisation code, but what the link made of it was not seen, so its functions "
+        "cannot be placed. Link through $CC or $CXX with the compiler that made it, and with lld if that is clang"
+    )
+
+
+def slim_message(name: str) -> str:
+    """What to do about an object of gcc's that lld, say, cannot read."""
     return (
         f"{name} holds gcc's link-time optimisation code only, and this linker has no plugin that understands it. "
         "Choose toolchain gcc-lto, gcc, gcc-gold or gcc-mold, or compile with -ffat-lto-objects"

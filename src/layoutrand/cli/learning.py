@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -118,6 +119,11 @@ class FirstQuestion:
 
         if not self.directory.is_dir():
             raise UsageError(f"-C {self.directory}: no such directory")
+        if len(self.words.build) == 1 and os.path.isdir(self.words.build[0]) and not shutil.which(self.words.build[0]):
+            folder = shlex.quote(self.words.build[0])
+            raise UsageError(
+                f"{folder} is a directory, and no command that builds: -C {folder} takes the one that is found there"
+            )
         if self.words.build:
             return given(self.words.build, self.directory, SubprocessRunner())
         return recognise(self.directory, SubprocessRunner())

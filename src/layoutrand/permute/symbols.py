@@ -1,7 +1,7 @@
 """The symbol table: values, and with GNU ld the order of local symbols and of their names, which follows the code's.
 
 GNU ld writes the local symbols of an object when it comes to the first section of it, and names in the order in which
-symbols are written, one that ends another within that.
+symbols are written, one that ends another within that.  An object that `ld -r` made of several names the file of each.
 """
 
 from __future__ import annotations
@@ -125,18 +125,24 @@ def groups_of(
         raise NotPermuted("its symbol table does not tell what is of which object")
     if (np.flatnonzero(kinds[: begin[0]] != elf.STT_SECTION) > 0).any():
         raise NotPermuted("an object's symbols are without the name of a file")
-    count = np.diff(np.append(begin, local))
     group = np.searchsorted(begin, marks, side="right") - 1
     of: dict[int, str] = {}
     for number, owner in zip(group.tolist(), owners, strict=True):
         if of.setdefault(number, owner) != owner:
             raise NotPermuted(f"{owner} has no name of a file among its symbols")
-    with_pieces = np.zeros(len(begin), bool)
-    with_pieces[group[code]] = True
-    behind = len(begin) - 1 - int(np.flatnonzero(with_pieces)[-1])
+    ended = np.zeros(len(begin), bool)
+    ended[group] = True
+    with_code = np.flatnonzero(np.bincount(group[code], minlength=len(begin)))
+    lead, behind = int(with_code[0]), len(begin) - 1 - int(with_code[-1])
     piece = np.flatnonzero(code).astype(np.int64)
-    for first in range(len(begin) - behind + 1):
-        found = SymbolGroups(begin, count, piece, group[piece].astype(np.int64), first, behind)
+    # Names of files in front of all code may be of objects that stay, or the first ones of an object that does not.
+    for first in (*range(lead, -1, -1), *range(lead + 1, len(begin) - behind + 1)):
+        # An object that `ld -r` linked names the files of all that it is made of before its marks.
+        opens = np.append(True, ended[:-1])
+        opens[: first + 1] = opens[len(begin) - behind :] = True
+        count = np.diff(np.append(begin[opens], local))
+        number = (np.cumsum(opens) - 1)[group[piece]]
+        found = SymbolGroups(begin[opens], count, piece, number.astype(np.int64), first, behind)
         if all(_fits(found, binary, each, order) for each, order in zip((binary, *probes), orders, strict=True)):
             return found
     raise NotPermuted("its symbols are in an order that is not understood")

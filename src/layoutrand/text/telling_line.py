@@ -43,6 +43,14 @@ Beside warnings and notes ``--verbose`` and ``--stats`` have it say what is none
 _PROBE: Final = re.compile(r"^<stdin>:\d+")
 """Makefiles pipe what a compiler may not know into it, and go on without it."""
 
+_LEFT_OUT: Final = re.compile(
+    r"\b(?:missing|not found|could not find|cannot find|not be found|no such|submodules?"
+    r"|(?:not|n't) (?:be )?(?:built|build|available|enabled|exist)|disabl\w+|skip\w*)\b",
+    re.IGNORECASE,
+)
+_WARNING: Final = re.compile(r"^CMake Warning(?! \(dev\))\b|^(?:configure: )?WARNING: ")
+"""How CMake, configure and Meson warn; what CMake tells developers alone is about how its files are written."""
+
 _OUTER: Final = re.compile(
     r"^\S*make(?:\[\d+\])?: \*\*\* (?:\[|Waiting)|^ninja: |^collect2: |\blinker command failed\b"
     r"|^cc1\w*: all warnings being "
@@ -84,6 +92,16 @@ def of_build(output: str) -> str:
         if found := [place for place, line in among if pattern.search(line)]:
             place = found[which]
             return "\n".join([lines[place], *(_caused(lines[place + 1 :]) or _belonging(lines[place + 1 :]))])
+    return ""
+
+
+def of_left_out(output: str) -> str:
+    """The first warning of a build that succeeded which says that it goes without something; "" where none does."""
+    lines = [line.rstrip() for line in output.split("\n")]
+    for place, line in enumerate(lines):
+        told = [line, *_belonging(lines[place + 1 :])] if _WARNING.search(line) else []
+        if _LEFT_OUT.search(" ".join(part.strip() for part in told)):
+            return "\n".join(told)
     return ""
 
 
