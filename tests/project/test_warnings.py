@@ -49,6 +49,9 @@ SEARCHES = {
     ("text/build_output.py", "cannot open "): "linkers'",
     ("text/spec_rsf.py", "size: "): "a key of raw results of SPEC's",
     ("text/telling_line.py", ": not found"): "shells'",
+    ("text/telling_line.py", "not found"): "CMake's, configure's and Meson's",
+    ("text/telling_line.py", "no such"): "CMake's, configure's and Meson's",
+    ("text/telling_line.py", "not be found"): "CMake's, configure's and Meson's",
 }
 """(Module, what it searches in texts) that stands in a sentence of ours as well, and whose words are searched."""
 
