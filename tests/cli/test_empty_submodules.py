@@ -1,5 +1,7 @@
 """A build that fails in a clone without its submodules."""
 
+import pytest
+
 import gitkit
 from layoutrand.cli import run
 
@@ -17,13 +19,18 @@ command = ["{artefact}"]
 """
 
 
-def test_what_gets_submodules_is_told_where_the_build_fails_for_want_of_them(tmp_path, capsys, monkeypatch):
+@pytest.fixture(autouse=True)
+def cloned_without(tmp_path, monkeypatch):
+    """A repository with a submodule, in main, and its clone without, in clone."""
     monkeypatch.setenv("LAYOUTRAND_CACHE", str(tmp_path / "cache"))
     gitkit.make(tmp_path / "lib", {"a.h": "1"})
     gitkit.make(tmp_path / "main", {"b.c": "1"})
     gitkit.git("submodule", "add", "-q", tmp_path / "lib", "deps/lib", cwd=tmp_path / "main")
     gitkit.commit(tmp_path / "main")
     gitkit.git("clone", "-q", "main", "clone", cwd=tmp_path)
+
+
+def test_what_gets_submodules_is_told_where_the_build_fails_for_want_of_them(tmp_path, capsys):
     (tmp_path / "layoutrand.toml").write_text(TEXT)
     advice = f"git -C {tmp_path / 'clone'} submodule update --init --recursive"
     assert run(["build", "--seeds", "1", "-C", str(tmp_path)]) == 1
@@ -35,14 +42,8 @@ def test_what_gets_submodules_is_told_where_the_build_fails_for_want_of_them(tmp
     assert "a submodule without any file" not in capsys.readouterr().err
 
 
-def test_what_a_build_goes_without_is_told_where_it_links_nothing(tmp_path, capsys, monkeypatch):
+def test_what_a_build_goes_without_is_told_where_it_links_nothing(tmp_path, capsys):
     """CMake warns of a submodule that is missing, leaves the program out and succeeds."""
-    monkeypatch.setenv("LAYOUTRAND_CACHE", str(tmp_path / "cache"))
-    gitkit.make(tmp_path / "lib", {"a.h": "1"})
-    gitkit.make(tmp_path / "main", {"b.c": "1"})
-    gitkit.git("submodule", "add", "-q", tmp_path / "lib", "deps/lib", cwd=tmp_path / "main")
-    gitkit.commit(tmp_path / "main")
-    gitkit.git("clone", "-q", "main", "clone", cwd=tmp_path)
     warning = "CMake Warning at CMakeLists.txt:9 (message):\n  deps/lib submodule missing.\n"
     assert run(["init", "-C", str(tmp_path / "clone"), "--", f"echo '{warning}'"]) == 1
     said = capsys.readouterr().err

@@ -11,10 +11,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from layoutrand.analysis.sample import Sample
+from explainkit import interval, sample
 from layoutrand.explain.confirming import Confirmation, Groups, conclude_group
 from layoutrand.explain.words import of_confirmation
-from layoutrand.stats import Interval
 
 NAMED = re.compile(r"(\S+) % (more|less) \(95 % interval (\S+) % to (\S+) %\)")
 NOT_CONFIRMED = re.compile(r"leaves no room for half of what was found")
@@ -46,22 +45,13 @@ def confirmed(
     """What is concluded, and the sentence on n + n layouts, of which the worse ones are slower by ``effect``."""
     logs = layouts(rng, kind, 2 * n) + machine(rng, still, 2 * n)
     logs[:n] += math.log1p(effect)
-    sample = Sample(
-        system="O2",
-        benchmark="b",
-        instrument="native",
-        metric="wall_s",
-        unit="s",
-        is_primary=True,
-        binaries=tuple((seed, ((float(value),),)) for seed, value in enumerate(np.exp(logs), 31)),
-        controls={},
-    )
-    what = Interval(centre=1 + found, low=1.0, high=1 + 2 * found, confidence=0.95, method="log-t", warnings=())
+    measured = sample(dict(enumerate(np.exp(logs).tolist(), 31)))
+    what = interval(1.0, 1 + found, 1 + 2 * found)
     suspect = cast("Any", SimpleNamespace(effect=what, feature=SimpleNamespace(words="line of f")))
     groups = Groups(suspect, tuple(range(31, 31 + n)), tuple(range(31 + n, 31 + 2 * n)), 40 * n)
-    made = conclude_group(groups, sample, 0.95)
+    made = conclude_group(groups, measured, 0.95)
     assert isinstance(made, Confirmation)
-    explanation = cast("Any", SimpleNamespace(subject=SimpleNamespace(sample=sample)))
+    explanation = cast("Any", SimpleNamespace(subject=SimpleNamespace(sample=measured)))
     return made, of_confirmation(explanation, made)
 
 

@@ -18,8 +18,8 @@ class Programs:
     """Of a configuration: the words that each system gives its programs, and what a file alone is all of.
 
     ``told_by_file`` names benchmarks that execute one artefact, which needs no other and nothing of a directory of its
-    system: two such files that are the same are one program.  ``digests`` say of imported
-    results (system, benchmark -> layout) which program each layout is, "" where a file does not.
+    system: two such files that are the same are one program.  ``digests`` say of imported results (system, benchmark
+    -> layout) which program each layout is, "" where a file does not.
     """
 
     arguments: Mapping[str, str] = field(default_factory=dict)

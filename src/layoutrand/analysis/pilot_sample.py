@@ -30,11 +30,10 @@ _FEWEST_DEGREES: Final = 2
 class PilotSample:
     """One sample as a pilot: its levels (highest first), what it tells, and what one more of each level costs.
 
-    ``costs`` are the seconds, level 1 first; ``lower`` are the counts below
-    the binaries that are planned: at first those that are best by cost, and not always whole where they are those of
-    the pilot.  ``interval`` is that of the mean.  ``controls_s`` are the seconds of controls for each execution of a
-    binary.
-    ``half`` is what steps of the clock leave open of the mean, as a share of it: no number of anything averages it out.
+    ``costs`` are the seconds, level 1 first; ``lower`` are the counts below the binaries that are planned: at first
+    those that are best by cost, and not always whole where they are those of the pilot.  ``interval`` is that of the
+    mean.  ``controls_s`` are the seconds of controls for each execution of a binary.  ``half`` is what steps of the
+    clock leave open of the mean, as a share of it: no number of anything averages it out.
     """
 
     own: Freed

@@ -22,16 +22,20 @@ class SameProgram:
     own_builds_differ: bool = False
     is_itself: bool = False
 
+    @property
+    def n_same(self) -> int:
+        """In how many layouts both are the same to the byte."""
+        return self.n_layouts - self.own_builds_differ
+
     def __str__(self) -> str:
         if self.is_itself:
             return "both sides are the same system"
-        if self.n_layouts <= self.own_builds_differ:
+        if not self.n_same:
             return "both systems have the same capture"
         own = "; only your own builds (stock) differ, which are not compared here" if self.own_builds_differ else ""
-        n_same = self.n_layouts - self.own_builds_differ
-        if n_same == 1:  # as of a harness that knows no layouts
+        if self.n_same == 1:  # as of a harness that knows no layouts
             return f"the binaries of both are the same to the byte in the one layout that they have in common{own}"
-        layouts = f"{n_same} layouts that they have in common, controls included"
+        layouts = f"{self.n_same} layouts that they have in common, controls included"
         return f"the binaries of both are the same to the byte in all {layouts}{own}"
 
 
@@ -39,42 +43,33 @@ def same_program(selection: Selection, benchmark: str, baseline: str, candidate:
     """Whether two systems are one program on this benchmark; None where they are not, or nothing tells.
 
     The same capture with the same arguments is; and so is another one whose files are the same in every layout that
-    both have, where the file is all of the program.  Imported results tell by digests that `export` writes.
+    both have, where the file is all of the program.  Imported results tell by digests of all that was executed, as
+    `export` writes them and SPEC records them.
     """
+    programs = selection.programs
     if selection.sources:
-        told = [selection.programs.digests.get((system, benchmark), {}) for system in (baseline, candidate)]
-        return _same_digests(*told)
+        same = _same_files(*(programs.digests.get((system, benchmark), {}) for system in (baseline, candidate)))
+        return same if same is not None and same.n_same else None
     executed = [_of(selection, system, benchmark) for system in (baseline, candidate)]
     if not all(executed):
         return None
+    files: list[dict[BinaryName, str]] = [{e.layout: e.binary_sha256 for e in own} for own in executed]
+    same = _same_files(*files)
     captures = [{e.capture for e in own} for own in executed]
-    files = [{e.layout: e.binary_sha256 for e in own} for own in executed]
-    common = [layout for layout in files[0] if layout in files[1]]
-    differing = [layout for layout in common if files[0][layout] != files[1][layout]]
-    own_builds_differ = differing == [STOCK]
-    if differing and not own_builds_differ:
-        return None
-    if captures[0] == captures[1]:
-        return SameProgram(len(common), own_builds_differ)
-    if own_builds_differ and len(common) == 1:
-        return None
-    programs = selection.programs
+    if same is None or captures[0] == captures[1]:
+        return same
     alike = programs.arguments.get(baseline) == programs.arguments.get(candidate)
-    if common and alike and benchmark in programs.told_by_file:
-        return SameProgram(len(common), own_builds_differ)
-    return None
+    return same if same.n_same and alike and benchmark in programs.told_by_file else None
 
 
-def _same_digests(baseline: Mapping[BinaryName, str], candidate: Mapping[BinaryName, str]) -> SameProgram | None:
-    """The same of imported results; None where a layout that both have lacks a digest."""
+def _same_files(baseline: Mapping[BinaryName, str], candidate: Mapping[BinaryName, str]) -> SameProgram | None:
+    """By digests of what was executed in each layout; None where one differs, other than stock, or is not known."""
     common = [layout for layout in baseline if layout in candidate]
-    if not common or not all(each[layout] for each in (baseline, candidate) for layout in common):
-        return None
     differing = [layout for layout in common if baseline[layout] != candidate[layout]]
-    own_builds_differ = differing == [STOCK]
-    if differing and (not own_builds_differ or len(common) == 1):
+    is_known = all(each[layout] for each in (baseline, candidate) for layout in common)
+    if not is_known or differing not in ([], [STOCK]):
         return None
-    return SameProgram(len(common), own_builds_differ)
+    return SameProgram(len(common), own_builds_differ=bool(differing))
 
 
 def _of(selection: Selection, system: str, benchmark: str) -> list[Execution]:

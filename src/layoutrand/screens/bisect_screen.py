@@ -134,7 +134,7 @@ def bisect_cases_screen(found: CaseSearches, system: str, threshold: float, colu
         if case.answer.ending not in QUIET:
             lines += [*bisect_screen(case.answer, case.better, system, case.name, threshold, columns), []]
     lines += [line for text in rest_of_cases(found, threshold) for line in wrapped("≈", "", text, width)]
-    for text in {str(case.answer.flags) for case in found.cases if case.answer.flags is not None}:
+    for text in dict.fromkeys(str(case.answer.flags) for case in found.cases if case.answer.flags is not None):
         lines += wrapped("ⓘ", "cyan", text, width, _LINES_OF_FLAGS)
     counted = no_time_words((case.name, case.metric) for case in found.cases if not case.answer.of_speed)
     return [
