@@ -342,7 +342,7 @@ def test_the_same_binaries_are_no_difference_however_large_it_was_measured(proje
     text = unwrapped(text)
 
     assert status == 0
-    assert "same program: the binaries of both are the same to the byte in all 30 layouts" in text
+    assert "same program: the binaries are the same to the byte in all 30 layouts of both" in text
     assert "(an A/A test)" in text
     assert "41.0" in text
     assert "leaves out 1 although there is no difference to find" in text

@@ -208,7 +208,7 @@ def test_what_is_one_program_is_not_planned_to_be_told_apart(tmp_path):
     same = next(each for each in plans[1].warnings if isinstance(each, NothingToFind))
     assert same == NothingToFind(
         "a",
-        "the binaries of both are the same to the byte in all 6 layouts that they have in common, controls included",
+        "the binaries are the same to the byte in all 6 layouts of both, controls included",
     )
     assert not any(isinstance(each, NothingToFind) for each in plans[0].warnings)
     document = plan_document(plans, confidence=0.95)["benchmarks"]

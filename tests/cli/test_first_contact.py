@@ -259,7 +259,9 @@ def test_a_first_round_that_failed_blames_a_missing_file_only_where_one_may_be_m
     assert ("benchmarks.expect_status" in said) is ("exit" in failed)
 
 
-@pytest.mark.parametrize("words", [["init", "src"], ["try", "--", "src", "--", "./toy"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["init", "src"], ["init", "src", "-C", "."], ["try", "--", "src", "--", "./toy"]], ids=" ".join
+)
 def test_a_directory_is_no_command_that_builds(project, env, words):
     """It was executed as one; a program that a directory is called as is one all the same."""
     (project / "layoutrand.toml").unlink()

@@ -113,17 +113,22 @@ class FirstQuestion:
         ways = tuple(replace(way, env={**exported, **way.env}) for way in found.ways)
         return replace(found, ways=ways)
 
+    def _refuse_directory(self) -> None:
+        """Raise `UsageError` where a directory stands for the command that builds; options behind it are then its."""
+        word = next(iter(self.words.build), "")
+        if os.path.isdir(word) and not shutil.which(word) and not (self.directory / word).is_file():
+            folder = shlex.quote(word)
+            raise UsageError(
+                f"{folder} is a directory, and no command that builds: -C {folder} takes the one that is found there"
+            )
+
     def _found(self) -> Recognised:
         from layoutrand.capture.recognise import given, recognise
         from layoutrand.platform.process import SubprocessRunner
 
         if not self.directory.is_dir():
             raise UsageError(f"-C {self.directory}: no such directory")
-        if len(self.words.build) == 1 and os.path.isdir(self.words.build[0]) and not shutil.which(self.words.build[0]):
-            folder = shlex.quote(self.words.build[0])
-            raise UsageError(
-                f"{folder} is a directory, and no command that builds: -C {folder} takes the one that is found there"
-            )
+        self._refuse_directory()
         if self.words.build:
             return given(self.words.build, self.directory, SubprocessRunner())
         return recognise(self.directory, SubprocessRunner())
