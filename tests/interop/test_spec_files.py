@@ -268,7 +268,7 @@ def test_the_same_executable_of_spec_is_the_same_program(tmp_path, code):
     executed(tmp_path, "b", reported_time="11", code=code)
     found = compared()
     assert found is not None and found.n_layouts == 1
-    assert str(found) == "the binaries of both are the same to the byte in the one layout that they have in common"
+    assert str(found) == "the binaries are the same to the byte in the one layout of both"
 
 
 @pytest.mark.parametrize(

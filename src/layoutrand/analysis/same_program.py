@@ -34,7 +34,7 @@ class SameProgram:
             return "both systems have the same capture"
         own = "; only your own builds (stock) differ, which are not compared here" if self.own_builds_differ else ""
         if self.n_same == 1:  # as of a harness that knows no layouts
-            return f"the binaries of both are the same to the byte in the one layout that they have in common{own}"
+            return f"the binaries are the same to the byte in the one layout of both{own}"
         layouts = f"{self.n_same} layouts of both, controls included"
         return f"the binaries are the same to the byte in all {layouts}{own}"
 
