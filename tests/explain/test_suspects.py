@@ -384,7 +384,9 @@ def test_two_systems_that_are_one_program_are_said_to_be(tmp_path, hashes, is_on
     assert explained_before(first, [], selection) == ()
     said = [str(each) for each in explained_before(second, [first], selection)]
     assert len(said) == is_one
-    assert all(each.startswith("it is one program with O2, explained above (the binaries are the same") for each in said)
+    assert all(
+        each.startswith("it is one program with O2, explained above (the binaries are the same") for each in said
+    )
 
 
 def judged(*rows, mechanism=None, whole=0.8, unseen=(), beside=False):
