@@ -7,7 +7,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from layoutrand.analysis.selection import Question, Selection, select
+from layoutrand.analysis.question import Question
+from layoutrand.analysis.selection import Selection, select
 from layoutrand.config.config import Config
 from layoutrand.execute import experiment as experiments
 from layoutrand.model import BuildFailure, BuiltFrom, Execution, LayoutName, Measurement, Node

@@ -22,8 +22,9 @@ from layoutrand.analysis.aa import (
 )
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.conclusion import of_pair, of_suite
+from layoutrand.analysis.question import Question
 from layoutrand.analysis.second_executions import with_second_executions
-from layoutrand.analysis.selection import Question, select
+from layoutrand.analysis.selection import select
 from layoutrand.cli import run
 from layoutrand.cli.running import show_aa
 from layoutrand.cli.terminal import Terminal

@@ -11,7 +11,8 @@ from harnesses.samplekit import left
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.analysis_warnings import OtherCaptures
 from layoutrand.analysis.evidence import evidence
-from layoutrand.analysis.selection import Question, select
+from layoutrand.analysis.question import Question
+from layoutrand.analysis.selection import select
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, ConfigError, UsageError
 from layoutrand.execute.cases import FAILED_CASES

@@ -25,7 +25,8 @@ from experiments import measured, write
 from fakes import EXECUTION, make_config
 from fuzz.target import Target, tree_of
 from layoutrand.analysis.analyse import analyse
-from layoutrand.analysis.selection import Question, select
+from layoutrand.analysis.question import Question
+from layoutrand.analysis.selection import select
 from layoutrand.build.coincidence import recorded_coincidence
 from layoutrand.cache import capture_record, keys, packing
 from layoutrand.cache.capture_record import Capture, CapturedLink

@@ -21,8 +21,9 @@ import pytest
 
 from clusterkit import BENCHMARK, ClusterProject, Machines
 from layoutrand.analysis.aa import compare_halves
+from layoutrand.analysis.question import Question
 from layoutrand.analysis.second_executions import with_second_executions
-from layoutrand.analysis.selection import Question, select
+from layoutrand.analysis.selection import select
 from layoutrand.build.build import all_layouts
 from layoutrand.build.divided import divided
 from layoutrand.cache.store import Cache

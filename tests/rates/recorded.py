@@ -18,7 +18,8 @@ from layoutrand.analysis.compare import compare_several
 from layoutrand.analysis.documents import analyse_document, comparisons_document, halves_document
 from layoutrand.analysis.plan import HALF_WIDTHS, make_plans
 from layoutrand.analysis.plan_document import plan_document
-from layoutrand.analysis.selection import Question, Selection, select
+from layoutrand.analysis.question import Question
+from layoutrand.analysis.selection import Selection, select
 from layoutrand.config.config import Config, parse
 from layoutrand.config.doubled import with_second
 from layoutrand.config.twice import second_of, second_seed

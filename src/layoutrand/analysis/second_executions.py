@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from layoutrand.analysis.analysis_warnings import ExecutedAgain
 from layoutrand.analysis.present_captures import WantedCaptures
-from layoutrand.analysis.selection import Question, Selection, select
+from layoutrand.analysis.question import Question
+from layoutrand.analysis.selection import Selection, select
 from layoutrand.config.doubled import with_second
 from layoutrand.config.twice import second_of
 from layoutrand.results.experiments import ResultsStore

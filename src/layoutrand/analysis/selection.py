@@ -8,24 +8,23 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from layoutrand.analysis.analysis_warnings import (
-    EarlierDefinition,
     ExecutedAgain,
     ExecutedInSequence,
     LeftOutExecutions,
-    OtherCaptures,
     PrebuiltSystems,
-    RebuiltBinaries,
 )
 from layoutrand.analysis.beside_files import Programs, programs
+from layoutrand.analysis.current_executions import current_binaries, current_captures, current_definitions, nothing_left
 from layoutrand.analysis.damage_warnings import damaged_results
 from layoutrand.analysis.display_names import DisplayNames
-from layoutrand.analysis.present_captures import Recorded, WantedCaptures, choose_captures, made_from, source_of
+from layoutrand.analysis.present_captures import Recorded, choose_captures, made_from, source_of
+from layoutrand.analysis.question import Question, recorded_experiment
 from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.analysis.unlike_starts import without_other_starts
 from layoutrand.build.coincidence import CoincidingSystems, recorded_coincidence
@@ -34,9 +33,8 @@ from layoutrand.config.disturbance import Disturbed, Watched, summary
 from layoutrand.config.execution_warnings import DisturbedExecutions, MachineWarning, mixed_settings
 from layoutrand.config.mixed_conditions import launched_executions, mixed_cpus, mixed_isolation, mixed_program_files
 from layoutrand.config.twice import second_of
-from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
-from layoutrand.execute.cases import CasesOfHarnesses, processes
+from layoutrand.execute.cases import CasesOfHarnesses
 from layoutrand.execute.iterations import all_warmup, read_now
 from layoutrand.execute.named_inputs import unlike_work
 from layoutrand.execute.own_measurements import measuring_themselves
@@ -49,32 +47,14 @@ from layoutrand.instruments.known import simulated
 from layoutrand.model import (
     BinaryName,
     BuildFailure,
+    BuiltFrom,
     Context,
     Execution,
     Experiment,
     Node,
 )
 from layoutrand.results.experiments import ResultsStore
-from layoutrand.warning import AnyWarning, plural, sentences_of
-
-
-@dataclass(frozen=True)
-class Question:
-    """What to analyse: names of systems and benchmarks, each empty for all.
-
-    ``captures`` maps systems to capture ids; a system that is not in it is analysed by the capture that the last
-    `layoutrand run` with it was about.
-    ``wanted`` says which other captures are taken than those of the present configuration and source.
-    ``host`` is the name of the machine whose results to take, None for this one.
-    """
-
-    config: Config
-    project: Path
-    systems: Sequence[str]
-    benchmarks: Sequence[str]
-    captures: Mapping[str, str]
-    host: str | None
-    wanted: WantedCaptures = field(default_factory=WantedCaptures)
+from layoutrand.warning import AnyWarning
 
 
 @dataclass(frozen=True)
@@ -157,12 +137,80 @@ class Selection:
         return summary((e for e in self.felt or self.executions if not systems or e.system in systems), simulated())
 
 
+@dataclass(frozen=True)
+class _OfQuestion:
+    """What is recorded of the question's experiment, each case of a harness as a benchmark of its own.
+
+    ``merged`` are the experiments that it is made of, and ``pools`` the executions of each, by the name of its host;
+    ``wanted`` are those of the systems and benchmarks asked for, which ``names`` are.  ``config`` has the cases as
+    benchmarks, too.
+    """
+
+    experiment: Experiment
+    merged: Sequence[Experiment]
+    pools: Sequence[tuple[str, list[Execution]]]
+    contexts: Sequence[Context]
+    config: Config
+    systems: list[str]
+    names: list[str]
+    benchmarks: list[Benchmark]
+    definitions: Mapping[tuple[str, str], str]
+    is_of_here: bool
+
+    @cached_property
+    def everything(self) -> list[Execution]:
+        return [execution for _, own in self.pools for execution in own]
+
+    @cached_property
+    def wanted(self) -> list[Execution]:
+        return [e for e in self.everything if e.system in self.systems and e.benchmark in self.names]
+
+    @cached_property
+    def made(self) -> dict[tuple[str, str], list[BuiltFrom]]:
+        """What each capture was made of."""
+        return made_from(self.contexts)
+
+
 def select(question: Question, store: ResultsStore) -> Selection:
     """Choose what belongs to the question.
 
     Raises `AnalysisError` that lists what the file has where nothing belongs, `UsageError` for an unknown name and
     `ConfigError` for a missing input file of a benchmark.
     """
+    found = _of_question(question, store)
+    systems, benchmarks, config = found.systems, found.benchmarks, found.config
+    warnings: list[AnyWarning] = [*_executed_again(found.everything, systems)]
+    kept = _current(question, store, found, warnings)
+    captures = {execution.system: execution.capture for execution in kept}
+    failed_builds = tuple(dict.fromkeys(f for each in found.merged for f in store.build_failures(each, captures)))
+    nodes = tuple(node for each in found.merged for node in store.nodes(each))
+    warnings += _of_design(found, kept)
+    warnings += damaged_results(store)  # by now all has been read
+    warnings += _of_host(kept, config)
+    warnings += _of_work(found, kept, question.project)
+    primary = {benchmark.name: primary_metric(benchmark) for benchmark in benchmarks}
+    return Selection(
+        experiment=found.experiment,
+        samples=tuple(samples_of([e for e in kept if e.status == "ok"], primary, systems, benchmarks, config)),
+        executions=tuple(kept),
+        failures=tuple(execution for execution in kept if execution.status != "ok"),
+        build_failures=failed_builds,
+        warnings=tuple(warnings),
+        nodes=nodes,
+        programs=programs(config, benchmarks),
+        made={system: source_of(found.made, system, capture) for system, capture in captures.items()},
+        names=DisplayNames.of(config),
+        coinciding=_coinciding(found.contexts, captures.values()),
+        host_facts=found.contexts[-1].host_facts if found.contexts else {},
+        never_alone=frozenset(_never_alone(found.names, question.config)),
+        benchmarks=tuple(benchmarks),
+        tools=_tools(found.contexts, captures),
+        executions_now=config.run.executions,
+    )
+
+
+def _of_question(question: Question, store: ResultsStore) -> _OfQuestion:
+    """Read what is recorded; raises as `select` does."""
     config = question.config
     systems = choose("system", list(question.systems), list(config.systems))
     if not any(benchmark.metric.by_case for benchmark in config.benchmarks):  # else names are known by what is recorded
@@ -174,60 +222,59 @@ def select(question: Question, store: ResultsStore) -> Selection:
     cases = CasesOfHarnesses.of(config, [execution for _, own in pools for execution in own])
     config, pools = cases.configuration(), [(host, cases.split(own)) for host, own in pools]
     names = choose("benchmark", cases.names(question.benchmarks), [benchmark.name for benchmark in config.benchmarks])
-    benchmarks = [benchmark for benchmark in config.benchmarks if benchmark.name in names]
-    definitions = cases.definitions(experiments.definitions(question.config, cases.entries(names), question.project))
-    everything = [execution for _, own in pools for execution in own]
-    wanted = [e for e in everything if e.system in systems and e.benchmark in names]
-    warnings: list[AnyWarning] = [*_executed_again(everything, systems)]
-    current = {system: capture for each in merged for system, capture in store.current_captures(each).items()}
+    is_of_pool = question.host is None and any(map(experiments.is_pool, merged))
+    return _OfQuestion(
+        experiment=experiment,
+        merged=merged,
+        pools=pools,
+        contexts=[context for each in merged for context in store.contexts(each)],
+        config=config,
+        systems=systems,
+        names=names,
+        benchmarks=[benchmark for benchmark in config.benchmarks if benchmark.name in names],
+        definitions=cases.definitions(experiments.definitions(question.config, cases.entries(names), question.project)),
+        is_of_here=is_of_pool or any(each.host == here.host for each in merged),
+    )
+
+
+def _current(
+    question: Question, store: ResultsStore, found: _OfQuestion, warnings: list[AnyWarning]
+) -> list[Execution]:
+    """The executions that count now; why others do not is added to ``warnings``.  Raises `AnalysisError` for none."""
+    config, wanted = found.config, found.wanted
+    current = {system: capture for each in found.merged for system, capture in store.current_captures(each).items()}
     current = {e.system: e.capture for e in wanted if current.get(e.system) == e.capture}
-    contexts = [context for each in merged for context in store.contexts(each)]
-    made = made_from(contexts)
-    of_here = any(each.host == here.host or (experiments.is_pool(each) and question.host is None) for each in merged)
-    prebuilt = [name for name in systems if config.systems[name].prebuilt is not None]
-    recorded = Recorded(wanted, made, current, is_of_here=of_here, prebuilt=prebuilt)
+    prebuilt = [name for name in found.systems if config.systems[name].prebuilt is not None]
+    recorded = Recorded(wanted, found.made, current, is_of_here=found.is_of_here, prebuilt=prebuilt)
     current = choose_captures(recorded, question.wanted, question.systems, warnings)
-    kept = _current_captures(that_count(wanted, experiments.slot_values), {**current, **question.captures}, warnings)
-    kept = current_definitions(kept, definitions, warnings)
+    kept = current_captures(that_count(wanted, experiments.slot_values), {**current, **question.captures}, warnings)
+    kept = current_definitions(kept, found.definitions, warnings)
     kept = without_other_starts(current_binaries(kept, warnings), warnings)
     if not kept:
-        raise _nothing_left(experiment, everything, systems, names, [*warnings, *damaged_results(store)])
-    for hostname, own in pools:
+        why = [*warnings, *damaged_results(store)]
+        raise nothing_left(found.experiment, found.everything, found.systems, found.names, why)
+    return kept
+
+
+def _of_design(found: _OfQuestion, kept: Sequence[Execution]) -> Iterable[AnyWarning]:
+    """What of the executions is warm-up throughout, and what their order and systems in one layout leave open."""
+    for hostname, own in found.pools:
         there = {id(execution) for execution in own}
-        warnings += all_warmup([execution for execution in kept if id(execution) in there], config, hostname)
-    warnings += [ExecutedInSequence()] if config.order() == "sequential" and len(systems) > 1 else []
-    warnings += _in_one_layout(config, systems)
-    captures = {execution.system: execution.capture for execution in kept}
-    primary = {benchmark.name: primary_metric(benchmark) for benchmark in benchmarks}
-    build_failures = tuple(dict.fromkeys(f for each in merged for f in store.build_failures(each, captures)))
-    nodes = tuple(node for each in merged for node in store.nodes(each))
-    warnings += damaged_results(store)  # by now all has been read
-    warnings += _of_host(kept, config)
-    by_name = {each.name: each for each in benchmarks}
-    warnings += measuring_themselves(kept, by_name, question.project)
-    if of_here:
-        printed, read = unlike_work(kept, by_name, question.project)
-        warnings += [*printed, *read]
+        yield from all_warmup([execution for execution in kept if id(execution) in there], found.config, hostname)
+    if found.config.order() == "sequential" and len(found.systems) > 1:
+        yield ExecutedInSequence()
+    yield from _in_one_layout(found.config, found.systems)
+
+
+def _of_work(found: _OfQuestion, kept: list[Execution], project: Path) -> Iterable[AnyWarning]:
+    """What says that executions did other work than one thinks, or measured themselves."""
+    by_name = {each.name: each for each in found.benchmarks}
+    yield from measuring_themselves(kept, by_name, project)
+    if found.is_of_here:
+        printed, read = unlike_work(kept, by_name, project)
+        yield from [*printed, *read]
     else:  # times of files say nothing of another machine's
-        warnings += outputs_of(kept, question.project)
-    return Selection(
-        experiment=experiment,
-        samples=tuple(samples_of([e for e in kept if e.status == "ok"], primary, systems, benchmarks, config)),
-        executions=tuple(kept),
-        failures=tuple(execution for execution in kept if execution.status != "ok"),
-        build_failures=build_failures,
-        warnings=tuple(warnings),
-        nodes=nodes,
-        programs=programs(config, benchmarks),
-        made={system: source_of(made, system, capture) for system, capture in captures.items()},
-        names=DisplayNames.of(config),
-        coinciding=_coinciding(contexts, captures.values()),
-        host_facts=contexts[-1].host_facts if contexts else {},
-        never_alone=frozenset(_never_alone(names, question.config)),
-        benchmarks=tuple(benchmarks),
-        tools=_tools(contexts, captures),
-        executions_now=config.run.executions,
-    )
+        yield from outputs_of(kept, project)
 
 
 def _tools(contexts: Sequence[Context], captures: Mapping[str, str]) -> dict[str, str]:
@@ -273,127 +320,3 @@ def _of_host(kept: list[Execution], config: Config) -> list[MachineWarning]:
     disturbed = [DisturbedExecutions(row, config.run.disturbance.repeat > 0) for row in summary(kept, simulated())]
     mixed = [each for find in (mixed_settings, mixed_cpus, mixed_isolation, mixed_program_files) for each in find(real)]
     return [*disturbed, *mixed, *launched_executions(real)]
-
-
-def recorded_experiment(question: Question, store: ResultsStore) -> tuple[Experiment, list[Experiment]]:
-    """The recorded experiment that the configuration describes, on the host asked for, and those that it is made of.
-
-    With a cluster configured it is the one executed on nodes; several of them where these may be unlike.
-    """
-    recorded = [(experiment, count) for experiment, count in store.experiments() if count]
-    current = experiments.current_experiment(question.config)
-    here = experiments.current_experiment(question.config.here())
-    remote = question.config.remote
-    found = []
-    for experiment, _ in recorded:
-        pool = experiments.is_pool(experiment)
-        if question.host is not None:
-            same_host = question.host in {experiment.hostname, experiment.host}
-        else:
-            same_host = experiment.host == current.host if remote is None else pool
-        if same_host and experiments.same_question(experiment, current if pool else here):
-            found.append(experiment)
-    if len(found) > 1 and remote is not None and question.host is None:
-        if not remote.measure.unlike_cpus:
-            raise AnalysisError(unlike([(e, count) for e, count in recorded if e in found]))
-        together = " and ".join(sorted(experiment.hostname for experiment in found))
-        return replace(found[-1], hostname=together), found
-    if found:
-        return found[-1], found[-1:]
-    if not recorded and store.damaged:
-        raise AnalysisError(f"{store.path} holds no experiment that is as it was recorded; `layoutrand results verify`")
-    if not recorded:
-        raise AnalysisError(f"{store.path} holds no executions yet; make some with `layoutrand run`")
-    host = question.host or (current.hostname if question.config.remote is None else "any nodes")
-    lines = [
-        f"{store.path} holds no results for this configuration:",
-        f"    project {current.project}, layout {current.policy}, randomise {current.randomise}, "
-        f"protocol {current.protocol}, host {host}",
-        "It has:",
-        *(
-            f"  - {plural(count, 'execution')}: project {e.project}, layout {e.policy}, randomise {e.randomise}, "
-            f"protocol {e.protocol}, host {e.hostname}"
-            for e, count in recorded
-        ),
-        "Execute this configuration with `layoutrand run`, set layoutrand.toml to one of these, or name their host.",
-    ]
-    raise AnalysisError("\n".join(lines))
-
-
-def unlike(pools: Sequence[tuple[Experiment, int]]) -> str:
-    """What to say where unlike pools would have to be mixed: (pool, its executions)."""
-    return "\n".join(
-        [
-            "executed on nodes with unlike processors, which are not analysed together unless you say so:",
-            *(f"  - {plural(count, 'execution')}: {experiment.hostname}" for experiment, count in pools),
-            "Name one with --host, or set unlike_cpus = true under [cluster.measure].",
-        ]
-    )
-
-
-# Clocks of nodes may differ, and a node may end what it was asked for before the source was changed: what the last call
-# was about is recorded, and when an execution began matters only where that call has executed nothing of a system yet.
-def _current_captures(
-    executions: list[Execution], captures: Mapping[str, str], warnings: list[AnyWarning]
-) -> list[Execution]:
-    latest = {execution.system: execution.capture for execution in sorted(executions, key=lambda e: e.started_at)}
-    wanted = latest | {system: capture for system, capture in captures.items() if system in latest}
-    kept = [execution for execution in executions if execution.capture == wanted[execution.system]]
-    for system in wanted:
-        left_out = [e for e in executions if e.system == system and e.capture != wanted[system]]
-        if left_out and wanted[system]:  # what has no present capture was told of whole
-            n_captures = len({execution.capture for execution in left_out})
-            warnings.append(OtherCaptures(processes(left_out), system, n_captures, wanted[system]))
-    return kept
-
-
-def current_definitions(
-    executions: list[Execution], definitions: Mapping[tuple[str, str], str], warnings: list[AnyWarning]
-) -> list[Execution]:
-    """Those of the benchmarks as they are defined now."""
-    kept, left_out = [], dict[str, int]()
-    for execution in executions:
-        current = definitions.get((execution.benchmark, execution.instrument))
-        if execution.definition == current:
-            kept.append(execution)
-        elif current is not None:
-            left_out[execution.benchmark] = left_out.get(execution.benchmark, 0) + 1
-    alike: dict[int, list[str]] = {}
-    for benchmark, count in left_out.items():
-        alike.setdefault(count, []).append(benchmark)
-    warnings += [EarlierDefinition(count, tuple(benchmarks)) for count, benchmarks in alike.items()]
-    return kept
-
-
-def current_binaries(executions: list[Execution], warnings: list[AnyWarning]) -> list[Execution]:
-    """A layout linked anew into other bytes is another binary: only the one executed last counts."""
-    latest = {
-        (e.system, e.benchmark, e.layout): e.binary_sha256 for e in sorted(executions, key=lambda e: e.started_at)
-    }
-    kept = [e for e in executions if e.binary_sha256 == latest[e.system, e.benchmark, e.layout]]
-    if len(kept) < len(executions):
-        warnings.append(RebuiltBinaries(len(executions) - len(kept)))
-    return kept
-
-
-def _nothing_left(
-    experiment: Experiment,
-    everything: list[Execution],
-    systems: list[str],
-    names: list[str],
-    warnings: list[AnyWarning],
-) -> AnalysisError:
-    counts: dict[tuple[str, str, str], int] = {}
-    for execution in everything:
-        key = (execution.system, execution.benchmark, execution.capture[:12])
-        counts[key] = counts.get(key, 0) + 1
-    lines = [
-        f"no results of {', '.join(names)} with {', '.join(systems)} as configured now. {experiment.hostname} has:",
-        *(
-            f"  - {plural(n, 'execution')} of {b} with system {s}, capture {c}"
-            for (s, b, c), n in sorted(counts.items())
-        ),
-        *sentences_of(warnings),
-        "Execute them with `layoutrand run`.",
-    ]
-    return AnalysisError("\n".join(lines))

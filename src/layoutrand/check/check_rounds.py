@@ -16,8 +16,9 @@ from typing import Final
 from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison, adjusted, compare
 from layoutrand.analysis.conclusion import CANNOT_TELL, of_pair
+from layoutrand.analysis.question import Question
 from layoutrand.analysis.sample import Sample, binary_mean
-from layoutrand.analysis.selection import Question, Selection, select
+from layoutrand.analysis.selection import Selection, select
 from layoutrand.check.commit_pair import CommitPair
 from layoutrand.check.earlier_counts import take_earlier_counts
 from layoutrand.check.judged import JudgedCases, judged_cases, main_metrics

@@ -16,8 +16,9 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.analysis.question import Question
 from layoutrand.analysis.sample import Sample
-from layoutrand.analysis.selection import Question, select
+from layoutrand.analysis.selection import select
 from layoutrand.build.build import SystemBuild
 from layoutrand.config.config import Config
 from layoutrand.config.metric import Better

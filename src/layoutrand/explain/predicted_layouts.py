@@ -18,8 +18,9 @@ from typing import Final
 import numpy as np
 
 from layoutrand.analysis.analyse import choose_metrics
+from layoutrand.analysis.question import Question
 from layoutrand.analysis.sample import Sample
-from layoutrand.analysis.selection import Question, Selection, select
+from layoutrand.analysis.selection import Selection, select
 from layoutrand.build.build import SystemBuild
 from layoutrand.config.config import Config
 from layoutrand.config.schedule import Slot

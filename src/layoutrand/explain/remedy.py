@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from layoutrand.analysis.question import Question
 from layoutrand.analysis.sample import Sample
-from layoutrand.analysis.selection import Question, Selection, select
+from layoutrand.analysis.selection import Selection, select
 from layoutrand.build.build import SystemBuild
 from layoutrand.cache.contents import content_of
 from layoutrand.config.config import Config

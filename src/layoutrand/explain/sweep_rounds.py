@@ -14,8 +14,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.analysis.question import Question
 from layoutrand.analysis.sample import Sample
-from layoutrand.analysis.selection import Question, select
+from layoutrand.analysis.selection import select
 from layoutrand.build.build import SystemBuild
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.swept import SweptBinaries, SweptSection, with_others

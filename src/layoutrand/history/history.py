@@ -16,9 +16,9 @@ import numpy as np
 from layoutrand.analysis.analyse import known_metrics, measurements
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.coarse_clock import ClockSteps, clock_steps
+from layoutrand.analysis.question import Question
 from layoutrand.analysis.round_design import control_sample
 from layoutrand.analysis.sample import Executions, Sample, binary_mean
-from layoutrand.analysis.selection import Question
 from layoutrand.capture.commit_log import CommitLog, LoggedCommit
 from layoutrand.config.disturbance import summary
 from layoutrand.config.execution_warnings import DisturbedExecutions

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from layoutrand.errors import CacheError, HostError, UsageError
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.selection import Question, Selection
+    from layoutrand.analysis.question import Question
+    from layoutrand.analysis.selection import Selection
     from layoutrand.build.present_parts import PresentSystem
     from layoutrand.config.config import Config
     from layoutrand.results.experiments import ResultsStore
@@ -63,7 +64,7 @@ def question_of(
 ) -> Question:
     """What is asked of the results; what systems would be made from now is looked at when it is answered."""
     from layoutrand.analysis.present_captures import WantedCaptures
-    from layoutrand.analysis.selection import Question
+    from layoutrand.analysis.question import Question
 
     look = None if which.is_settled else partial(_look, config, directory)
     return Question(
