@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from io import BytesIO
@@ -187,72 +188,100 @@ def _part(kind: type, name: str, arrays: Any, numbers: dict[str, Any]) -> Any:
     return kind(**values) if values else None
 
 
+_Wanted = tuple[NDArray[Any], str, int, int]
+"""An array, its kind of number, and the least and the largest that one of them may be."""
+
+
 def _check(table: LearnedTable) -> None:
     """Raise `ValueError` for what was not written so."""
-    count, sections = len(table.pieces.size), table.skeleton.sections
-    anchors = 1 + count + len(sections) + len(table.homes) * len(STEPS)
-    wanted: list[tuple[NDArray[Any], str, int, int]] = [
-        (table.pieces.section, "<i8", 0, len(sections) - 1),
-        (table.pieces.size, "<i8", 0, 1 << 47),
-        (table.pieces.align, "<i8", 0, 1 << 32),
-        (table.pieces.most, "<i8", 0, 1 << 32),
-        (table.pieces.address, "<i8", 0, 1 << 47),
-        (table.fields.place, "<i8", 0, len(table.image) - HALF),
-        (table.fields.place[table.fields.wide], "<i8", 0, len(table.image) - WORD),
-        (table.fields.home, "<i4", 0, anchors - 1),
-        (table.fields.target, "<i4", 0, anchors - 1),
-        (table.fields.wide, "|b1", 0, 1),
-    ]
-    groups, names, unwinding = table.groups, table.names, table.unwinding
-    symbols = len(table.binary.symbols)
-    if unwinding is not None:
-        wanted += [(unwinding.field, "<i8", 0, len(table.image) - HALF), (unwinding.offset, "<i8", 0, len(table.image))]
-        if not (0 <= unwinding.header < len(sections) and 0 <= unwinding.frames < len(sections)):
-            raise ValueError("a section that is not there")
-    if groups is not None:
-        many = len(groups.begin)
-        wanted += [(groups.begin, "<i8", 0, symbols), (groups.count, "<i8", 0, symbols)]
-        wanted += [(groups.piece, "<i8", 0, table.placed - 1), (groups.group, "<i8", 0, many - 1)]
-        if int(groups.count.sum()) > symbols or min(groups.first, groups.last) < 0 or groups.first + groups.last > many:
-            raise ValueError("other groups of symbols than were written")
-    if names is not None:
-        many = len(names.begin)
-        wanted += [(names.begin, "<i8", 0, len(table.image)), (names.size, "<i8", 0, len(table.image))]
-        wanted += [(names.string, "<i8", -1, many - 1), (names.exact, "<i8", -1, many - 1)]
-        if len(names.string) != symbols or len(names.exact) != symbols:
-            raise ValueError("names of other symbols")
-    packed = table.packed
-    if packed is not None:
-        wanted += [(packed.home, "<i4", 0, anchors - 1), (packed.address, "<i8", 0, 1 << 47)]
-        if not 0 <= packed.section < len(sections) or len(packed.home) != len(packed.address):
-            raise ValueError("other packed relocations than were written")
-    for values, kind, least, most in wanted:
+    sections = len(table.skeleton.sections)
+    anchors = 1 + len(table.pieces.size) + sections + len(table.homes) * len(STEPS)
+    for values, kind, least, most in _wanted_arrays(table, sections, anchors):
         if (
             values.dtype.str != kind
             or values.ndim != 1
             or (len(values) and not least <= int(values.min()) <= int(values.max()) <= most)
         ):
             raise ValueError("other arrays than were written")
+    _check_parts(table, sections)
+    _check_values(table, sections, anchors)
+    _check_pieces(table)
+
+
+def _wanted_arrays(table: LearnedTable, sections: int, anchors: int) -> Iterator[_Wanted]:
+    """What each array of the table may hold."""
+    image, symbols = len(table.image), len(table.binary.symbols)
+    yield table.pieces.section, "<i8", 0, sections - 1
+    yield table.pieces.size, "<i8", 0, 1 << 47
+    yield table.pieces.align, "<i8", 0, 1 << 32
+    yield table.pieces.most, "<i8", 0, 1 << 32
+    yield table.pieces.address, "<i8", 0, 1 << 47
+    yield table.fields.wide, "|b1", 0, 1
+    yield table.fields.place, "<i8", 0, image - HALF
+    yield table.fields.place[table.fields.wide], "<i8", 0, image - WORD
+    yield table.fields.home, "<i4", 0, anchors - 1
+    yield table.fields.target, "<i4", 0, anchors - 1
+    if (unwinding := table.unwinding) is not None:
+        yield unwinding.field, "<i8", 0, image - HALF
+        yield unwinding.offset, "<i8", 0, image
+    if (groups := table.groups) is not None:
+        yield groups.begin, "<i8", 0, symbols
+        yield groups.count, "<i8", 0, symbols
+        yield groups.piece, "<i8", 0, table.placed - 1
+        yield groups.group, "<i8", 0, len(groups.begin) - 1
+    if (names := table.names) is not None:
+        yield names.begin, "<i8", 0, image
+        yield names.size, "<i8", 0, image
+        yield names.string, "<i8", -1, len(names.begin) - 1
+        yield names.exact, "<i8", -1, len(names.begin) - 1
+    if (packed := table.packed) is not None:
+        yield packed.home, "<i4", 0, anchors - 1
+        yield packed.address, "<i8", 0, 1 << 47
+
+
+def _check_parts(table: LearnedTable, sections: int) -> None:
+    """That the numbers and the arrays of each part are those of one program."""
+    symbols, unwinding, packed = len(table.binary.symbols), table.unwinding, table.packed
+    if unwinding is not None and not all(0 <= each < sections for each in (unwinding.header, unwinding.frames)):
+        raise ValueError("a section that is not there")
+    if (groups := table.groups) is not None:
+        fewest = min(groups.first, groups.last)
+        if int(groups.count.sum()) > symbols or fewest < 0 or groups.first + groups.last > len(groups.begin):
+            raise ValueError("other groups of symbols than were written")
+    if (names := table.names) is not None and {len(names.string), len(names.exact)} != {symbols}:
+        raise ValueError("names of other symbols")
+    if packed is not None and (not 0 <= packed.section < sections or len(packed.home) != len(packed.address)):
+        raise ValueError("other packed relocations than were written")
+    if len({len(table.fields.place), len(table.fields.wide), len(table.fields.home), len(table.fields.target)}) > 1:
+        raise ValueError("arrays of different lengths")
+
+
+def _check_values(table: LearnedTable, sections: int, anchors: int) -> None:
+    """That what is no array is as it is written."""
+    kinds = table.skeleton.sections["type"]
     if (
-        not all(0 <= number < len(sections) for number in (*table.homes, *table.by_place))
+        not all(0 <= number < sections for number in (*table.homes, *table.by_place))
         or list(table.homes) != sorted(set(table.homes))
         or table.code not in table.homes
-        or not 0 <= table.placed <= count
+        or not 0 <= table.placed <= len(table.pieces.size)
         or len(table.tails) != len(table.homes)
         or not all(steps and 0 < min(steps) <= max(steps) <= 1 << 20 for steps in table.tails)
         or not all(0 <= anchor < anchors for pair in table.alike for anchor in pair)
         or table.linker not in ("gnu", "lld")
-        or not all(int(sections["type"][number]) == elf.SHT_RELA for number in table.by_place)
+        or not all(int(kinds[number]) == elf.SHT_RELA for number in table.by_place)
     ):
         raise ValueError("other values than were written")
-    if len({len(getattr(table.pieces, each.name)) for each in fields(Pieces)}) > 1:
+
+
+def _check_pieces(table: LearnedTable) -> None:
+    """That the pieces lie within their sections."""
+    pieces, sections = table.pieces, table.skeleton.sections
+    if len({len(getattr(pieces, each.name)) for each in fields(Pieces)}) > 1:
         raise ValueError("arrays of different lengths")
-    if not np.isin(table.pieces.section, table.homes).all():
+    if not np.isin(pieces.section, table.homes).all():
         raise ValueError("pieces of a section that has none")
-    if (table.pieces.align & (table.pieces.align - 1)).any() or (table.pieces.most & (table.pieces.most - 1)).any():
+    if (pieces.align & (pieces.align - 1)).any() or (pieces.most & (pieces.most - 1)).any():
         raise ValueError("alignments that are no powers of two")
-    begin = table.pieces.address - sections["addr"].astype(np.int64)[table.pieces.section]
-    if (begin < 0).any() or (begin + table.pieces.size > sections["size"].astype(np.int64)[table.pieces.section]).any():
+    begin = pieces.address - sections["addr"].astype(np.int64)[pieces.section]
+    if (begin < 0).any() or (begin + pieces.size > sections["size"].astype(np.int64)[pieces.section]).any():
         raise ValueError("pieces outside their section")
-    if len({len(table.fields.place), len(table.fields.wide), len(table.fields.home), len(table.fields.target)}) > 1:
-        raise ValueError("arrays of different lengths")
