@@ -1,6 +1,7 @@
 """What a newcomer meets on the command line: help, colours, completion, mistakes, and where the project is."""
 
 import glob
+import io
 import json
 import os
 import re
@@ -230,6 +231,22 @@ def test_colours_are_for_terminals_and_for_who_asks(project, env):
     assert "\x1b[" not in plain.stdout
     assert "\x1b[" in coloured.stdout
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured.stdout).split() == plain.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("color", "no_color", "codes"), [("never", "", []), ("auto", "1", ["1"]), ("auto", "", ["1;31"])]
+)
+def test_without_colours_a_terminal_gets_nothing_but_text_and_with_no_color_no_colours(
+    monkeypatch, color, no_color, codes
+):
+    """As `ls --color=never`: bold and dim were left, which is what NO_COLOR says nothing of."""
+    monkeypatch.setattr(appearance, "_chosen", [appearance.Appearance(color)])
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    shown = io.StringIO()
+    appearance.console(file=shown, force_terminal=True).print("[bold red]slower[/]")
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown.getvalue()) == "slower\n"
+    assert [code for code in re.findall(r"\x1b\[([0-9;]*)m", shown.getvalue()) if code != "0"] == codes
 
 
 @pytest.mark.parametrize("group", ["cache", "bundle", "results", "staging", "simulate"])
