@@ -160,6 +160,30 @@ def test_names_are_completed(project, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("layoutrand ana", {"analyse"}),
+        ("layoutrand run --se", {"--seeds"}),
+        ("layoutrand run --system c", {"clang-O2"}),
+        ("layoutrand compare gcc-O2 c", {"clang-O2"}),
+        ("layoutrand run --seeds 3 --benchmark c", {"count"}),
+        ("layoutrand cache ve", {"verify"}),
+        ("layoutrand report -o la", set()),  # a file: left to the shell
+    ],
+)
+def test_a_shell_is_told_commands_options_and_names(project, env, line, found):
+    """As the functions ask that `--install-completion` writes: options and names were never found, only commands."""
+    asked = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+    of_bash = layoutrand(cwd=project, env=env | asked | {"_LAYOUTRAND_COMPLETE": "complete_bash"})
+    assert (of_bash.returncode, of_bash.stderr, set(of_bash.stdout.split())) == (0, "", found)
+    asked = {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    of_fish = layoutrand(cwd=project, env=env | asked | {"_LAYOUTRAND_COMPLETE": "complete_fish"})
+    assert {each.split("\t")[0] for each in of_fish.stdout.splitlines() if each} == found
+    of_zsh = layoutrand(cwd=project, env=env | asked | {"_LAYOUTRAND_COMPLETE": "complete_zsh"})
+    assert set(re.findall(r'^[^"]*"([^"]*)"|\n"([^"]*)"', of_zsh.stdout)) == {(each, "") for each in found}
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("1", "did you mean 1%?"),
