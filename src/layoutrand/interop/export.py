@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from layoutrand.analysis.analyse import choose_metrics
 from layoutrand.analysis.beside_files import Programs
+from layoutrand.analysis.display_names import labels_json
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.build.build_document import build_failure_json
@@ -50,7 +51,13 @@ def export(selection: Selection, format_name: str, metrics: Sequence[str], *, ra
     warnings = selection.warnings
     if format_name == "json":
         unbuilt = [build_failure_json(failure) for failure in selection.build_failures]
-        more = {"version": __version__, **facts, "build_failures": unbuilt, "warnings": sentences_of(warnings)}
+        more = {
+            "version": __version__,
+            **facts,
+            "labels": labels_json(selection.names),
+            "build_failures": unbuilt,
+            "warnings": sentences_of(warnings),
+        }
         return Export(exports.as_json(content, more), warnings)
     if selection.build_failures:
         warnings += (NoPlaceForBuilds(format_name, len(selection.build_failures)),)
