@@ -33,6 +33,7 @@ from layoutrand.config.twice import second_of, second_seed
 from layoutrand.errors import AnalysisError
 from layoutrand.model import Measurement
 from layoutrand.results.file import open_for_reading, results_path
+from layoutrand.screens.self_comparison import beside_lines
 from warningkit import unwrapped
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
@@ -188,10 +189,30 @@ def test_beside_a_comparison_both_systems_stand_against_themselves(tmp_path, cap
         ("b", "executed twice", 10),
     ]
     assert (document["baseline"], document["candidate"]) == ("a", "b")
+    run(["compare", "a", "b", "--any-source", "-C", str(tmp_path)])
+    first = " ".join(capsys.readouterr().out.split())
+    assert "A/A: " not in first  # which is for --full: it had a line of each benchmark and system below a whole screen
+    assert "Each system against itself: 0 of 2 intervals find a difference." in first
+    assert "no farther apart): b a ± " in first and ", b b ± " in first
+    assert first.index("Noise floor") < first.index("Next:")
     run(["compare", "a", "b", "--any-source", "--full", "-C", str(tmp_path)])
     shown = capsys.readouterr()
     assert "A/A: each system against itself" in shown.out
     assert "a: left out 10 executions of its second time" in shown.err
+
+
+def test_what_systems_executed_twice_say_of_a_comparison_takes_few_lines(tmp_path):
+    """Of many benchmarks as of one, and an alarm is told as what casts doubt."""
+    values = {seed: 1.0 + 0.01 * (seed % 3) for seed in range(1, 21)}
+    late = {seed: 1.3 * value for seed, value in values.items()}
+    rows = executed(tmp_path, values) + executed(tmp_path, late, system=AGAIN, start=90_000.0)
+    _, both = recorded(tmp_path, rows)
+    (apart,) = of_second_executions(both, confidence=0.95, threshold=0.01, metric=None)
+    assert apart.sides == "executed apart"
+    lines = beside_lines([dataclasses.replace(apart, benchmark=f"b{n}") for n in range(20)], 0.95, 60)
+    assert len(lines) <= 2
+    said = " ".join("".join(text for text, _ in line).strip() for line in lines)
+    assert said == "⚠ Each system against itself, executed at another time: 20 of 20 intervals find a difference."
 
 
 def test_a_false_alarm_is_told_alike_by_the_row_and_by_the_conclusion(tmp_path):

@@ -18,7 +18,15 @@ from fakes import make_config
 from layoutrand.analysis.analysis_warnings import NothingExecuted
 from layoutrand.analysis.conclusion import FAIL_IF, Conclusion, stated
 from layoutrand.analysis.conclusion_warnings import FalseAlarm
-from layoutrand.analysis.next_steps import STEPS, LayoutsThere, told_once, with_number, within, without_simulation
+from layoutrand.analysis.next_steps import (
+    STEPS,
+    LayoutsThere,
+    as_many_executions,
+    told_once,
+    with_number,
+    within,
+    without_simulation,
+)
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.reasons import concerns, reasons, steps
 from layoutrand.cli import analysis as analysis_module
@@ -497,3 +505,17 @@ def test_what_is_told_of_the_machine_is_not_about_a_simulated_processor_or_anoth
     assert not concerns(NothingExecuted("c", "b"), "b", "native", "ab")
     assert concerns(NothingExecuted("a", "b"), "b", "native", "ab")
     assert concerns(MixedSettings("turbo", (("on", 3), ("off", 2))), "other", "native", "ab")
+
+
+def test_one_number_of_executions_is_told_of_benchmarks_that_have_unlike_numbers():
+    """`run.executions` is one key: a screen told to set it to 4, and then to 10."""
+    layouts = STEPS["more layouts"]
+    few, many = (with_number(STEPS["more executions"], LayoutsThere(10, executions=n)) for n in (2, 5))
+    assert told_once([few, many]) == told_once([many, few]) == [many]
+    assert "run.executions = 10" in many.briefly
+    assert told_once([layouts, few]) == [layouts, few]
+    counted = [as_many_executions(n) for n in (2, 5)]
+    assert told_once([counted[0], layouts, counted[1]]) == [counted[1], layouts]
+    assert told_once([layouts, counted[0]]) == [counted[0], layouts]
+    assert told_once([layouts, *counted]) == [counted[1], layouts]
+    assert told_once([counted[0], layouts, many]) == [many, layouts]

@@ -54,3 +54,15 @@ def test_what_a_build_goes_without_is_told_where_it_links_nothing(tmp_path, caps
     assert "linked no program" in said
     assert "The build says" not in said
     assert "without any file" not in said
+
+
+def test_what_a_build_goes_without_is_told_where_its_artefact_is_not_linked(tmp_path, capsys):
+    """`build` of a project told that there is no artefact alone, and asked whether its name is right."""
+    warning = "CMake Warning at CMakeLists.txt:9 (message):\n  deps/lib submodule missing.\n"
+    text = TEXT.replace("cat deps/lib/a.h", "echo '" + warning.replace("\n", "\\n") + "'")
+    (tmp_path / "layoutrand.toml").write_text(text)
+    assert run(["build", "--seeds", "1", "-C", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    told = "    CMake Warning at CMakeLists.txt:9 (message):\n      deps/lib submodule missing.\nThe source has a submodule"
+    question = "made no prog; is build.artefacts right?"
+    assert said.count(f"{question}\nThe build says:\n{told} without any file: deps/lib.") == 1

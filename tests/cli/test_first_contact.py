@@ -1,6 +1,7 @@
 """What a newcomer meets on the command line: help, colours, completion, mistakes, and where the project is."""
 
 import glob
+import io
 import json
 import os
 import re
@@ -159,6 +160,30 @@ def test_names_are_completed(project, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("layoutrand ana", {"analyse"}),
+        ("layoutrand run --se", {"--seeds"}),
+        ("layoutrand run --system c", {"clang-O2"}),
+        ("layoutrand compare gcc-O2 c", {"clang-O2"}),
+        ("layoutrand run --seeds 3 --benchmark c", {"count"}),
+        ("layoutrand cache ve", {"verify"}),
+        ("layoutrand report -o la", set()),  # a file: left to the shell
+    ],
+)
+def test_a_shell_is_told_commands_options_and_names(project, env, line, found):
+    """As the functions ask that `--install-completion` writes: options and names were never found, only commands."""
+    asked = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+    of_bash = layoutrand(cwd=project, env=env | asked | {"_LAYOUTRAND_COMPLETE": "complete_bash"})
+    assert (of_bash.returncode, of_bash.stderr, set(of_bash.stdout.split())) == (0, "", found)
+    asked = {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    of_fish = layoutrand(cwd=project, env=env | asked | {"_LAYOUTRAND_COMPLETE": "complete_fish"})
+    assert {each.split("\t")[0] for each in of_fish.stdout.splitlines() if each} == found
+    of_zsh = layoutrand(cwd=project, env=env | asked | {"_LAYOUTRAND_COMPLETE": "complete_zsh"})
+    assert set(re.findall(r'^[^"]*"([^"]*)"|\n"([^"]*)"', of_zsh.stdout)) == {(each, "") for each in found}
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("1", "did you mean 1%?"),
@@ -230,6 +255,22 @@ def test_colours_are_for_terminals_and_for_who_asks(project, env):
     assert "\x1b[" not in plain.stdout
     assert "\x1b[" in coloured.stdout
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured.stdout).split() == plain.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("color", "no_color", "codes"), [("never", "", []), ("auto", "1", ["1"]), ("auto", "", ["1;31"])]
+)
+def test_without_colours_a_terminal_gets_nothing_but_text_and_with_no_color_no_colours(
+    monkeypatch, color, no_color, codes
+):
+    """As `ls --color=never`: bold and dim were left, which is what NO_COLOR says nothing of."""
+    monkeypatch.setattr(appearance, "_chosen", [appearance.Appearance(color)])
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    shown = io.StringIO()
+    appearance.console(file=shown, force_terminal=True).print("[bold red]slower[/]")
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown.getvalue()) == "slower\n"
+    assert [code for code in re.findall(r"\x1b\[([0-9;]*)m", shown.getvalue()) if code != "0"] == codes
 
 
 @pytest.mark.parametrize("group", ["cache", "bundle", "results", "staging", "simulate"])

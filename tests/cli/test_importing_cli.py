@@ -161,6 +161,15 @@ def test_a_directory_that_is_made_for_a_page_is_told(layoutrand, tmp_path):
     assert "made" not in layoutrand(*asked).stderr
 
 
+def test_a_directory_that_is_made_for_figures_is_told_where_it_is_not_the_one_that_was_named(layoutrand, tmp_path):
+    (tmp_path / "t.csv").write_text("system,seed,value\n" + "".join(f"a,{n},1.{n}\n" for n in range(1, 6)))
+    asked = ("figures", "--import", "t.csv", "--output")
+    told = unwrapped(layoutrand(*asked, "no/such").stderr)
+    assert f"captions.txt (and made the directory {tmp_path / 'no'})" in told
+    assert "made" not in layoutrand(*asked, "no/such").stderr
+    assert "made" not in layoutrand(*asked, "beside").stderr
+
+
 def test_binaries_that_share_a_name_are_layouts_of_it(layoutrand, tmp_path):
     hyperfine(tmp_path, "a", ["fib"] * 8)
     done = layoutrand("analyse", "--import", "a:*=a-*.json")

@@ -18,6 +18,8 @@ from fakes import make_config
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.beside_files import Programs
 from layoutrand.analysis.conclusion import of_layouts
+from layoutrand.analysis.display_names import DisplayNames
+from layoutrand.analysis.displayed import displayed
 from layoutrand.analysis.same_program import same_program
 from layoutrand.config.disturbance import MEND
 from layoutrand.config.execution_warnings import DisturbedExecutions
@@ -82,6 +84,44 @@ def test_what_is_exported_is_read_back_as_it_was(selection, tmp_path, format_nam
     assert all(each.rounds and each.started for each in back.samples)
     assert [(f.system, f.benchmark, f.layout, f.status) for f in back.failures] == [("a", "fib", 4, "timeout")]
     assert "ended after 60 s" in back.failures[0].reason
+
+
+def of_labels(tmp_path, name, labels, row=()):
+    place = {"execution": 0, "iteration": 0, "benchmark": "fib", "metric": "wall_s", "unit": "s", **dict(row)}
+    rows = [{"system": system, "seed": n, "value": 1.0 + n, **place} for system in "ab" for n in (1, 2)]
+    (tmp_path / name).write_text(json.dumps({"schema": exports.SCHEMA, "rows": rows, "labels": labels}))
+    return str(tmp_path / name)
+
+
+def test_labels_leave_with_the_names_and_come_back(disturbed, tmp_path):
+    """In a document, as of `analyse` and `compare`; what is told of programs and disturbances has them, too."""
+    names = DisplayNames({"a": "gcc, -O2"}, {"fib": "Fibonacci"})
+    text = export(dataclasses.replace(disturbed, names=names), "json", []).text
+    assert json.loads(text)["labels"] == {"systems": {"a": "gcc, -O2"}, "benchmarks": {"fib": "Fibonacci"}}
+    assert {row["system"] for row in json.loads(text)["rows"]} == {"a", "b"}
+    back = reimported(text, tmp_path, "out.json")
+    assert (back.names, {each.system for each in back.samples}) == (names, {"a", "b"})
+    shown = displayed(back)
+    assert {each.system for each in shown.samples} == {"gcc, -O2", "b"}
+    assert same_program(shown, "Fibonacci", "gcc, -O2", "b") == same_program(back, "fib", "a", "b")
+    assert ("gcc, -O2", "Fibonacci") in shown.programs.digests
+    (row,) = shown.disturbed({"native"}, ["gcc, -O2"])
+    assert row.executions == back.disturbed({"native"}, ["a"])[0].executions > 0
+
+
+def test_a_label_that_would_make_two_systems_look_like_one_is_none(tmp_path):
+    for labels in ({"a": "b"}, {"a": "x", "b": "x"}):
+        name = of_labels(tmp_path, "t.json", {"systems": labels, "benchmarks": {}})
+        assert import_selection(ImportQuestion([name], None, "benchmarks", 0, [], [])).names == DisplayNames()
+    one = of_labels(tmp_path, "one.json", {"systems": {"a": "x", "b": "y"}, "benchmarks": {}}, {"node": "1"})
+    two = of_labels(tmp_path, "two.json", {"systems": {"a": "z", "b": "y"}, "benchmarks": {}}, {"node": "2"})
+    assert import_selection(ImportQuestion([one, two], None, "benchmarks", 0, [], [])).names == DisplayNames({"b": "y"})
+
+
+@pytest.mark.parametrize("labels", [3, {"systems": {}}, {"systems": {"a": 1}, "benchmarks": {}}])
+def test_labels_that_are_none_are_an_error(tmp_path, labels):
+    with pytest.raises(UsageError, match="'labels' is 3|labels has no 'benchmarks'|a label of systems is 1"):
+        import_selection(ImportQuestion([of_labels(tmp_path, "t.json", labels)], None, "benchmarks", 0, [], []))
 
 
 @pytest.mark.parametrize("node", ["", "n7"])

@@ -16,6 +16,7 @@ from fakes import make_config
 from layoutrand.cli import analysis, run
 from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.errors import AnalysisError, ToolNotFound, UsageError
+from layoutrand.interop.export import export
 from layoutrand.model import MAX_SEED, Measurement
 
 HEAD = '[project]\nname = "fake"\n[build]\ncommands = ["x"]\nartefacts = ["prog"]\n'
@@ -218,6 +219,21 @@ def test_rows_hold_every_number(iterations):
     assert (first.system, first.benchmark, first.metric, first.unit) == ("O2", "parse", "wall_s", "s")
     assert (first.disturbances, first.output_sha256) == ("throttled, swap", "a" * 64)
     assert any(isinstance(each, DisturbedExecutions) for each in iterations.warnings)
+
+
+def test_rows_say_which_program_was_executed_as_exports_do(project, tmp_path):
+    recorded = layoutrand.load(project)
+    told = {(row.system, row.benchmark, row.layout, row.execution): row.program_sha256 for row in recorded.samples}
+    exported = json.loads(export(recorded._selection, "json", []).text)["rows"]
+    assert told == {
+        (row["system"], row["benchmark"], row["seed"], row["execution"]): row["program_sha256"]
+        for row in exported
+        if row["status"] == "ok"
+    }
+    assert "" not in told.values()
+    (tmp_path / "out.json").write_text(json.dumps({"schema": "layoutrand/export/1", "rows": exported}))
+    back = layoutrand.load_files(str(tmp_path / "out.json")).samples
+    assert {(row.system, row.benchmark, row.layout, row.execution): row.program_sha256 for row in back} == told
 
 
 def test_failures_are_rows(project):

@@ -23,12 +23,17 @@ def displayed(selection: Selection) -> Selection:
         samples=names.given_each(selection.samples),
         executions=names.given_each(selection.executions),
         failures=names.given_each(selection.failures),
+        felt=names.given_each(selection.felt),
         build_failures=names.given_each(selection.build_failures),
         warnings=tuple(_reworded(each, names) for each in selection.warnings),
         programs=replace(
             selection.programs,
             arguments={names.system(name): words for name, words in selection.programs.arguments.items()},
             told_by_file=frozenset(map(names.benchmark, selection.programs.told_by_file)),
+            digests={
+                (names.system(system), names.benchmark(benchmark)): layouts
+                for (system, benchmark), layouts in selection.programs.digests.items()
+            },
         ),
         made={names.system(name): words for name, words in selection.made.items()},
         tools={names.system(name): words for name, words in selection.tools.items()},

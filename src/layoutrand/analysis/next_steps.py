@@ -44,7 +44,7 @@ class Step:
     """What to do next: its kind, a command or nothing, and a sentence without a full stop.
 
     ``has_figures`` where it says how many of something would do; ``n_layouts`` is how many layouts, if that is it, and
-    ``fewest`` how many may do.
+    ``fewest`` how many may do; ``n_executions`` is what it has ``run.executions`` be.
     ``short`` is for a screen that has a few words for each.  ``may_simulate`` is False where counts of a simulated
     processor would not help (`Benchmark`).  ``comes_first`` where all else would be in vain without it.
     """
@@ -58,6 +58,7 @@ class Step:
     fewest: int | None = None
     may_simulate: bool = True
     comes_first: bool = False
+    n_executions: int | None = None
 
     @property
     def briefly(self) -> str:
@@ -129,8 +130,9 @@ STEPS: Final[dict[StepKind, Step]] = {
             "",
             f"execute each binary more often: {_set('run.executions', 2)}",
             short=_set("run.executions", 2, ", to execute each binary twice"),
+            n_executions=2,
         ),
-        Step("as many executions", "", _counted_with(2, _as_many(2)), short=_as_many(2)),
+        Step("as many executions", "", _counted_with(2, _as_many(2)), short=_as_many(2), n_executions=2),
         Step(
             "other threshold",
             "",
@@ -211,10 +213,11 @@ def told_once(steps: Iterable[Step]) -> list[Step]:
     """The steps of several conclusions, each once, without what another of them says too.
 
     Of commands for more layouts the largest number is the one that decides all of them, and of new rounds the last
-    ones are new to all; that makes more layouts by itself.  What comes first of one conclusion does so of all: commands
+    ones are new to all; that makes more layouts by itself.  ``run.executions`` is one key for all benchmarks, and the
+    largest number that is asked for does for all.  What comes first of one conclusion does so of all: commands
     execute all benchmarks.
     """
-    told = list(dict.fromkeys(steps))
+    told = _of_one_key(list(dict.fromkeys(steps)))
     first = {step.kind for step in told if step.comes_first}
     told.sort(key=lambda step: step.kind not in first)
     told = list(dict.fromkeys(replace(step, comes_first=step.kind in first) for step in told))
@@ -234,6 +237,18 @@ def told_once(steps: Iterable[Step]) -> list[Step]:
             continue
         found.append(_beside(step, kinds))
     return found
+
+
+def _of_one_key(told: list[Step]) -> list[Step]:
+    """The steps with one number of executions, the largest: where the first stood, or before layouts that it counts."""
+    asked = [step for step in told if step.n_executions]
+    if not asked:
+        return told
+    counted = any(step.kind == "as many executions" for step in asked)
+    place = next(n for n, step in enumerate(told) if step in asked or (counted and _is_number(step)))
+    most = max(asked, key=lambda step: step.n_executions or 0)
+    before, behind = told[:place], [step for step in told[place:] if step not in asked]
+    return [*before, most, *behind]
 
 
 def _beside(step: Step, kinds: Collection[StepKind]) -> Step:
@@ -320,13 +335,14 @@ def _more_executions(layouts: LayoutsThere, purpose: str = "") -> Step:
         STEPS["more executions"],
         sentence=f"execute each binary more often{f', {purpose}' if purpose else ''}: {_set('run.executions', wanted)}",
         short=_set("run.executions", wanted, f", {purpose or f'to execute each binary {often}'}"),
+        n_executions=wanted,
     )
 
 
 def as_many_executions(there: int) -> Step:
     """Without which `run` goes on with fewer executions of each binary than a number of layouts is counted with."""
     wanted = _as_many(there)
-    return replace(STEPS["as many executions"], sentence=_counted_with(there, wanted), short=wanted)
+    return replace(STEPS["as many executions"], sentence=_counted_with(there, wanted), short=wanted, n_executions=there)
 
 
 def has_more_layouts(n_found: int, n_distinct: float) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from layoutrand.capture.linked_files import left_in, likeliest_first, linked_with
@@ -21,16 +21,18 @@ def artefact_of(
     *,
     whatever: bool = False,
     records: Sequence[LinkRecord] = (),
+    left_out: Callable[[], str] = str,
 ) -> bytes:
     """The artefact that the build left; raises `WrongArtefact` if there is none, or no ELF file unless ``whatever``.
 
     ``outputs`` are what links of the build wrote: the message names those that are there.  ``records`` are these links,
-    for what was linked with a static library.
+    for what was linked with a static library.  ``left_out`` is what the build says it goes without, for one that linked
+    nothing.
     """
     path = tree / artefact
     if not path.is_file():
         there = likeliest_first(left_in(outputs, tree), artefact)
-        linked = f" It linked: {several_paths(there)}" if there else ""
+        linked = f" It linked: {several_paths(there)}" if there else left_out()
         raise WrongArtefact(f"the build succeeded, but made no {artefact}; is build.artefacts right?{linked}", log=log)
     data = content_of_regular(path, largest=PROGRAM)
     if not elf.is_elf(data) and not whatever:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +27,7 @@ from layoutrand.capture.capture_warnings import (
 from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.earlier_objects import earlier_objects
-from layoutrand.capture.failed_build import LINES, failed_build
+from layoutrand.capture.failed_build import LINES, failed_build, left_out_by_build
 from layoutrand.capture.go_records import build_records
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.linked_files import (
@@ -97,7 +98,11 @@ def artefacts_of(order: BuildOrder, made: InstrumentedBuild) -> dict[str, bytes]
     tree, log, build = made.tree, made.log, order.recipe.build
     outputs = [record.output() for record in build_records(made.space.records, tree)]
     whatever = build.mode == "rebuild"
-    return {artefact: artefact_of(tree, artefact, log, outputs, whatever=whatever) for artefact in build.artefacts}
+    left_out = partial(left_out_by_build, log, made.space, folder_of(order))
+    return {
+        artefact: artefact_of(tree, artefact, log, outputs, whatever=whatever, left_out=left_out)
+        for artefact in build.artefacts
+    }
 
 
 def keep(
@@ -117,7 +122,8 @@ def keep(
     with cache.scratch("capture") as scratch:
         for number, artefact in enumerate(order.recipe.build.artefacts):
             say(f"{order.recipe.system}: capturing the link of {artefact}")
-            data = artefact_of(tree, artefact, log, outputs, records=records)
+            left_out = partial(left_out_by_build, log, space, folder_of(order))
+            data = artefact_of(tree, artefact, log, outputs, records=records, left_out=left_out)
             base = scratch / str(number)
             recipe = order.recipe
             setup = IngestSetup(

@@ -21,7 +21,7 @@ from typing import Final, TextIO
 import typer
 import typer.main
 
-from layoutrand.cli import appearance
+from layoutrand.cli import appearance, completing
 from layoutrand.cli.help_text import dressed
 from layoutrand.cli.printed_files import remember_printed
 from layoutrand.cli.summaries import SUMMARIES
@@ -138,8 +138,9 @@ def _status(arguments: Sequence[str]) -> int:
     """The status of a command line, errors told."""
     try:
         words = _looks(arguments)
-        asked = next((word for word in words[:1] if word in _COMMANDS), None)
-        app = make_app(asked, is_list=_LISTS.issuperset(words))
+        begun = completing.words() or words  # a shell that completes tells its line in variables, and gives no words
+        asked = next((word for word in begun[:1] if word in _COMMANDS), None)
+        app = make_app(asked, is_list=_LISTS.issuperset(begun))
         command = dressed(typer.main.get_command(app), is_short="-h" in words)
         status = command(words, prog_name="layoutrand", standalone_mode=False)
     except LayoutrandError as error:

@@ -165,7 +165,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.documents import comparisons_document, halves_document
     from layoutrand.analysis.evidence import evidence
     from layoutrand.screens.comparison_screen import comparison_screen, self_screen
-    from layoutrand.screens.self_comparison import show_aa
+    from layoutrand.screens.self_comparison import show_beside
 
     csv = csv or raw_csv
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
@@ -205,14 +205,14 @@ def compare(  # noqa: PLR0913 - one parameter for each option
         if config is not None:
             results = within_what_there_is(results, partial(distinct_layouts, config, selection))
         document = comparisons_document(results)
+        selves = of_second_executions(twice, confidence=confidence, threshold=limit, metric=metric)
+        if selves:
+            document["aa"] = {"noise_floor": aa_document(selves)}
         if in_full:
             show_comparisons(results, terminal)
+            show_beside(selves, confidence, terminal)
         else:
-            terminal.screen(comparison_screen(results, selection, terminal_width()))
-        if selves := of_second_executions(twice, confidence=confidence, threshold=limit, metric=metric):
-            document["aa"] = {"noise_floor": aa_document(selves)}
-            terminal.line()
-            show_aa(selves, confidence, terminal)
+            terminal.screen(comparison_screen(results, selection, terminal_width(), selves))
     pairs = [(pair.benchmark, pair.instrument) for each in results for pair in each.benchmarks]
     if in_full and (beside := simulated_beside(selection, pairs)):
         terminal.item(beside)

@@ -71,8 +71,8 @@ def console(**settings: Any) -> Console:
     color = appearance().color
     if color == "always":  # NO_COLOR was meant for those who did not ask
         settings |= {"force_terminal": True, "no_color": False}
-    elif color == "never":
-        settings |= {"no_color": True}
+    elif color == "never":  # nothing bold either, as of ls, grep and git; NO_COLOR is about colours alone
+        settings |= {"color_system": None}
     from rich.console import Console
 
     return Console(**settings)

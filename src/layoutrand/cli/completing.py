@@ -1,16 +1,27 @@
-"""Names that a shell completes: those of systems and benchmarks in the project's layoutrand.toml.
+"""What a shell completes: the command line that it asks about, and the names in the project's layoutrand.toml.
 
 Nothing is ever said here: a file that is wrong or absent completes to nothing.
 """
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from layoutrand.library.project_directory import CONFIG_NAME, project_of
+
+_LINES: Final = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
+"""Variables in which the functions of bash, and of zsh and fish, tell the line."""
+
+
+def words() -> list[str]:
+    """The words behind the command's name on the line that a shell wants to be completed; none where none does."""
+    if "_LAYOUTRAND_COMPLETE" not in os.environ:
+        return []
+    return next((os.environ[name] for name in _LINES if name in os.environ), "").split()[1:]
 
 
 def systems(incomplete: str) -> list[str]:

@@ -158,11 +158,19 @@ def load_config(directory: Path) -> Config:
 
 def write_on_request(target: Path, text: str, terminal: Terminal) -> None:
     """Write a file whose name was typed, and say so; a directory made for it may be a slip of the keyboard."""
-    from layoutrand.platform.foreign import missing_directory, write_text
+    from layoutrand.platform.foreign import write_text
+
+    made = made_for(target)
+    write_text(target, text)
+    terminal.say(f"wrote {target}{made}")
+
+
+def made_for(target: Path) -> str:
+    """What is said behind a file or directory that is about to be written: what is made above it, or nothing."""
+    from layoutrand.platform.foreign import missing_directory
 
     made = missing_directory(target)
-    write_text(target, text)
-    terminal.say(f"wrote {target}" + ("" if made is None else f" (and made the directory {made})"))
+    return "" if made is None else f" (and made the directory {made})"
 
 
 def leave_out_of_source(config: Config, directory: Path, files: Sequence[Path], terminal: Terminal) -> None:

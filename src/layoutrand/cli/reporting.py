@@ -154,10 +154,11 @@ def figures(  # noqa: PLR0913 - one parameter for each option
     if os.path.exists(target) and not os.path.isdir(target):
         raise UsageError(f"{target} is a file; --output names the directory to write into")
     files = figure_files(page, wanted, Look(width, dpi, font))
+    made = options.made_for(target)
     for file in files:
         write_bytes(target / file.name, file.data)
     counts = ", ".join(f"{sum(file.name.endswith(f'.{kind}') for file in files)} {kind}" for kind in wanted)
-    terminal.say(f"wrote {len(files)} files into {target}: {counts} and {CAPTIONS}")
+    terminal.say(f"wrote {len(files)} files into {target}: {counts} and {CAPTIONS}{made}")
     if not imports:
         written = [target / file.name for file in files]
         options.leave_out_of_source(options.load_config(directory), directory, written, terminal)

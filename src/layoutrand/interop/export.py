@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from layoutrand.analysis.analyse import choose_metrics
 from layoutrand.analysis.beside_files import Programs
+from layoutrand.analysis.display_names import labels_json
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.build.build_document import build_failure_json
@@ -50,7 +51,13 @@ def export(selection: Selection, format_name: str, metrics: Sequence[str], *, ra
     warnings = selection.warnings
     if format_name == "json":
         unbuilt = [build_failure_json(failure) for failure in selection.build_failures]
-        more = {"version": __version__, **facts, "build_failures": unbuilt, "warnings": sentences_of(warnings)}
+        more = {
+            "version": __version__,
+            **facts,
+            "labels": labels_json(selection.names),
+            "build_failures": unbuilt,
+            "warnings": sentences_of(warnings),
+        }
         return Export(exports.as_json(content, more), warnings)
     if selection.build_failures:
         warnings += (NoPlaceForBuilds(format_name, len(selection.build_failures)),)
@@ -80,7 +87,7 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
         slot = (execution.system, execution.benchmark, execution.instrument, str(execution.layout))
         number = numbers[slot] = numbers.get(slot, -1) + 1
         if execution.status != "ok":
-            failures.append(_failure(execution, number, host, _program(selection.programs, execution)))
+            failures.append(_failure(execution, number, host, program_digest(selection.programs, execution)))
             continue
         for m in execution.measurements:
             key = (*slot[:3], m.metric)
@@ -100,7 +107,7 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
                         warmup=m.warmup,
                         node=execution.node or host,
                         output_sha256=execution.output_sha256,
-                        program_sha256=_program(selection.programs, execution),
+                        program_sha256=program_digest(selection.programs, execution),
                         round=execution.round,
                         started_at=execution.started_at,
                         disturbances=execution.disturbances,
@@ -127,7 +134,7 @@ def _failure(execution: Execution, number: int, host: str, program: str) -> Fail
     )
 
 
-def _program(programs: Programs, execution: Execution) -> str:
+def program_digest(programs: Programs, execution: Execution) -> str:
     """What executions have in common where all that was executed is one program (`layoutrand.analysis.same_program`).
 
     It is the digest of the file where that is all of the program; of others what they were captured as is in it, too.

@@ -81,6 +81,15 @@ _PRINTED: Final = (
         re.compile(r"^(# JMH version: |# Warmup Iteration +\d+: |Benchmark .*\bMode +Cnt +Score\b)", re.MULTILINE),
         "is what JMH prints; its options -rf json -rff FILE write what can be imported",
     ),
+    (
+        re.compile(
+            r"^(SPECjvm2008 \w+\r?$|(Iteration \d+|Warmup) \([^)\n]*\) result: |\s*<specjvm-results?>|"
+            r"(Noncompliant c|C)omposite result: \S+ (SPECjvm2008 \w+ )?ops/m)",
+            re.MULTILINE,
+        ),
+        "is of SPECjvm2008, of which nothing is read, its .raw file neither: the ops/m of each iteration are imported "
+        "as a table (csv), with more in the column better",
+    ),
 )
 """What harnesses print for their users or write beside, by a line of it, and what can be imported in its place."""
 

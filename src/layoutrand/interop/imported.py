@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.config.metric import Better
 from layoutrand.instruments.known import is_from_start_to_end, program_itself
 from layoutrand.text.digits import MEASURABLE, is_measurable
 from layoutrand.text.foreign_fields import json_excerpt, unreadable
 from layoutrand.text.quantities import SECONDS
 from layoutrand.warning import AnyWarning
+
+NO_LABELS: Final = DisplayNames()
 
 PROGRAM_ITSELF: Final = program_itself().name
 """The instrument of numbers that say nothing of theirs: most harnesses time the program as it is."""
@@ -91,11 +94,15 @@ class FailedRun:
 
 @dataclass(frozen=True)
 class Imported:
-    """All that a file holds; ``remarks`` say what of it was left out or has to be known about it."""
+    """All that a file holds; ``remarks`` say what of it was left out or has to be known about it.
+
+    ``labels`` are what people read in place of its names of systems and benchmarks.
+    """
 
     rows: Sequence[ImportedNumber]
     failures: tuple[FailedRun, ...] = ()
     remarks: tuple[AnyWarning, ...] = ()
+    labels: DisplayNames = NO_LABELS
 
 
 def in_base_unit(value: float, unit: str) -> tuple[float, str]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import operator
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeVar
 
 from layoutrand.analysis.beside_files import Digests, Programs
+from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.analysis.selection import Selection, Source
 from layoutrand.config.config import choose
 from layoutrand.config.matrix import matching as match_names
@@ -63,6 +65,7 @@ class _File:
     numbers: Numbers
     failures: tuple[FailedRun, ...]
     remarks: tuple[AnyWarning, ...]
+    labels: DisplayNames
 
     @property
     def kinds(self) -> list[ImportedNumber | FailedRun]:
@@ -111,7 +114,21 @@ def import_selection(question: ImportQuestion) -> Selection:
         felt=felt,
         programs=Programs(digests=_programs(kept, lost)),
         sources=tuple(_source(file) for file in files),
+        names=DisplayNames(
+            _labels((each.system, file.labels.system(each.system)) for file in files for each in file.kinds),
+            _labels((each.benchmark, file.labels.benchmark(each.benchmark)) for file in files for each in file.kinds),
+        ),
     )
+
+
+def _labels(told: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Of (name, label) as the files have them, the label of each name: none that two files, or two names, differ in."""
+    found: dict[str, set[str]] = {}
+    for name, label in told:
+        found.setdefault(name, set()).add(label)
+    labels = {name: next(iter(own)) for name, own in found.items() if len(own) == 1}
+    uses = Counter(labels.values())
+    return {name: label for name, label in labels.items() if uses[label] == 1 and label not in found}
 
 
 def _programs(files: Sequence[Numbers], failed: Sequence[FailedRun]) -> Digests:
@@ -170,7 +187,9 @@ def _read(wanted: Wanted, question: ImportQuestion) -> _File:
     if not content.rows and not content.failures:
         raise UsageError(f"{shown} holds no measurement")
     numbers, failures = _named(content, wanted, shown, question.names_are)
-    return _File(wanted, shown, name, numbers, failures, content.remarks)
+    # A name that was given is what its giver wants to read.
+    labels = content.labels if wanted.name is None else replace(content.labels, systems={})
+    return _File(wanted, shown, name, numbers, failures, content.remarks, labels)
 
 
 def _named(content: Imported, wanted: Wanted, shown: str, names_are: NamesAre) -> tuple[Numbers, tuple[FailedRun, ...]]:

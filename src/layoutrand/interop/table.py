@@ -5,24 +5,28 @@ error.  Without ``seed`` everything is of one binary; without ``execution`` ever
 there is ``iteration``: then all are iterations of one.  A row with a ``status`` other than ok is a failed execution.
 ``started_at`` is when an execution began, ``round`` the round that it belongs to, ``disturbances`` names what disturbed
 it, divided by spaces.  ``program_sha256`` is a digest of all that was executed: systems that have the same in all
-layouts that both have are one program.  ``output_sha256`` is written for others: nothing here reads it.
+layouts that both have are one program.  ``output_sha256`` is written for others: nothing here reads it.  A document
+also has the ``labels`` of systems and benchmarks.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
+from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.interop.column_cells import cells_of_rows
 from layoutrand.interop.csv_chunks import Chunk, csv_chunks
-from layoutrand.interop.imported import Imported, member
+from layoutrand.interop.imported import NO_LABELS, Imported, member
 from layoutrand.interop.table_kinds import DISTURBANCES, NOT_READ, PROGRAM
 from layoutrand.interop.table_rows import TableForm, read_table
 from layoutrand.text.csv_cells import text_of_cell
-from layoutrand.text.foreign_fields import excerpt, json_excerpt, unreadable
+from layoutrand.text.foreign_fields import excerpt, json_excerpt, plain, unreadable
 
 COLUMNS: Final = (
     "system",
@@ -99,7 +103,22 @@ def parse(document: Any, source: str) -> Imported:
         Chunk(cells_of_rows(records[at : at + _ROWS], len(COLUMNS)), np.arange(at, min(at + _ROWS, len(records))))
         for at in range(0, len(records), _ROWS)
     )
-    return read_table(chunks, TableForm(COLUMNS, source, by_line=False, held=str))
+    found = read_table(chunks, TableForm(COLUMNS, source, by_line=False, held=str))
+    return replace(found, labels=_labels(document, source))
+
+
+def _labels(document: Mapping[str, Any], source: str) -> DisplayNames:
+    """The labels of a document, which older ones have none of; raises `UnreadableResults`."""
+    if "labels" not in document:
+        return NO_LABELS
+    given = member(document, "labels", dict, source, "the document")
+    found = {}
+    for kind in ("systems", "benchmarks"):
+        labels = member(given, kind, dict, source, "labels")
+        if wrong := [each for each in labels.values() if not isinstance(each, str) or not plain(each)]:
+            raise unreadable(source, f"a label of {kind} is {json_excerpt(wrong[0])}; expected a string")
+        found[kind] = {plain(name): plain(label) for name, label in labels.items()}
+    return DisplayNames(**found)
 
 
 def _cell(value: Any) -> str:

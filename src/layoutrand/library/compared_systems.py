@@ -22,6 +22,7 @@ from layoutrand.warning import AnyWarning
 if TYPE_CHECKING:
     import pandas as pd
 
+    from layoutrand.analysis.aa import SelfComparison
     from layoutrand.analysis.compare import BenchmarkRatio, Comparison
     from layoutrand.analysis.selection import Selection
 
@@ -132,6 +133,7 @@ class ComparedSystems:
     _comparisons: tuple[Comparison, ...] = field(repr=False)
     _selection: Selection = field(repr=False)
     _document: dict[str, Any] = field(repr=False, compare=False)
+    _selves: tuple[SelfComparison, ...] = field(repr=False)
 
     def __iter__(self) -> Iterator[BenchmarkVerdict]:
         return iter(self.rows)
@@ -167,16 +169,18 @@ class ComparedSystems:
         """The first screen of `layoutrand compare` for so many columns, without colours."""
         from layoutrand.screens.comparison_screen import comparison_screen
 
-        return as_text(comparison_screen(self._comparisons, self._selection, columns))
+        return as_text(comparison_screen(self._comparisons, self._selection, columns, self._selves))
 
     def full(self) -> str:
         """The tables, sentences and warnings of ``compare --full``, as Markdown."""
         from layoutrand.screens.comparison_tables import show_comparisons
         from layoutrand.screens.layout_tables import show_selection_problems
         from layoutrand.screens.markdown_page import Markdown
+        from layoutrand.screens.self_comparison import show_beside
 
         page = Markdown()
         show_comparisons(self._comparisons, page)
+        show_beside(self._selves, self.confidence, page)
         show_selection_problems(self._selection, self.warnings, page)
         return page.text.getvalue()
 
@@ -186,13 +190,16 @@ class ComparedSystems:
     def _repr_html_(self) -> str:
         from layoutrand.screens.comparison_screen import comparison_screen
 
-        return as_html(comparison_screen(self._comparisons, self._selection, HTML_COLUMNS))
+        return as_html(comparison_screen(self._comparisons, self._selection, HTML_COLUMNS, self._selves))
 
 
 def compared_systems(
-    comparisons: Sequence[Comparison], selection: Selection, document: dict[str, Any]
+    comparisons: Sequence[Comparison],
+    selection: Selection,
+    document: dict[str, Any],
+    selves: Sequence[SelfComparison] = (),
 ) -> ComparedSystems:
-    """What there is to say of these comparisons, which have one baseline."""
+    """What there is to say of these comparisons, which have one baseline; ``selves`` of systems executed twice."""
     first = comparisons[0]
     return ComparedSystems(
         baseline=first.baseline,
@@ -205,6 +212,7 @@ def compared_systems(
         _comparisons=tuple(comparisons),
         _selection=selection,
         _document=document,
+        _selves=tuple(selves),
     )
 
 

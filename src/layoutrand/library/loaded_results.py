@@ -222,7 +222,7 @@ class Results:
         document = comparisons_document(found)
         if selves := of_second_executions(twice, **how, metric=metric):
             document["aa"] = {"noise_floor": aa_document(selves)}
-        return compared_systems(found, selection, document)
+        return compared_systems(found, selection, document, selves)
 
     def analyse(
         self,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from layoutrand.analysis.analyse import choose_metrics
 from layoutrand.config.metric import Better
 from layoutrand.errors import ToolNotFound
+from layoutrand.interop.export import program_digest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,6 +62,9 @@ class SampleRow:
         What was not as it should be on the machine, joined by commas; empty where nothing was found.
     output_sha256
         The SHA-256 of what the execution printed; empty where that is not known.
+    program_sha256
+        Which program was executed, as in CSV and JSON of ``layoutrand export``: systems that have the same in all
+        layouts that both have are one program; empty where that is not known.
     """
 
     system: str
@@ -81,6 +85,7 @@ class SampleRow:
     node: str
     disturbances: str
     output_sha256: str = ""
+    program_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ def sample_rows(selection: Selection, metrics: Sequence[str] = (), *, warmup: bo
     measured.
     """
     samples = choose_metrics(selection, metrics)
-    return list(_imported(samples) if selection.sources else _executed(selection, samples, warmup=warmup))
+    return list(_imported(selection, samples) if selection.sources else _executed(selection, samples, warmup=warmup))
 
 
 def failure_rows(selection: Selection) -> list[FailureRow]:
@@ -122,24 +127,32 @@ def _executed(selection: Selection, samples: Sequence[Sample], *, warmup: bool) 
         slot = (execution.system, execution.benchmark, execution.instrument, str(execution.layout))
         number = numbers[slot]
         numbers[slot] += 1
-        for m in execution.measurements if execution.status == "ok" else ():
+        if execution.status != "ok":
+            continue
+        program = program_digest(selection.programs, execution)
+        for m in execution.measurements:
             sample = own.get((*slot[:3], m.metric))
             if sample is not None and (warmup or not m.warmup):
                 place = (execution.layout, number, m.iteration)
-                found[*slot[:3], m.metric].append(_row(sample, place, m.value, execution, warmup=m.warmup))
+                row = _row(sample, place, m.value, execution, warmup=m.warmup)
+                found[*slot[:3], m.metric].append(replace(row, program_sha256=program))
     for rows in found.values():
         yield from rows
 
 
-def _imported(samples: Sequence[Sample]) -> Iterator[SampleRow]:
+def _imported(selection: Selection, samples: Sequence[Sample]) -> Iterator[SampleRow]:
     for sample in samples:
+        programs = selection.programs.digests.get((sample.system, sample.benchmark), {})
         for name, executions in (*sample.binaries, *sample.controls.items()):
             nodes, rounds, starts = sample.nodes.get(name), sample.rounds.get(name), sample.started.get(name)
             for number, values in enumerate(executions):
                 node = nodes[number] if nodes and number < len(nodes) else ""
                 row = _row(sample, (name, number, 0), 0.0, node)
                 row = replace(
-                    row, round=rounds[number] if rounds else None, started_at=starts[number] if starts else None
+                    row,
+                    round=rounds[number] if rounds else None,
+                    started_at=starts[number] if starts else None,
+                    program_sha256=programs.get(name, ""),
                 )
                 yield from (replace(row, iteration=place, value=value) for place, value in enumerate(values))
 

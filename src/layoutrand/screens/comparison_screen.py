@@ -40,13 +40,13 @@ from layoutrand.screens.screen_parts import (
     with_note,
     wrapped,
 )
-from layoutrand.screens.self_comparison import floor_words
+from layoutrand.screens.self_comparison import beside_lines, floor_lines
 from layoutrand.text.distinct_names import distinct_names
 from layoutrand.text.name_lists import first_names
 from layoutrand.text.quantities import has_no_lower_bound, spans_tenfold
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.aa import Halves
+    from layoutrand.analysis.aa import Halves, SelfComparison
     from layoutrand.analysis.compare import BenchmarkRatio, Comparison
     from layoutrand.analysis.selection import Selection
     from layoutrand.stats import Interval
@@ -58,8 +58,6 @@ _FEWEST_DRAWN: Final = 5
 """Benchmarks that are worth a figure where others are folded."""
 
 _FIRST_TOLD: Final[dict[Verdict, int]] = {"slower": 0, "faster": 1, "cannot tell": 2}
-_MOST_FLOORS: Final = 3
-_LINES_OF_FLOORS: Final = 2
 
 VERDICT_STYLES: Final[dict[Verdict, str]] = {
     "faster": "green",
@@ -80,12 +78,15 @@ class _Row(NamedTuple):
     pair: BenchmarkRatio | None
 
 
-def comparison_screen(results: Sequence[Comparison], selection: Selection, columns: int | None) -> list[Line]:
+def comparison_screen(
+    results: Sequence[Comparison], selection: Selection, columns: int | None, selves: Sequence[SelfComparison] = ()
+) -> list[Line]:
     """The lines of all comparisons, for so many columns; None where there is no terminal.
 
-    What does not fit into a screen is left to `--full` (`_ways`).
+    ``selves`` are systems against themselves, where they were executed twice.  What does not fit into a screen is left
+    to `--full` (`_ways`).
     """
-    return _fitting(_ways(results), partial(_comparisons, results, selection, columns))
+    return _fitting(_ways(results), partial(_comparisons, results, selection, columns, selves))
 
 
 def _ways(results: Sequence[Comparison]) -> list[tuple[int, bool]]:
@@ -114,12 +115,19 @@ def _fitting(ways: Sequence[tuple[int, bool]], screen: Callable[..., list[Line]]
 
 
 def _comparisons(
-    results: Sequence[Comparison], selection: Selection, columns: int | None, *, most_rows: int, drawn: bool
+    results: Sequence[Comparison],
+    selection: Selection,
+    columns: int | None,
+    selves: Sequence[SelfComparison],
+    *,
+    most_rows: int,
+    drawn: bool,
 ) -> list[Line]:
     width = screen_width(columns)
     facts = source_facts(selection)
     shown = [(pair.benchmark, pair.instrument) for result in results for pair in result.benchmarks]
     rest = [*failure_lines(selection, width), *remark_lines(selection, shown, width), *order_lines(selection, width)]
+    rest += beside_lines(selves, results[0].confidence, width)
     lines: list[Line] = []
     for result in results:
         lines += [*_screen(result, facts, width, most_rows=most_rows, drawn=drawn), []]
@@ -144,13 +152,7 @@ def _halves(halves: Halves, selection: Selection, width: int, *, most_rows: int,
     lines = [*_screen(result, source_facts(selection), width, title, most_rows=most_rows, drawn=drawn), []]
     lines += wrapped("ⓘ", "cyan", f"An A/A test ({halves.sides}): whatever differs is noise.", width)
     noise = [row for row in halves.noise if row.sides == halves.sides]
-    floors = [f"{row.benchmark} {floor_words(row)}" for row in noise if row.noise_floor is not None]
-    if floors:
-        cases = f"{100 * result.confidence:g} of 100 that do not differ are no farther apart"
-        text = f"Noise floor ({cases}): {first_names(floors, _MOST_FLOORS)}."
-        lines += wrapped("ⓘ", "cyan", text, width, most=_LINES_OF_FLOORS)
-    elif any(row.has_too_few for row in noise):
-        lines += wrapped("ⓘ", "cyan", "There are too few layouts for a noise floor.", width)
+    lines += floor_lines(noise, result.confidence, width)
     rows = _rows(result)
     told = [(row.name, [each for each in row.concluded.reasons if each.cause != "same binaries"]) for row in rows]
     lines += _no_time_lines(result, width)

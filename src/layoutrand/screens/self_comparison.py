@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from layoutrand.screens.display import Display
+from layoutrand.screens.screen_parts import wrapped
+from layoutrand.text.name_lists import first_names
 from layoutrand.text.quantities import digits_of, percent, ratio_words
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import SelfComparison
     from layoutrand.analysis.sides_of_itself import Sides
+    from layoutrand.screens.charts import Line
 
 
 def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *, seeds: Sequence[int] = ()) -> None:
@@ -54,6 +57,13 @@ def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *,
         page.item(f"of sides executed at different times: {count} of {of}{meaning if count else ''}")
 
 
+def show_beside(rows: Sequence[SelfComparison], confidence: float, page: Display) -> None:
+    """The same below a comparison, where systems were executed twice."""
+    if rows:
+        page.line()
+        show_aa(rows, confidence, page)
+
+
 SIDES_IN_WORDS: Final[Mapping[Sides, str]] = {
     "executed twice": "as it was executed twice in each round",
     "neighbouring rounds": "neighbouring rounds as if they were two systems (`run --twice` executes it as two)",
@@ -64,6 +74,40 @@ SIDES_IN_WORDS: Final[Mapping[Sides, str]] = {
 
 FEW: Final = 20
 """Comparisons with itself, of which the share of alarms says little: one is expected."""
+
+
+_MOST_FLOORS: Final = 3
+_LINES: Final = 2
+
+
+def floor_lines(rows: Sequence[SelfComparison], confidence: float, width: int) -> list[Line]:
+    """The noise floor of each row of a first screen, or that there are too few layouts for any."""
+    several = len({row.system for row in rows}) > 1
+    floors = [
+        f"{row.benchmark}{f' {row.system}' if several else ''} {floor_words(row)}"
+        for row in rows
+        if row.noise_floor is not None
+    ]
+    if floors:
+        cases = f"{100 * confidence:g} of 100 that do not differ are no farther apart"
+        text = f"Noise floor ({cases}): {first_names(floors, _MOST_FLOORS)}."
+        return wrapped("ⓘ", "cyan", text, width, most=_LINES)
+    if any(row.has_too_few for row in rows):
+        return wrapped("ⓘ", "cyan", "There are too few layouts for a noise floor.", width)
+    return []
+
+
+def beside_lines(rows: Sequence[SelfComparison], confidence: float, width: int) -> list[Line]:
+    """What each system against itself says of a comparison, on its first screen: `show_aa` has the rows."""
+    from layoutrand.analysis.aa import alarms
+
+    lines: list[Line] = []
+    for in_time, when in ((False, ""), (True, ", executed at another time")):
+        count, of = alarms(rows, in_time=in_time)
+        if of:
+            text = f"Each system against itself{when}: {count} of {of} intervals find a difference."
+            lines += wrapped("⚠" if count else "ⓘ", "yellow" if count else "cyan", text, width, most=_LINES)
+    return [*lines, *floor_lines(rows, confidence, width)]
 
 
 def floor_words(row: SelfComparison) -> str:
