@@ -4,6 +4,7 @@ import pytest
 
 from layoutrand.build.program_choice import Likeliest, NamedByWords
 from layoutrand.capture.linked_files import LinkedFile
+from layoutrand.capture.recognise import project_names
 from layoutrand.cli.learning import beside
 from layoutrand.errors import CaptureFailed
 
@@ -79,6 +80,15 @@ def test_libraries_that_nothing_is_linked_with_are_told(tmp_path):
     tool = LinkedFile("target/release/tool", True, LD, 5, (), "bin")
     macros = LinkedFile("target/release/deps/libm.so", False, LD, 5, is_unasked=True)
     assert first(Likeliest(()), tmp_path, [tool, macros]).libraries == (), "a procedural macro is the compiler's"
+
+
+def test_a_directory_goes_by_its_name_without_the_version_too(tmp_path):
+    linked = [program("build/mujs-pp", 9), program("build/mujs", 5)]
+    for name in ("mujs-1.3.2", "mujs_1.3.2+dfsg", "mujs-v1", "mujs"):
+        assert first(Likeliest(project_names(tmp_path / name)), tmp_path, linked).artefacts == ("build/mujs",), name
+    assert project_names(tmp_path / "x264") == ("x264",)
+    assert project_names(tmp_path / "7zip-23.01") == ("7zip-23.01", "7zip")
+    assert project_names(tmp_path / "mujs-pp") == ("mujs-pp",)
 
 
 def test_what_cmake_links_to_try_a_compiler_is_told_to_nobody(tmp_path):

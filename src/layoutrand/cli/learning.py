@@ -161,13 +161,13 @@ class FirstQuestion:
         from layoutrand.build.first_build import FirstBuild, FirstSystem
         from layoutrand.build.program_choice import Likeliest, NamedByWords
         from layoutrand.cache.store import Cache, default_root
-        from layoutrand.capture.recognise import safe_name
+        from layoutrand.capture.recognise import project_names
         from layoutrand.platform.process import SubprocessRunner
 
         chooser = (
             NamedByWords(self.words.program, self.folder())
             if self.words.program
-            else Likeliest((*found.hints, safe_name(self.directory)))
+            else Likeliest((*found.hints, *project_names(self.directory)))
         )
         first = FirstBuild(
             project=self.directory,
