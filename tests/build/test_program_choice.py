@@ -4,6 +4,7 @@ import pytest
 
 from layoutrand.build.program_choice import Likeliest, NamedByWords
 from layoutrand.capture.linked_files import LinkedFile
+from layoutrand.capture.recognise import project_names
 from layoutrand.cli.learning import beside
 from layoutrand.errors import CaptureFailed
 
@@ -79,6 +80,40 @@ def test_libraries_that_nothing_is_linked_with_are_told(tmp_path):
     tool = LinkedFile("target/release/tool", True, LD, 5, (), "bin")
     macros = LinkedFile("target/release/deps/libm.so", False, LD, 5, is_unasked=True)
     assert first(Likeliest(()), tmp_path, [tool, macros]).libraries == (), "a procedural macro is the compiler's"
+
+
+def test_a_library_that_a_project_is_named_for_is_told_apart_from_plugins(tmp_path):
+    """gmp's build links programs that make tables, and libgmp, which none of them calls."""
+    own = LinkedFile(".libs/libgmp.so.10.4.1", False, LD, 99, is_unasked=True)
+    plugin = LinkedFile("plugin.so", False, LD, 9, is_unasked=True)
+    chosen = first(Likeliest(()), tmp_path, [program("gen-fac"), own, plugin])
+    opened = "not laid out: plugin.so; what gen-fac opens by itself (dlopen) moves once build.artefacts lists it"
+    for name in ("gmp-6.2.1+dfsg1", "gmp", "libgmp-6.2"):
+        told = beside(chosen, project_names(tmp_path / name))
+        assert told == [
+            ".libs/libgmp.so.10.4.1, by its name what this project is for, is not laid out: gen-fac is not linked with "
+            "it. To measure it, have the build link a program that uses it, and name that one: "
+            "layoutrand init --force -- BUILD -- PROGRAM",
+            f"shared libraries that nothing is linked with, {opened}",
+        ]
+    both = f"not laid out: .libs/libgmp.so.10.4.1, {opened.removeprefix('not laid out: ')}"
+    for name in ("mpfr-4.2", "g"):
+        assert beside(chosen, project_names(tmp_path / name)) == [
+            f"shared libraries that nothing is linked with, {both}"
+        ]
+    named = first(Likeliest(("gmp",)), tmp_path, [program("bin/gmp"), own])
+    assert "by its name" not in beside(named, project_names(tmp_path / "gmp-6"))[0], (
+        "it is the program, linked statically"
+    )
+
+
+def test_a_directory_goes_by_its_name_without_the_version_too(tmp_path):
+    linked = [program("build/mujs-pp", 9), program("build/mujs", 5)]
+    for name in ("mujs-1.3.2", "mujs_1.3.2+dfsg", "mujs-v1", "mujs"):
+        assert first(Likeliest(project_names(tmp_path / name)), tmp_path, linked).artefacts == ("build/mujs",), name
+    assert project_names(tmp_path / "x264") == ("x264",)
+    assert project_names(tmp_path / "7zip-23.01") == ("7zip-23.01", "7zip")
+    assert project_names(tmp_path / "mujs-pp") == ("mujs-pp",)
 
 
 def test_what_cmake_links_to_try_a_compiler_is_told_to_nobody(tmp_path):

@@ -70,6 +70,9 @@ _OF_CARGO: Final = ".rustc_info.json"
 _ELSEWHERE: Final = re.compile(r"--manifest-path\b|(?:^|[\s;&|])(?:cd|pushd|cargo\s+(?:\+\S+\s+)?-C)\s")
 """A command that builds what is in another directory."""
 
+_VERSION: Final = re.compile(r"[-_]v?\d[\w.+~-]*$")
+"""What the directory of an unpacked archive has behind the name of the project."""
+
 _GO_BUILD: Final = re.compile(r"(?:^|[\s;&|/])go(?:\s+-C\s+\S+)?\s+(?:build|install|test)\b")
 
 HOW_TO_GIVE: Final = (
@@ -219,6 +222,13 @@ def safe_name(path: Path) -> str:
     """The last part of a path with what the name of a project or benchmark may not contain replaced."""
     name = re.sub(r"[^A-Za-z0-9._+-]+", "-", path.absolute().name).strip("-._+")
     return name or "project"
+
+
+def project_names(path: Path) -> tuple[str, ...]:
+    """What a project in this directory may be called: as the directory, and without the version of an archive."""
+    name = safe_name(path)
+    bare = _VERSION.sub("", name)
+    return (name, bare) if bare not in ("", name) else (name,)
 
 
 def _configure(directory: Path, _runner: Runner) -> Recognised | None:

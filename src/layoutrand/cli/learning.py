@@ -161,13 +161,13 @@ class FirstQuestion:
         from layoutrand.build.first_build import FirstBuild, FirstSystem
         from layoutrand.build.program_choice import Likeliest, NamedByWords
         from layoutrand.cache.store import Cache, default_root
-        from layoutrand.capture.recognise import safe_name
+        from layoutrand.capture.recognise import project_names
         from layoutrand.platform.process import SubprocessRunner
 
         chooser = (
             NamedByWords(self.words.program, self.folder())
             if self.words.program
-            else Likeliest((*found.hints, safe_name(self.directory)))
+            else Likeliest((*found.hints, *project_names(self.directory)))
         )
         first = FirstBuild(
             project=self.directory,
@@ -208,17 +208,34 @@ def at(directory: Path) -> str:
     return "" if directory == Path() else f" -C {shlex.quote(str(directory))}"
 
 
-def beside(chosen: ChosenProgram) -> list[str]:
-    """What was linked besides and stays as it is, a line for programs and one for libraries, where there are any."""
+def beside(chosen: ChosenProgram, names: Sequence[str] = (), where: str = "") -> list[str]:
+    """What was linked besides and stays as it is, a line for programs and one for libraries, where there are any.
+
+    ``names`` are those that the project may go by, where nobody has named the program: a library of such a name is more
+    likely what is to be measured than a program of another one. ``where`` is what `at` says of the directory.
+    """
     from layoutrand.text.name_lists import several_paths
 
-    lines = []
+    lines, program = [], chosen.artefacts[0]
     if chosen.others:
-        why = f"{chosen.artefacts[0]} was chosen {chosen.why}; " if chosen.why else ""
+        why = f"{program} was chosen {chosen.why}; " if chosen.why else ""
         lines.append(f"{why}linked besides, and not laid out: {several_paths(chosen.others)}")
-    if chosen.libraries:
+    own = [path for path in chosen.libraries if os.path.basename(program) not in names and _is_called(path, names)]
+    if own:
         lines.append(
-            f"shared libraries that nothing is linked with, not laid out: {several_paths(chosen.libraries)}; what "
-            f"{chosen.artefacts[0]} opens by itself (dlopen) moves once build.artefacts lists it"
+            f"{several_paths(own)}, by its name what this project is for, is not laid out: {program} is not "
+            "linked with it. To measure it, have the build link a program that uses it, and name that one: "
+            f"layoutrand init --force{where} -- BUILD -- PROGRAM"
+        )
+    if opened := [path for path in chosen.libraries if path not in own]:
+        lines.append(
+            f"shared libraries that nothing is linked with, not laid out: {several_paths(opened)}; what "
+            f"{program} opens by itself (dlopen) moves once build.artefacts lists it"
         )
     return lines
+
+
+def _is_called(library: str, names: Sequence[str]) -> bool:
+    """Whether the file is ``libNAME.so``, whatever its version, of one of the names, which may begin with lib."""
+    stem = os.path.basename(library).partition(".so")[0].removeprefix("lib")
+    return any(name.removeprefix("lib") == stem for name in names)

@@ -143,11 +143,14 @@ def _learned(question: learning.FirstQuestion, stdin: str | None, terminal: Term
 
 def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, terminal: Terminal) -> None:
     """What was written, and what to do now."""
+    from layoutrand.capture.recognise import project_names
+
     learned = project.learned
     where = learning.at(question.directory)
     what = ", ".join(learned.chosen.artefacts)
     terminal.line(f"{path} written: {project.what} links {what} with toolchain {learned.toolchain}")
-    for line in learning.beside(learned.chosen):
+    names = () if question.words.program else project_names(question.directory)
+    for line in learning.beside(learned.chosen, names, where):
         terminal.line(f"  {line}")
     if project.presets:
         preset = shlex.quote(project.presets[0])
