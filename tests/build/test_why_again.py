@@ -45,3 +45,10 @@ FILES = FileChanges((), (), ("src/lapi.c",))
 )
 def test_what_changed_is_named_as_users_write_it(parts, told):
     assert str(BuiltAgain("O2", tuple(parts), FILES)) == f"O2: built again: {told}"
+
+
+def test_the_same_files_as_another_commit_are_a_reason():
+    """After `git commit` of what was checked as the work tree; it was "built again: " and nothing."""
+    parts = (Part("source.commit", "changed", "a" * 40, "b" * 40),)
+    told = str(BuiltAgain("head", parts, FileChanges((), (), ())))
+    assert told == "head: built again: the same files are another commit, which a build may read"

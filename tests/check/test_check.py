@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import random
 import re
@@ -31,6 +32,7 @@ from layoutrand.config.two_commits import coupled_by
 from layoutrand.errors import StillMeasured, UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.output_warnings import MeasuresItself
+from layoutrand.host.start_files import CACHE
 from layoutrand.model import BuildFailure
 from layoutrand.results.file import open_for_reading, open_for_writing
 from layoutrand.screens.check_screen import check_screen, show_full
@@ -585,7 +587,7 @@ def test_benchmarks_are_chosen_by_name(tmp_path):
     assert ONE in TWO
 
 
-def counted(tmp_path, captures, contents):
+def counted(tmp_path, captures, contents, state=None):
     """What is taken from another check of one capture, whose executions are ``contents`` (instrument, status, seed)."""
     config = make_config(
         ONE.replace('"]\n', '"]\nmetric = { wall = true, cachegrind = true }\n'), systems=("base", "head")
@@ -598,9 +600,10 @@ def counted(tmp_path, captures, contents):
         ids = store.begin(experiment, experiments.current_context(config))
         for instrument, status, seed in contents:
             row = execution(config, tmp_path, "head", "work", seed, instrument=instrument, status=status)
+            row = replace(row, host_state={**row.host_state, **(state or {})})
             store.record(ids, replace(row, capture="x", definition=definitions["work", instrument]))
-    taken = take_earlier_counts(config, tmp_path, folder / "mine.sqlite", captures)
-    again = take_earlier_counts(config, tmp_path, folder / "mine.sqlite", captures)
+    taken = take_earlier_counts(config, tmp_path, folder / "mine.sqlite", captures, root=tmp_path)
+    again = take_earlier_counts(config, tmp_path, folder / "mine.sqlite", captures, root=tmp_path)
     if not taken:
         return 0, again, []
     with open_for_reading(folder / "mine.sqlite") as store:
@@ -612,6 +615,17 @@ def test_counts_of_a_commit_are_known_from_other_checks_and_times_are_not(tmp_pa
     rows = [("cachegrind", "ok", 1), ("cachegrind", "exit", 2), ("native", "ok", 1)]
     taken = counted(tmp_path, {"base": "x", "head": "y"}, rows)
     assert taken == (1, 0, [("base", "cachegrind", 1)])
+
+
+@pytest.mark.parametrize(("there", "taken"), [(b"two libraries", 1), (b"three libraries", 0), (None, 0)])
+def test_counts_that_were_started_with_other_files_are_left_alone(tmp_path, there, taken):
+    """`ldconfig` was called in between, or another image of the runner has the kept results: each start counts more."""
+    cache = tmp_path / CACHE.lstrip("/")
+    cache.parent.mkdir()
+    if there is not None:
+        cache.write_bytes(there)
+    state = {"start_files": {CACHE: hashlib.sha256(b"two libraries").hexdigest()[:16]}}
+    assert counted(tmp_path, {"base": "x"}, [("cachegrind", "ok", 1)], state)[0] == taken
 
 
 def test_counts_of_other_programs_are_left_alone(tmp_path):
@@ -632,6 +646,13 @@ def test_the_coupling_is_chosen_where_it_can_be():
 def test_no_step_of_a_check_is_taken_by_run(kind):
     """It knows nothing of the commits of a check: what it executes is no part of one."""
     assert not step_of_check(STEPS[kind]).command.startswith("layoutrand run")
+
+
+@pytest.mark.parametrize(("verdict", "kinds"), [("same", []), ("cannot tell", ["more layouts"])])
+def test_no_budget_executes_more_of_what_has_its_verdict(verdict, kinds):
+    """A doubt advises more layouts, of which `check` makes none once it is settled: it was "a larger --budget"."""
+    found = of_check(Conclusion(verdict, "doubtful", (), (STEPS["more layouts"],)))
+    assert [each.kind for each in found.next] == kinds
 
 
 def test_what_failed_is_executed_again_by_an_option_of_check():

@@ -19,7 +19,7 @@ import gitkit
 from experiments import execution, write
 from fakes import make_config
 from layoutrand.cli import history_command, run
-from layoutrand.history.history_warnings import UnbuiltCommits
+from layoutrand.history.history_warnings import UnbuiltCommits, without_numbers
 from layoutrand.model import BuiltFrom, Measurement
 from layoutrand.screens import history_screen
 from layoutrand.screens.charts import SCREEN_LINES
@@ -456,16 +456,24 @@ def test_without_results_it_says_how_to_get_some(tmp_path, monkeypatch, capsys):
 
 def said_of_nothing(tmp_path, monkeypatch, capsys, *executed):
     """What `history` says of one commit, of which these executions are recorded (layout, and what differs)."""
+    recorded_of_one_commit(tmp_path, monkeypatch, executed)
+    assert run(["history"]) == 1
+    return " ".join(capsys.readouterr().err.split())
+
+
+def recorded_of_one_commit(tmp_path, monkeypatch, executed):
+    """A project with these executions, in whose directory commands are called."""
     root = tmp_path / "p"
     config = make_config(TABLES, systems=("O2",))
     gitkit.make(root)
     (root / "layoutrand.toml").write_text(HEAD + TABLES)
     commit = gitkit.commit(root, {"a.c": ""})
-    rows = [execution(config, root, "O2 @c", "work", layout, capture="c", **what) for layout, what in executed]
+    rows = [
+        execution(config, root, "O2 @c", what.pop("of", "work"), layout, capture="c", **what)
+        for layout, what in executed
+    ]
     write(config, root, rows, built=[BuiltFrom("O2 @c", "c", commit, "tree", 1e9, "first", dirty=False)])
     monkeypatch.chdir(root)
-    assert run(["history"]) == 1
-    return " ".join(capsys.readouterr().err.split())
 
 
 def test_where_all_executions_failed_it_says_so_and_not_how_to_get_results(tmp_path, monkeypatch, capsys):
@@ -476,6 +484,31 @@ def test_where_all_executions_failed_it_says_so_and_not_how_to_get_results(tmp_p
         "no execution of 1 commit gave a number: 2 executions failed, such as one of work: no data; log logs/1" in said
     )
     assert "--retry-failed" in said and "no results of commits" not in said
+
+
+def test_a_benchmark_of_which_every_execution_failed_is_named_beside_those_with_a_history(tmp_path):
+    """It had no row and no word, and the status was that of an answer."""
+    config = make_config(TABLES, systems=("O2",))
+    lost = [execution(config, tmp_path, "O2 @c", "work", seed, status="exit", reason="no\ndata") for seed in (1, 2)]
+    once = replace(lost[0], benchmark="start")
+    some = [replace(each, benchmark="both", status=status) for each, status in zip(lost, ("ok", "exit"), strict=True)]
+    told = [str(each) for each in without_numbers("O2", [*lost, once, *some])]
+    assert [each.partition("; ")[0] for each in told] == [
+        "work, O2: all 2 executions failed, so there is no history of it: no data",
+        "start, O2: its execution failed, so there is no history of it: no data",
+    ]
+    assert all("--retry-failed" in each for each in told)
+
+
+def test_a_benchmark_of_which_nothing_succeeded_is_named_on_the_screen_of_the_others(tmp_path, monkeypatch, capsys):
+    number = {"measurements": (Measurement("wall_s", "s", 0, 1.0, warmup=False),)}
+    failed = {"of": "startup", "status": "exit", "reason": "no data"}
+    executed = [(seed, dict(what)) for seed in (1, 2) for what in (number, failed)]
+    recorded_of_one_commit(tmp_path, monkeypatch, executed)
+    assert run(["history"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "startup, O2: all 2 executions failed, so there is no history of it: no data" in said
+    assert "work, O2: all" not in said
 
 
 def test_where_no_layout_was_executed_it_says_so(tmp_path, monkeypatch, capsys):

@@ -63,7 +63,8 @@ class BuiltAgain:
     def _of_source(self) -> str:
         if self.files is None:
             return "its source is another"
-        return ", ".join(f"{change}: {names}" for change, names in told_files(self.files, _MOST_NAMES))
+        told = ", ".join(f"{change}: {names}" for change, names in told_files(self.files, _MOST_NAMES))
+        return told or "the same files are another commit, which a build may read"
 
 
 def why_again(setup: BuildSetup, order: BuildOrder, kept: str = "") -> BuiltAgain | None:

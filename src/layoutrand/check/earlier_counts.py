@@ -1,7 +1,8 @@
 """Counts of a simulated processor that checks of other commits have recorded: the baseline is not counted again.
 
-They repeat to the digit, whenever they are made, as long as the binary, the benchmark, the machine and the settings are
-the same.  Times are not taken: what makes rounds comparable is that both commits are executed next to each other.
+They repeat to the digit, whenever they are made, as long as the binary, the benchmark, the machine, the settings and
+what starts programs (`layoutrand.host.start_files`) are the same.  Times are not taken: what makes rounds comparable is
+that both commits are executed next to each other.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Final
 from layoutrand.config.config import Config
 from layoutrand.errors import ResultsError
 from layoutrand.execute import experiment as experiments
+from layoutrand.host.start_files import StartFiles
 from layoutrand.instruments.known import simulated
 from layoutrand.model import Execution, SlotKey
 from layoutrand.results.file import open_for_reading, open_for_writing
@@ -22,8 +24,13 @@ MOST_FILES: Final = 50
 """The newest of the other checks."""
 
 
-def take_earlier_counts(config: Config, project: Path, results: Path, captures: Mapping[str, str]) -> int:
+def take_earlier_counts(
+    config: Config, project: Path, results: Path, captures: Mapping[str, str], root: Path = Path("/")
+) -> int:
     """Copy what other files beside ``results`` have of these captures (system -> id) into it; how many executions.
+
+    Of what was started with another loader's cache or C library than there is below ``root`` nothing is taken: the
+    other commit is counted with those of today, and what they add would be taken for the change.
 
     Raises `ResultsError` where ``results`` cannot be written; other files that cannot be read are passed over.
     """
@@ -33,6 +40,7 @@ def take_earlier_counts(config: Config, project: Path, results: Path, captures: 
     experiment = experiments.current_experiment(config)
     systems = {capture: system for system, capture in captures.items()}
     found: dict[SlotKey, Execution] = {}
+    today = StartFiles(root)
     others = [path for path in results.parent.glob("*.sqlite") if path != results]
     for path in sorted(others, key=lambda each: each.stat().st_mtime, reverse=True)[:MOST_FILES]:
         try:
@@ -42,7 +50,12 @@ def take_earlier_counts(config: Config, project: Path, results: Path, captures: 
             continue
         for each in recorded:
             is_asked = each.capture in systems and each.definition in definitions
-            if is_asked and each.status == "ok" and each.instrument in simulated():
+            if (
+                is_asked
+                and each.status == "ok"
+                and each.instrument in simulated()
+                and today.are_there(each.host_state.get("start_files") or {})
+            ):
                 mine = replace(each, system=systems[each.capture])
                 found.setdefault(experiments.slot_key(mine), mine)
     if not found:

@@ -231,6 +231,8 @@ def concluded_benchmarks(
 def of_check(concluded: Conclusion, stopped_at: int | None = None) -> Conclusion:
     """The same with steps that are taken by another `check`, and by no `run`; ``stopped_at`` as in `step_of_check`."""
     steps = concluded.next
+    if concluded.verdict != CANNOT_TELL:  # what has its verdict is executed no more, however large the budget is
+        steps = tuple(each for each in steps if each.kind != "more layouts")
     is_wide = any(each.cause == "interval too wide" for each in concluded.reasons)
     if stopped_at is not None and is_wide and not any(step.kind in _DECIDING for step in steps):
         steps = (STEPS["more layouts"], *steps)  # of so few that there are no bounds nothing says how many

@@ -44,9 +44,10 @@ from layoutrand.history.history_warnings import (
     OtherBranches,
     TooShortHistory,
     UnknownOrder,
+    without_numbers,
 )
 from layoutrand.instruments.known import simulated
-from layoutrand.model import STOCK, BinaryName, BuiltFrom
+from layoutrand.model import STOCK, BinaryName, BuiltFrom, Execution
 from layoutrand.results.experiments import ResultsStore
 from layoutrand.stats import mean_interval
 from layoutrand.stats.levels import FloatArray
@@ -94,6 +95,7 @@ def history(asked: HistoryQuestion, store: ResultsStore) -> History:
     commits = _all_commits(asked, recorded)
     one_program = dict.fromkeys(each.system for each in series if each.is_one_program)
     winning = [won for name in one_program if (won := flags_that_win(asked.question.config, name)) is not None]
+    failed = [lost for name, line in lines.items() for lost in without_numbers(name, _executions(line))]
     return History(
         series=tuple(series),
         commits=tuple(commits),
@@ -101,11 +103,15 @@ def history(asked: HistoryQuestion, store: ResultsStore) -> History:
         host=recorded.experiment.hostname,
         confidence=asked.confidence,
         threshold=asked.threshold,
-        warnings=(*_disturbed(lines.values(), asked), *recorded.warnings, *warnings, *winning),
+        warnings=(*failed, *_disturbed(lines.values(), asked), *recorded.warnings, *warnings, *winning),
     )
 
 
 _Line = list[tuple[list[LoggedCommit], ProgramSamples]]
+
+
+def _executions(line: _Line) -> list[Execution]:
+    return [each for _, program in line for each in program.executions]
 
 
 def _nothing(recorded: RecordedCommits, lines: Mapping[str, _Line], warnings: Sequence[AnyWarning]) -> str:
@@ -114,7 +120,7 @@ def _nothing(recorded: RecordedCommits, lines: Mapping[str, _Line], warnings: Se
         "no results of commits: `layoutrand run` at a commit without changes records it, and "
         "`layoutrand history --run OLD..NEW` builds and executes all of a range."
     )
-    executions = [execution for line in lines.values() for _, program in line for execution in program.executions]
+    executions = [execution for line in lines.values() for execution in _executions(line)]
     failed = [execution for execution in executions if execution.status != "ok"]
     commits = {commit.commit for line in lines.values() for own, _ in line for commit in own}
     of = plural(len(commits), "commit")
@@ -142,8 +148,7 @@ def _disturbed(lines: Collection[_Line], asked: HistoryQuestion) -> list[Disturb
         for sample in program.samples
         if _is_followed(sample, asked)
     }
-    executions = [each for line in lines for _, program in line for each in program.executions]
-    felt = [each for each in executions if (each.benchmark, each.instrument) in followed]
+    felt = [each for line in lines for each in _executions(line) if (each.benchmark, each.instrument) in followed]
     is_repeated = asked.question.config.run.disturbance.repeat > 0
     return [DisturbedExecutions(row, is_repeated) for row in summary(felt, simulated())]
 

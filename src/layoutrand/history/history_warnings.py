@@ -8,6 +8,7 @@ from typing import Final
 
 from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.next_steps import USUAL_LAYOUTS
+from layoutrand.model import Execution
 from layoutrand.text.name_lists import first_names
 from layoutrand.warning import AnyWarning, plural
 
@@ -228,3 +229,30 @@ class ClockOfSeries(SeriesWarning):
 
     def __str__(self) -> str:
         return f"{self.benchmark}, {self.system}: {self.clock}"
+
+
+@dataclass(frozen=True)
+class NoNumbers(SeriesWarning):
+    """A benchmark of which every execution failed, so that it has no row; ``reason`` is that of the first."""
+
+    count: int
+    reason: str
+
+    def __str__(self) -> str:
+        failed = "its execution" if self.count == 1 else f"all {self.count:,} executions"
+        return (
+            f"{self.benchmark}, {self.system}: {failed} failed, so there is no history of it: {self.reason}; once that "
+            "is mended, `layoutrand history --run OLD..NEW --retry-failed`"
+        )
+
+
+def without_numbers(system: str, executions: Iterable[Execution]) -> list[NoNumbers]:
+    """Of which benchmarks of the system no execution gave a number."""
+    of: dict[str, list[Execution]] = {}
+    for each in executions:
+        of.setdefault(each.benchmark, []).append(each)
+    return [
+        NoNumbers(name, system, len(own), " ".join(own[0].reason.split()))
+        for name, own in of.items()
+        if all(each.status != "ok" for each in own)
+    ]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -72,6 +72,10 @@ class StartFiles:
                 if (other := self._digest(path)) is not None:
                     found[path] = other
         return found
+
+    def are_there(self, recorded: Mapping[str, str]) -> bool:
+        """Whether each of these files (as `read` has them) has the content that was recorded, today."""
+        return all((self._digest(path) or _ABSENT) == digest for path, digest in recorded.items())
 
     def _libc_beside(self, loader: str, digest: str) -> str:
         """A glibc works with its own loader alone, so both lie in one directory."""
