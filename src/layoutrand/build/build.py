@@ -48,6 +48,7 @@ from layoutrand.warning import AnyWarning
 
 if TYPE_CHECKING:
     from layoutrand.build.coupling import CoupledSystems
+    from layoutrand.linkers.toolbox import Tool
 
 
 @dataclass(frozen=True)
@@ -244,60 +245,96 @@ def _layouts(
     together: CoupledSystems | None = None,
 ) -> SystemBuild:
     """All layouts of one system but stock, reconciled with those of others where they are given ``together``."""
-    results: list[Binary | BuildFailure] = []
     wanted = [layout for layout in layouts if layout != STOCK]
-    notes = [*base.notes]
-    unwritten: list[LinkedAllTheSame] = []
+    made = _MadeLayouts()
     if base.error is not None:
-        results += [
-            as_failure(name, artefact, layout, base.error)
-            for artefact in setup.config.build.artefacts
-            for layout in wanted or ([] if layouts else [IDENTITY])  # who wants a capture alone is told, too
-        ]
+        # Who wants a capture alone is told, too.
+        failed = wanted or ([] if layouts else [IDENTITY])
+        artefacts = setup.config.build.artefacts
+        made = _MadeLayouts([as_failure(name, each, layout, base.error) for each in artefacts for layout in failed])
     elif base.capture is not None and base.ld is not None:
-        tasks = [
-            ArtefactTask(
-                *(setup, base.ld, base.capture, number),
-                coupled=together.artefact(base.capture, link.artefact) if together else None,
-            )
-            for number, link in enumerate(base.capture.links)
-        ]
+        tasks = _artefact_tasks(setup, base.ld, base.capture, together)
         known = [task.cached(wanted) for task in tasks]
-        if base.cached and any(len(found) < len(wanted) for found, _ in known):
-            damaged = setup.cache.damaged_files(base.capture)
-            if damaged and base.order is None:
-                raise BuildFailed(f"capture {base.capture.id[:12]} is damaged in the cache ({damaged[0]})")
-            if damaged:
-                setup.cache.drop_capture(base.capture.id)
-                again = captured_system(setup, name)
-                note = CaptureBuiltAgain(name, damaged[0], is_built=again.is_built)
-                return _layouts(setup, name, replace(again, notes=(*base.notes, note)), layouts, together)
-        gc.freeze()  # a capture's sections live as long as the process: no search for garbage among them at each link
-        rows = {}
-        for task, (found, damaged_layouts) in zip(tasks, known, strict=True):
-            row, remarks = artefact_layouts(task, wanted, found)
-            rows[task.link.artefact] = row
-            written = {each.layout for each in row if isinstance(each, Binary) and each.engine == "permute"}
-            notes += [
-                BinaryMadeAgain(name, task.link.artefact, layout, "written" if layout in written else "linked")
-                for layout in damaged_layouts
-            ]
-            unwritten += [each for each in remarks if isinstance(each, LinkedAllTheSame)]
-            notes += [each for each in remarks if not isinstance(each, LinkedAllTheSame)]
-            notes += [RecordedWarning(name, task.link.artefact, text) for text in task.link.warnings]
-        for row in refuse_twins(refuse_immovable(tasks, rows)).values():
-            results += row
+        is_read = base.cached and any(len(found) < len(wanted) for found, _ in known)
+        if is_read and (again := _in_place_of_damaged(setup, name, base, base.capture)) is not None:
+            return _layouts(setup, name, again, layouts, together)
+        made = _made_layouts(name, tasks, wanted, known)
+    told = made.unwritten if setup.config.layout.engine == "permute" else []
     return SystemBuild(
         system=name,
         capture=base.capture,
         cached=base.cached,
-        binaries=tuple(r for r in results if isinstance(r, Binary)),
-        failures=tuple(r for r in results if isinstance(r, BuildFailure)),
-        notes=(*notes, *(unwritten if setup.config.layout.engine == "permute" else ())),
-        unwritten=tuple(unwritten),
+        binaries=tuple(r for r in made.results if isinstance(r, Binary)),
+        failures=tuple(r for r in made.results if isinstance(r, BuildFailure)),
+        notes=(*base.notes, *made.notes, *told),
+        unwritten=tuple(made.unwritten),
         facts={**(base.order.facts if base.order else {}), **(together.facts_beside(name) if together else {})},
         coupled=together.captures() if together else (),
     )
+
+
+@dataclass(frozen=True)
+class _MadeLayouts:
+    """What came of the layouts of a system, what there is to say of that, and what was linked and not written."""
+
+    results: list[Binary | BuildFailure] = field(default_factory=list)
+    notes: list[AnyWarning] = field(default_factory=list)
+    unwritten: list[LinkedAllTheSame] = field(default_factory=list)
+
+
+def _artefact_tasks(
+    setup: BuildSetup, ld: Tool, capture: Capture, together: CoupledSystems | None
+) -> list[ArtefactTask]:
+    """One for each artefact, in the order in which the build linked them."""
+    return [
+        ArtefactTask(
+            *(setup, ld, capture, number), coupled=together.artefact(capture, link.artefact) if together else None
+        )
+        for number, link in enumerate(capture.links)
+    ]
+
+
+def _in_place_of_damaged(setup: BuildSetup, name: str, base: CapturedSystem, capture: Capture) -> CapturedSystem | None:
+    """The system captured again where its capture is damaged in the cache; None where that is whole.
+
+    Raises `BuildFailed` for an earlier capture, which no build gives again.
+    """
+    damaged = setup.cache.damaged_files(capture)
+    if not damaged:
+        return None
+    if base.order is None:
+        raise BuildFailed(f"capture {capture.id[:12]} is damaged in the cache ({damaged[0]})")
+    setup.cache.drop_capture(capture.id)
+    again = captured_system(setup, name)
+    return replace(again, notes=(*base.notes, CaptureBuiltAgain(name, damaged[0], is_built=again.is_built)))
+
+
+def _made_layouts(
+    name: str,
+    tasks: Sequence[ArtefactTask],
+    wanted: Sequence[LayoutName],
+    known: Sequence[tuple[Mapping[LayoutName, Binary], Sequence[LayoutName]]],
+) -> _MadeLayouts:
+    """Every artefact in each layout that is wanted.
+
+    ``known`` is what the cache has of each artefact: its layouts, and those of which it has something damaged.
+    """
+    gc.freeze()  # a capture's sections live as long as the process: no search for garbage among them at each link
+    made, rows = _MadeLayouts(), {}
+    for task, (found, damaged_layouts) in zip(tasks, known, strict=True):
+        row, remarks = artefact_layouts(task, wanted, found)
+        rows[task.link.artefact] = row
+        written = {each.layout for each in row if isinstance(each, Binary) and each.engine == "permute"}
+        made.notes.extend(
+            BinaryMadeAgain(name, task.link.artefact, layout, "written" if layout in written else "linked")
+            for layout in damaged_layouts
+        )
+        made.unwritten.extend(each for each in remarks if isinstance(each, LinkedAllTheSame))
+        made.notes.extend(each for each in remarks if not isinstance(each, LinkedAllTheSame))
+        made.notes.extend(RecordedWarning(name, task.link.artefact, text) for text in task.link.warnings)
+    for row in refuse_twins(refuse_immovable(tasks, rows)).values():
+        made.results.extend(row)
+    return made
 
 
 def _prebuilt(setup: BuildSetup, name: str, layouts: Sequence[LayoutName]) -> SystemBuild:
