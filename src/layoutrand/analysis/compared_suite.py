@@ -62,18 +62,12 @@ def compared_suite(
     ``alone`` is the ratio of the only benchmark, where there is one: it is the suite's then.  ``clocks`` are the steps
     of the clock in each of the ratios; ``of_others`` is as in `Evidence`.
     """
-    if (reason := _not_of_one_kind(several)) is not None:
+    if (reason := _why_no_mean(several)) is not None:
         return None, [reason]
     by_round = all(each.design.primary == "paired" for each in several)
-    if not by_round and not all(each.comparable for each in several):
-        return None, [NoRatio(APART, is_of_suite=True)]
     pairs, matched = [each.samples for each in several], [each.by_round for each in several]
-    known_by = [_name(each)[0] for each in several]
-    names = known_by if len(set(known_by)) == len(several) else [" ".join(_name(each)) for each in several]
-    baselines = {name: each.data(0) for name, each in zip(names, several, strict=True)}
-    candidates = {name: each.data(1) for name, each in zip(names, several, strict=True)}
     try:
-        ratio = suite_ratio(baselines, candidates, confidence=confidence)
+        of_independent = _of_independent(several, confidence)
     except AnalysisError as error:
         return None, [NoRatio(str(error), is_of_suite=True)]
     # All benchmarks of a seed are executed from one binary, so their ratios rise and fall together. Where they go by
@@ -83,9 +77,10 @@ def compared_suite(
     paired = paired_suite(matched, confidence) if by_round else None
     lost = tuple(max(each.free[side].lost for each in several) for side in (0, 1))
     shared = None if paired else by_binary(pairs, confidence, lost=(lost[0], lost[1]))
-    leading = paired or shared or ratio
+    leading = of_suite(paired or shared or of_independent, clocks)
+    if len(several) == 1 and alone is not None:
+        leading = alone
     has_steps = any(each.are_seen for each in clocks)
-    leading = alone if len(several) == 1 and alone is not None else of_suite(leading, clocks)
     instruments = {sample.instrument for pair in several for sample in pair.measured}
     leading = replace(leading, warnings=tuple(reasons_to_doubt(leading.warnings, instruments, is_told=has_steps)))
     cannot_tell = any(each.design.cannot_tell for each in several)
@@ -95,29 +90,50 @@ def compared_suite(
         p_value=None if cannot_tell or has_steps else p_value(pairs, matched if paired else None),
         n_benchmarks=len(pairs),
         paired=None if paired is None else of_suite(paired, clocks),
-        bootstrap=bootstrap(matched if paired else pairs, confidence, is_by_round=paired is not None)
-        if len(pairs) > 1 and not has_steps
-        else None,
-        distributions=distributions(pairs) if len(pairs) > 1 else None,
         unit=pairs[0][0].unit,
     )
-    warnings: list[AnyWarning] = []
-    if paired is None and (few := few_are_common([each.measured for each in several])) is not None:
-        warnings.append(SuiteNotPaired(*few, of_others))
+    if len(pairs) > 1:
+        suite = replace(suite, distributions=distributions(pairs))
+        if not has_steps:
+            resampled = bootstrap(matched if paired else pairs, confidence, is_by_round=paired is not None)
+            suite = replace(suite, bootstrap=resampled)
+    remarks = [] if paired else _of_other_binaries(several, leading, of_others=of_others, is_shared=shared is not None)
+    return suite, remarks
+
+
+def _of_other_binaries(
+    several: Sequence[SamplePair], leading: Interval, *, of_others: bool, is_shared: bool
+) -> list[AnyWarning]:
+    """What to know of a mean that does not go by round; ``is_shared`` where benchmarks share binaries within it."""
+    remarks: list[AnyWarning] = []
+    if (few := few_are_common([each.measured for each in several])) is not None:
+        remarks.append(SuiteNotPaired(*few, of_others))
     has_bounds = math.isfinite(leading.low) or math.isfinite(leading.high)  # where it has none, nothing is too narrow
-    if paired is None and shared is None and len(pairs) > 1 and has_bounds:
-        warnings.append(BenchmarksTakenForIndependent())
-    return suite, warnings
+    if not is_shared and len(several) > 1 and has_bounds:
+        remarks.append(BenchmarksTakenForIndependent())
+    return remarks
 
 
-def _not_of_one_kind(several: Sequence[SamplePair]) -> AnyWarning | None:
-    """Why these benchmarks have no mean."""
+def _of_independent(several: Sequence[SamplePair], confidence: float) -> Interval:
+    """The mean as if the benchmarks knew nothing of each other; raises `AnalysisError` where there is none."""
+    known_by = [_name(each)[0] for each in several]
+    names = known_by if len(set(known_by)) == len(several) else [" ".join(_name(each)) for each in several]
+    baselines = {name: each.data(0) for name, each in zip(names, several, strict=True)}
+    candidates = {name: each.data(1) for name, each in zip(names, several, strict=True)}
+    return suite_ratio(baselines, candidates, confidence=confidence)
+
+
+def _why_no_mean(several: Sequence[SamplePair]) -> AnyWarning | None:
+    """Why these benchmarks have none."""
     baselines = [each.measured[0] for each in several]
     metrics = sorted({sample.metric for sample in baselines})
     if len(metrics) > 1:
         return MixedMetrics(tuple(metrics))
     if len({sample.better for sample in baselines}) > 1:
         return MixedDirections(metrics[0])
+    by_round = all(each.design.primary == "paired" for each in several)
+    if not by_round and not all(each.comparable for each in several):
+        return NoRatio(APART, is_of_suite=True)
     return None
 
 

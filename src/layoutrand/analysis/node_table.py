@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import Any, Final
 
@@ -41,11 +41,11 @@ class NodeRow:
     n_executions: int
     n_failed: int
     n_seeds: int
-    effect: Interval | None
-    against_others: Interval | None
-    p_value: float | None
-    holm: float | None
-    stands_out: bool
+    effect: Interval | None = None
+    against_others: Interval | None = None
+    p_value: float | None = None
+    holm: float | None = None
+    stands_out: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,34 +90,13 @@ def node_table(selection: Selection, confidence: float, systems: Collection[str]
     samples = [s for s in measured if s.is_primary] or measured
     values = _values([e for e in executions if e.status == "ok"], samples)
     found, counted = _effects(values, confidence)
-    facts = facts_of(selection.nodes, names)
     said = warnings(selection.nodes, executions)
     if found is not None and counted == "executions":
         said.append(OneRoundEach())
-    holm = adjust(found.p_values) if found is not None else ()
-    places = {str(name): place for place, name in enumerate(found.blocks)} if found is not None else {}
-    rows = []
-    for name in names:
-        own = [e for e in executions if (e.node or HOME) == name]
-        place = places.get(name)
-        known = found if place is not None else None
-        rows.append(
-            NodeRow(
-                name=name,
-                facts={key: facts[name][key] for key in differing(facts)},
-                n_executions=len(own),
-                n_failed=sum(e.status != "ok" for e in own),
-                n_seeds=len({e.layout for e in own if isinstance(e.layout, int)}),
-                effect=known.effects[place] if known and place is not None else None,
-                against_others=known.against_others(place) if known and place is not None else None,
-                p_value=known.p_values[place] if known and place is not None else None,
-                holm=holm[place] if place is not None else None,
-                stands_out=known is not None and place is not None and _is_odd(known, place, holm[place]),
-            )
-        )
+    rows = _executed_on(executions, names, facts_of(selection.nodes, names))
     return NodeTable(
-        rows=tuple(rows),
-        n_seeds=len({e.layout for e in executions if isinstance(e.layout, int)}),
+        rows=tuple(rows if found is None else _with_effects(rows, found)),
+        n_seeds=_n_seeds(executions),
         p_value=None if found is None else found.p_value,
         between_sd=None if found is None else found.between_sd,
         counted=counted,
@@ -125,6 +104,41 @@ def node_table(selection: Selection, confidence: float, systems: Collection[str]
         is_speed=all(s.unit == "s" or s.better == "more" for s in samples),
         warnings=tuple(said),
     )
+
+
+def _executed_on(
+    executions: Sequence[Execution], names: Sequence[str], facts: Mapping[str, Mapping[str, str]]
+) -> list[NodeRow]:
+    """What each of the nodes executed, and in what it is unlike others."""
+    different, rows = differing(facts), []
+    for name in names:
+        own = [e for e in executions if (e.node or HOME) == name]
+        n_failed = sum(e.status != "ok" for e in own)
+        rows.append(NodeRow(name, {key: facts[name][key] for key in different}, len(own), n_failed, _n_seeds(own)))
+    return rows
+
+
+def _n_seeds(executions: Sequence[Execution]) -> int:
+    return len({e.layout for e in executions if isinstance(e.layout, int)})
+
+
+def _with_effects(rows: Sequence[NodeRow], found: BlockEffects) -> list[NodeRow]:
+    """The rows with how much more each node measured; as they are of nodes that are not compared."""
+    holm = adjust(found.p_values)
+    places = {str(name): place for place, name in enumerate(found.blocks)}
+    return [
+        replace(
+            row,
+            effect=found.effects[place],
+            against_others=found.against_others(place),
+            p_value=found.p_values[place],
+            holm=holm[place],
+            stands_out=_is_odd(found, place, holm[place]),
+        )
+        if (place := places.get(row.name)) is not None
+        else row
+        for row in rows
+    ]
 
 
 def _is_odd(found: BlockEffects, place: int, holm: float) -> bool:
