@@ -213,31 +213,40 @@ def _warnings(plans: Sequence[BenchmarkPlan]) -> dict[str, list[str]]:
 
 def _steps(plans: Sequence[BenchmarkPlan], counted: str, *, writes: bool) -> list[str]:
     """The command that executes what decides, whichever is true, where it is open and in reach: as `compare` has it."""
-    ratios = [each.for_ratio for each in plans if each.for_ratio is not None]
-    wanted = [count.binaries for ratio in ratios for count in (ratio.different, ratio.same) if not ratio.is_decided]
     if any(each.is_machine for each in plans):
         return ["less noise first", _QUIET]
     if any(isinstance(warning, CoarseClock) and warning.is_open for each in plans for warning in each.warnings):
         return [STEPS["more work"].briefly]
+    ratios = [each.for_ratio for each in plans if each.for_ratio is not None]
     if counted != "layouts" or not ratios:
         return []
+    wanted = [count.binaries for ratio in ratios for count in (ratio.different, ratio.same) if not ratio.is_decided]
     most = max((math.inf if high is None else high for _, high in wanted), default=0)
     if any(isinstance(each, FewDistinctLayouts) and each.n_layouts < most for plan in plans for each in plan.warnings):
         return ["more layouts: padding in layout.factors"]
     if most > WITHIN_REACH:
-        far = [(each, each.for_ratio) for each in plans if each.for_ratio is not None and _is_far(each.for_ratio)]
-        open_of = {each.benchmark for each, _ in far if not each.is_simulated}
-        if any(each.benchmark in open_of and each.n_binaries < FEWEST_BINARIES for each in plans):
-            return [f"layoutrand run --seeds {USUAL_LAYOUTS}", "plan again"]  # as `compare` has it of so few
-        if all(each.is_simulated or ratio.fewest_without_noise > WITHIN_REACH for each, ratio in far):
-            return [STEPS["other threshold"].short]
-        return [STEPS["sooner"].short, _QUIET]
+        return _steps_out_of_reach(plans)
     if most > min(each.n_binaries for each in plans):
         return [*_to_write(plans, writes=writes), f"layoutrand run --seeds {most}"]
-    compared = [(each.for_ratio.baseline, each.system) for each in plans if each.for_ratio and each.for_ratio.baseline]
-    names = " ".join(dict.fromkeys(name for pair in compared for name in pair))
-    enough = "there are enough" if wanted or not compared else "what was executed decides already"
+    names = " ".join(dict.fromkeys(name for each in plans for name in _compared(each)))
+    enough = "there are enough" if wanted or not names else "what was executed decides already"
     return [enough, *([f"layoutrand compare {names}"] if names else [])]
+
+
+def _steps_out_of_reach(plans: Sequence[BenchmarkPlan]) -> list[str]:
+    """What brings an answer nearer where more layouts than anybody executes would decide: as `compare` has it."""
+    far = [(each, each.for_ratio) for each in plans if each.for_ratio is not None and _is_far(each.for_ratio)]
+    open_of = {each.benchmark for each, _ in far if not each.is_simulated}
+    if any(each.benchmark in open_of and each.n_binaries < FEWEST_BINARIES for each in plans):
+        return [f"layoutrand run --seeds {USUAL_LAYOUTS}", "plan again"]
+    if all(each.is_simulated or ratio.fewest_without_noise > WITHIN_REACH for each, ratio in far):
+        return [STEPS["other threshold"].short]
+    return [STEPS["sooner"].short, _QUIET]
+
+
+def _compared(plan: BenchmarkPlan) -> tuple[str, ...]:
+    """The two systems whose ratio is planned for, none where there is no such question."""
+    return (plan.for_ratio.baseline, plan.system) if plan.for_ratio and plan.for_ratio.baseline else ()
 
 
 def _is_disturbed(plans: Sequence[BenchmarkPlan], selection: Selection) -> bool:

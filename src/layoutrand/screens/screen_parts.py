@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -181,37 +181,49 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int, *, 
 
     ``whole`` is the name of what is made of all others, as their mean is: it is no more of them.
     """
-    found: dict[str, list[str]] = {}
-    first: list[str] = []
-    systems: dict[str, tuple[str, ...]] = {}
+    found = _found(about, whole)
+    lines: list[Line] = []
+    for each in sorted(found, key=lambda each: not each.is_of_results)[:_MOST_WARNINGS]:
+        if set(each.names) <= set(each.systems):  # the text says of which systems
+            lines += wrapped("⚠", "yellow", each.text, width)
+            continue
+        parts = [name for name in each.names if name != whole]
+        of = len(about) - (bool(parts) and whole in dict(about))
+        lines += said_of("⚠", "yellow", each.text, parts or each.names, of, width)
+    if len(found) > _MOST_WARNINGS:
+        lines.append([(f"    and {len(found) - _MOST_WARNINGS} more: --full", "dim")])
+    return lines
+
+
+@dataclass
+class _Found:
+    """What is said in a warning line, of which names; of which ``systems`` where the text says that itself."""
+
+    text: str
+    names: list[str] = field(default_factory=list)
+    systems: tuple[str, ...] = ()
+    is_of_results: bool = False
+
+
+def _found(about: Sequence[tuple[str, Sequence[Reason]]], whole: str) -> list[_Found]:
+    """What the warnings say, each thing once, in the order in which it is first said."""
     told = [(name, _of_both_as_one([each for reason in reasons for each in _told(reason)])) for name, reasons in about]
     of_parts = {warning for name, warnings in told if name != whole for warning in warnings}
     told = [(name, [each for each in own if name != whole or _of_none(each) not in of_parts]) for name, own in told]
     shortest = shortest_of_each(warning for _, warnings in told for warning in warnings)
     disturbed = summed_of_each(warning for _, warnings in told for warning in warnings)
     unlike = alike_in_systems(each for _, warnings in told for each in warnings if isinstance(each, UnlikeOutputs))
+    found: dict[str, _Found] = {}
     for name, warnings in told:
         for warning in dict.fromkeys(shortest.get(each, disturbed.get(each, each)) for each in warnings):
             text = unlike[warning].brief if isinstance(warning, UnlikeOutputs) else warning.brief()
-            if isinstance(warning, _OF_THE_RESULTS) and text not in first:
-                first.append(text)
+            said = found.setdefault(text, _Found(text))
+            said.is_of_results |= isinstance(warning, _OF_THE_RESULTS)
             if isinstance(warning, UnlikeOutputs):
-                systems[text] = unlike[warning].systems
-            if name not in (names := found.setdefault(text, [])):
-                names.append(name)
-    lines: list[Line] = []
-    shown = [*first, *(text for text in found if text not in first)]
-    for text in shown[:_MOST_WARNINGS]:
-        names = found[text]
-        if set(names) <= set(systems.get(text, ())):  # the text says of which systems
-            lines += wrapped("⚠", "yellow", text, width)
-            continue
-        parts = [name for name in names if name != whole]
-        of = len(about) - (bool(parts) and whole in dict(about))
-        lines += said_of("⚠", "yellow", text, parts or names, of, width)
-    if len(found) > _MOST_WARNINGS:
-        lines.append([(f"    and {len(found) - _MOST_WARNINGS} more: --full", "dim")])
-    return lines
+                said.systems = unlike[warning].systems
+            if name not in said.names:
+                said.names.append(name)
+    return list(found.values())
 
 
 def said_of(symbol: str, style: str, text: str, names: Sequence[str], of: int, width: int) -> list[Line]:
