@@ -6,26 +6,24 @@ A step in the means over layouts is the program's.  A step that only stock shows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, median
+from statistics import fmean
 from typing import Final
-
-import numpy as np
 
 from layoutrand.analysis.analyse import known_metrics, measurements
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.coarse_clock import ClockSteps, clock_steps
 from layoutrand.analysis.question import Question
-from layoutrand.analysis.round_design import control_sample
-from layoutrand.analysis.sample import Executions, Sample, binary_mean
+from layoutrand.analysis.sample import Sample
 from layoutrand.capture.commit_log import CommitLog, LoggedCommit
 from layoutrand.config.disturbance import summary
 from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.config.flag_warnings import flags_that_win
 from layoutrand.errors import AnalysisError
 from layoutrand.history.commit_series import ProgramSamples, RecordedCommits, recorded_commits
-from layoutrand.history.history_steps import PointValues, StepQuestion, seen_steps
+from layoutrand.history.compared_points import ComparedPoints, compared_points
+from layoutrand.history.history_steps import SeenSteps, StepQuestion, seen_steps
 from layoutrand.history.history_values import (
     LEVELS,
     CommitSeries,
@@ -35,8 +33,6 @@ from layoutrand.history.history_values import (
     are_one_program,
 )
 from layoutrand.history.history_warnings import (
-    ADVISED_ROUNDS,
-    FEWEST_ROUNDS,
     ClockOfSeries,
     FewRounds,
     MeasuredApart,
@@ -47,14 +43,10 @@ from layoutrand.history.history_warnings import (
     without_numbers,
 )
 from layoutrand.instruments.known import simulated
-from layoutrand.model import STOCK, BinaryName, BuiltFrom, Execution
+from layoutrand.model import STOCK, BuiltFrom, Execution
 from layoutrand.results.experiments import ResultsStore
 from layoutrand.stats import mean_interval
-from layoutrand.stats.levels import FloatArray
 from layoutrand.warning import AnyWarning, plural
-
-_BESIDE: Final = 2
-"""Times as many executions as a round has may lie between its first and its last, for it to be one round."""
 
 
 @dataclass(frozen=True)
@@ -225,45 +217,23 @@ def _series_of(line: _Line, asked: HistoryQuestion) -> Iterable[CommitSeries]:
 
 
 def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], asked: HistoryQuestion) -> CommitSeries:
-    samples = [freed(sample).sample for _, _, sample in rows]
-    first = samples[0]
-    clock = clock_steps(*(sample for _, _, sample in rows))  # nodes taken out, they lie on no steps
+    raw = [sample for _, _, sample in rows]
+    samples = [freed(sample).sample for sample in raw]
+    clock = clock_steps(*raw)  # nodes taken out, they lie on no steps
     points = [
-        _point(commits, program, sample, clock.of_groups([number]), asked.confidence)
-        for number, ((commits, program, _), sample) in enumerate(zip(rows, samples, strict=True))
+        _point(commits, program, samples[number], clock.of_groups([number]), asked.confidence)
+        for number, (commits, program, _) in enumerate(rows)
     ]
-    tables = [dict(_by_name(sample.binaries)) for sample in samples]
-    chosen, common = _rounds(samples, tables)
-    rounds = common if len(common) >= FEWEST_ROUNDS else []
-    warnings: list[AnyWarning] = []
-    if few := [points[number].commit.short for number in range(len(points)) if number not in chosen]:
-        warnings.append(FewRounds(first.benchmark, first.system, tuple(few)))
-    shared = rounds or _shared([tables[number] for number in chosen])
-    of_shared = np.array([[tables[number][name] for name in shared] for number in chosen])
-    layouts = of_shared if rounds else np.array([[fmean(tables[number].values())] for number in chosen])
-    kept = None if rounds or len(shared) < FEWEST_ROUNDS or not _above_zero(of_shared) else of_shared
-    stocks = _stocks([samples[number] for number in chosen], [rows[n][2] for n in chosen], is_beside=bool(rounds))
-    if not _above_zero(layouts, None if stocks is None else stocks.table):
-        warnings.append(NotAboveZero(first.benchmark, first.system))
-        layouts, stocks, kept = np.ones((len(chosen), 1)), None, None
-    asked_of = StepQuestion(asked.confidence, asked.threshold, first.better)
-    of_chosen = clock.of_groups(*([number] for number in chosen))
-    seen = seen_steps(PointValues(layouts, tuple(range(len(chosen))), of_chosen, kept), stocks, asked_of)
+    compared = compared_points(samples, raw, clock)
+    first = samples[0]
+    seen = seen_steps(compared.layouts, compared.stocks, StepQuestion(asked.confidence, asked.threshold, first.better))
     n_distinct: int | None = None
-    is_open = not seen.layouts.can_tell or any(step.verdict == "size unknown" for step in seen.steps)
-    if is_open:  # more layouts would help, if there are more
-        captures = {points[number].capture for number in chosen}
+    if not seen.layouts.can_tell or any(step.verdict == "size unknown" for step in seen.steps):
+        # More layouts would help, if there are more.
+        captures = {points[number].capture for number in compared.chosen}
         n_distinct = min(asked.n_distinct(captures).values(), default=None)
-    if not seen.layouts.can_tell and not are_one_program(points):
-        ends = rows[0][0][0].short, rows[-1][0][-1].short
-        new = None if common else _new_rounds([tables[number] for number in chosen])
-        warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), len(common), ends, n_distinct, new))
-    is_apart = not common and len(chosen) > 1 and first.instrument not in simulated()
-    if is_apart and any(step.verdict in LEVELS for step in seen.steps):
-        warnings.append(MeasuredApart(first.benchmark, first.system))
-    if seen.clock is not None:
-        warnings.append(ClockOfSeries(first.benchmark, first.system, seen.clock))
-    steps = [_in_points(step, chosen) for step in seen.steps]
+    is_apart = not compared.n_common and len(compared.chosen) > 1 and first.instrument not in simulated()
+    steps = [_in_points(step, compared.chosen) for step in seen.steps]
     return CommitSeries(
         system=first.system,
         benchmark=first.benchmark,
@@ -271,17 +241,42 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         unit=first.unit,
         better=first.better,
         points=tuple(points),
-        n_rounds=len(rounds),
-        n_common=len(common),
+        n_rounds=compared.n_rounds,
+        n_common=compared.n_common,
         layouts=seen.layouts,
         stocks=seen.stocks,
         steps=tuple(replace(step, good=_good(step, steps, points, asked.log)) for step in steps),
-        warnings=tuple(warnings),
+        warnings=tuple(_of_series(first, points, compared, seen, n_distinct, is_apart=is_apart)),
         resolution=seen.resolution,
         clock=seen.clock,
         n_distinct=n_distinct,
         is_apart=is_apart,
     )
+
+
+def _of_series(
+    sample: Sample,
+    points: Sequence[HistoryPoint],
+    compared: ComparedPoints,
+    seen: SeenSteps,
+    n_distinct: int | None,
+    *,
+    is_apart: bool,
+) -> Iterator[AnyWarning]:
+    """What to know of a series, whose benchmark and system are those of the sample."""
+    of = sample.benchmark, sample.system
+    if few := [point.commit.short for number, point in enumerate(points) if number not in compared.chosen]:
+        yield FewRounds(*of, tuple(few))
+    if not compared.is_above_zero:
+        yield NotAboveZero(*of)
+    if not seen.layouts.can_tell and not are_one_program(points):
+        ends = points[0].commits[0].short, points[-1].commits[-1].short
+        n_chosen, n_common = len(compared.chosen), compared.n_common
+        yield TooShortHistory(*of, n_chosen, n_common, ends, n_distinct, compared.new_rounds)
+    if is_apart and any(step.verdict in LEVELS for step in seen.steps):
+        yield MeasuredApart(*of)
+    if seen.clock is not None:
+        yield ClockOfSeries(*of, seen.clock)
 
 
 def _point(
@@ -298,86 +293,6 @@ def _point(
         stock=fmean(map(fmean, executions)) if executions else None,
         n_stock=len(executions),
     )
-
-
-def _by_name(binaries: Iterable[tuple[BinaryName, Executions]]) -> Iterable[tuple[BinaryName, float]]:
-    return ((name, binary_mean(executions)) for name, executions in binaries)
-
-
-def _rounds(
-    samples: Sequence[Sample], tables: Sequence[Mapping[BinaryName, float]]
-) -> tuple[list[int], list[BinaryName]]:
-    """The points that are compared, and the rounds that all of them have, none where they are of different times.
-
-    In fewer than `FEWEST_ROUNDS` points are not compared round by round, but by their means.
-    Of a simulated processor all layouts of one seed count as a round, since it does not matter when they are executed.
-    """
-    usual = median(map(len, tables))
-    chosen = [number for number, table in enumerate(tables) if 2 * len(table) >= usual]
-    names = _shared([tables[number] for number in chosen])
-    if not all(samples[number].instrument in simulated() for number in chosen):
-        beside = _beside([samples[number] for number in chosen], names)
-        names = beside if 2 * len(beside) >= len(names) else []
-    return chosen, names
-
-
-def _shared(tables: Sequence[Mapping[BinaryName, float]]) -> list[BinaryName]:
-    """The layouts that all points have."""
-    return [name for name in tables[0] if all(name in table for table in tables)]
-
-
-def _new_rounds(tables: Sequence[Mapping[BinaryName, float]]) -> tuple[int, int] | None:
-    """The first seed that no point was executed with, and how many from there on have `_rounds` compare within them.
-
-    None where layouts have names and no seeds.
-    """
-    seeds = [name for table in tables for name in table if isinstance(name, int)]
-    return (max(seeds) + 1, max(ADVISED_ROUNDS, len(_shared(tables)))) if seeds else None
-
-
-def _beside(samples: Sequence[Sample], names: Sequence[BinaryName]) -> list[BinaryName]:
-    """The rounds in which all points were executed next to each other."""
-    made = sorted(
-        (moment, number, str(name))
-        for number, sample in enumerate(samples)
-        for name in names
-        for moment in sample.started.get(name, ())
-    )
-    places: dict[str, list[int]] = {}
-    for place, (_, _, name) in enumerate(made):
-        places.setdefault(name, []).append(place)
-    near = {name for name, own in places.items() if own[-1] - own[0] < _BESIDE * len(own)}
-    return [name for name in names if str(name) in near]
-
-
-def _stocks(samples: Sequence[Sample], raw: Sequence[Sample], *, is_beside: bool) -> PointValues | None:
-    """Stock of the points that were executed with it; None where there are not two.
-
-    ``raw`` are the samples with what their nodes add, as the clock measured them.
-    """
-    places = tuple(number for number, sample in enumerate(samples) if sample.controls.get(STOCK))
-    own = [samples[number] for number in places]
-    if len(own) < 2:
-        return None
-    measured = [control_sample(raw[number], STOCK) for number in places]
-    clock = clock_steps(*(each for each in measured if each is not None), beside=raw)
-    means = np.array([[fmean(map(fmean, sample.controls[STOCK]))] for sample in own])
-    if not is_beside:
-        return PointValues(means, places, clock)
-    by_round: list[dict[int, list[float]]] = []
-    for sample in own:
-        values: dict[int, list[float]] = {}
-        for number, iterations in zip(sample.rounds[STOCK], sample.controls[STOCK], strict=True):
-            values.setdefault(number, []).append(fmean(iterations))
-        by_round.append(values)
-    rounds = [number for number in by_round[0] if all(number in values for values in by_round)]
-    if len(rounds) < FEWEST_ROUNDS:
-        return PointValues(means, places, clock)
-    return PointValues(np.array([[fmean(values[number]) for number in rounds] for values in by_round]), places, clock)
-
-
-def _above_zero(*tables: FloatArray | None) -> bool:
-    return all(table is None or bool((table > 0).all()) for table in tables)
 
 
 def _good(
