@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from layoutrand.analysis.question import Question
+from layoutrand.analysis.asked_results import Question
 from layoutrand.analysis.selection import Selection, select
 from layoutrand.config.config import Config
 from layoutrand.execute import experiment as experiments

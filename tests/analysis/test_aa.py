@@ -20,9 +20,9 @@ from layoutrand.analysis.aa import (
     of_second_executions,
     of_seeds,
 )
+from layoutrand.analysis.asked_results import Question
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.conclusion import of_pair, of_suite
-from layoutrand.analysis.question import Question
 from layoutrand.analysis.second_executions import with_second_executions
 from layoutrand.analysis.selection import select
 from layoutrand.cli import run

@@ -10,8 +10,8 @@ from executekit import Project
 from harnesses.samplekit import left
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.analysis_warnings import OtherCaptures
+from layoutrand.analysis.asked_results import Question
 from layoutrand.analysis.evidence import evidence
-from layoutrand.analysis.question import Question
 from layoutrand.analysis.selection import select
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, ConfigError, UsageError

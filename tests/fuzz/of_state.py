@@ -25,7 +25,7 @@ from experiments import measured, write
 from fakes import EXECUTION, make_config
 from fuzz.target import Target, tree_of
 from layoutrand.analysis.analyse import analyse
-from layoutrand.analysis.question import Question
+from layoutrand.analysis.asked_results import Question
 from layoutrand.analysis.selection import select
 from layoutrand.build.coincidence import recorded_coincidence
 from layoutrand.cache import capture_record, keys, packing

@@ -21,7 +21,7 @@ import pytest
 
 from clusterkit import BENCHMARK, ClusterProject, Machines
 from layoutrand.analysis.aa import compare_halves
-from layoutrand.analysis.question import Question
+from layoutrand.analysis.asked_results import Question
 from layoutrand.analysis.second_executions import with_second_executions
 from layoutrand.analysis.selection import select
 from layoutrand.build.build import all_layouts

@@ -14,11 +14,11 @@ from typing import Any, cast
 from experiments import write
 from layoutrand.analysis.aa import compare_halves
 from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.asked_results import Question
 from layoutrand.analysis.compare import compare_several
 from layoutrand.analysis.documents import analyse_document, comparisons_document, halves_document
 from layoutrand.analysis.plan import HALF_WIDTHS, make_plans
 from layoutrand.analysis.plan_document import plan_document
-from layoutrand.analysis.question import Question
 from layoutrand.analysis.selection import Selection, select
 from layoutrand.config.config import Config, parse
 from layoutrand.config.doubled import with_second

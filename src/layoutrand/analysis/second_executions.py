@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layoutrand.analysis.analysis_warnings import ExecutedAgain
+from layoutrand.analysis.asked_results import Question
 from layoutrand.analysis.present_captures import WantedCaptures
-from layoutrand.analysis.question import Question
 from layoutrand.analysis.selection import Selection, select
 from layoutrand.config.doubled import with_second
 from layoutrand.config.twice import second_of

@@ -19,12 +19,12 @@ from layoutrand.analysis.analysis_warnings import (
     LeftOutExecutions,
     PrebuiltSystems,
 )
+from layoutrand.analysis.asked_results import Question, recorded_experiment
 from layoutrand.analysis.beside_files import Programs, programs
 from layoutrand.analysis.current_executions import current_binaries, current_captures, current_definitions, nothing_left
 from layoutrand.analysis.damage_warnings import damaged_results
 from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.analysis.present_captures import Recorded, choose_captures, made_from, source_of
-from layoutrand.analysis.question import Question, recorded_experiment
 from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.analysis.unlike_starts import without_other_starts
 from layoutrand.build.coincidence import CoincidingSystems, recorded_coincidence

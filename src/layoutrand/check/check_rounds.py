@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from layoutrand.analysis.asked_results import Question
 from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison, adjusted, compare
 from layoutrand.analysis.conclusion import CANNOT_TELL, of_pair
-from layoutrand.analysis.question import Question
 from layoutrand.analysis.sample import Sample, binary_mean
 from layoutrand.analysis.selection import Selection, select
 from layoutrand.check.commit_pair import CommitPair

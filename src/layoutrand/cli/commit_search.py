@@ -11,7 +11,7 @@ from layoutrand.errors import BuildFailed, UsageError
 from layoutrand.library.recorded import layouts_of_captures
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.question import Question
+    from layoutrand.analysis.asked_results import Question
     from layoutrand.cli.commit_runs import ProjectCommits
     from layoutrand.config.metric import Better
     from layoutrand.execute.run_plan import RunChoices
@@ -276,7 +276,7 @@ class CommitSearch:
         return self.deadline is not None and time.monotonic() >= self.deadline
 
     def _question(self) -> Question:
-        from layoutrand.analysis.question import Question
+        from layoutrand.analysis.asked_results import Question
 
         part = self.project.part
         return Question(part.config, part.directory, part.systems, [self.judged], {}, None)

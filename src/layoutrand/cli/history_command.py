@@ -164,7 +164,7 @@ def load_history(
     how_sure: tuple[float, float],
 ) -> History:
     """What is recorded of the commits between two ends; ``how_sure`` are confidence and threshold."""
-    from layoutrand.analysis.question import Question
+    from layoutrand.analysis.asked_results import Question
     from layoutrand.history.history import HistoryQuestion
     from layoutrand.history.history import history as make_history
     from layoutrand.results.file import open_for_reading

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.analysis.question import unlike
+from layoutrand.analysis.asked_results import unlike
 from layoutrand.cluster.measuring_task import agreement_name
 from layoutrand.cluster.returned_executions import ReturnedExecution
 from layoutrand.cluster.returned_records import ReturnedRecords

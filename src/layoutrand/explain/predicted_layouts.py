@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from layoutrand.analysis.analyse import choose_metrics
-from layoutrand.analysis.question import Question
+from layoutrand.analysis.asked_results import Question
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection, select
 from layoutrand.build.build import SystemBuild

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from layoutrand.analysis.question import Question
+from layoutrand.analysis.asked_results import Question
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection, select
 from layoutrand.build.build import SystemBuild

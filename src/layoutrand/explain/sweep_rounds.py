@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.analysis.question import Question
+from layoutrand.analysis.asked_results import Question
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import select
 from layoutrand.build.build import SystemBuild

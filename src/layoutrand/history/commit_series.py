@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from layoutrand.analysis.asked_results import Question, recorded_experiment
 from layoutrand.analysis.current_executions import current_binaries, current_definitions
 from layoutrand.analysis.damage_warnings import damaged_results
 from layoutrand.analysis.present_captures import made_from
-from layoutrand.analysis.question import Question, recorded_experiment
 from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.analysis.unlike_starts import most_started_with
 from layoutrand.build.present_parts import PresentSystem

@@ -12,9 +12,9 @@ from statistics import fmean
 from typing import Final
 
 from layoutrand.analysis.analyse import known_metrics, measurements
+from layoutrand.analysis.asked_results import Question
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.coarse_clock import ClockSteps, clock_steps
-from layoutrand.analysis.question import Question
 from layoutrand.analysis.sample import Sample
 from layoutrand.capture.commit_log import CommitLog, LoggedCommit
 from layoutrand.config.disturbance import summary

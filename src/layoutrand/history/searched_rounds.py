@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from layoutrand.analysis.asked_results import Question, recorded_experiment
 from layoutrand.analysis.coarse_clock import NO_STEPS, ClockSteps, clock_steps
 from layoutrand.analysis.current_executions import current_definitions
-from layoutrand.analysis.question import Question, recorded_experiment
 from layoutrand.analysis.round_design import round_design
 from layoutrand.analysis.sample import Sample, binary_mean, samples_of
 from layoutrand.config.at_commits import declared

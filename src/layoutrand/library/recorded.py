@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from layoutrand.errors import CacheError, HostError, UsageError
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.question import Question
+    from layoutrand.analysis.asked_results import Question
     from layoutrand.analysis.selection import Selection
     from layoutrand.build.present_parts import PresentSystem
     from layoutrand.config.config import Config
@@ -63,8 +63,8 @@ def question_of(
     config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], which: Which
 ) -> Question:
     """What is asked of the results; what systems would be made from now is looked at when it is answered."""
+    from layoutrand.analysis.asked_results import Question
     from layoutrand.analysis.present_captures import WantedCaptures
-    from layoutrand.analysis.question import Question
 
     look = None if which.is_settled else partial(_look, config, directory)
     return Question(
