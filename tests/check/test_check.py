@@ -432,6 +432,30 @@ def test_it_is_said_at_which_commit_executions_fail(tmp_path, base, head, told):
     assert ending_sentence(only(answer), answer.question).startswith(f"stopped, as {told}; where that is mended")
 
 
+NOTHING_FAILED = (
+    "nothing failed at HEAD bbbbbbb: a benchmark that the change adds can be compared from the next change on"
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "is_told"),
+    [
+        ({"unbuilt": ("base",)}, True),
+        ({"unbuilt": ("base", "head")}, False),
+        ({"unbuilt": ("head",)}, False),
+        ({"script": lambda _, system, __: "exit 3" if system == "base" else ""}, True),
+        ({"script": lambda _, system, __: "exit 3" if system == "head" else ""}, False),
+        ({"ratio": 1.05}, False),
+    ],
+)
+def test_where_the_first_commit_alone_fails_it_is_said_what_comes_of_the_change(tmp_path, made, is_told):
+    """The change that adds a benchmark has nothing to be compared with, and its author did nothing wrong."""
+    answer = Made(tmp_path, **made).check()
+    assert (NOTHING_FAILED in closing_sentences(only(answer), answer.question)) is is_told
+    assert (NOTHING_FAILED in " ".join(_text(line) for line in check_screen(answer, 200))) is is_told
+    assert (NOTHING_FAILED in "\n".join(github_annotations(answer, set(), {}, "."))) is is_told
+
+
 @pytest.mark.parametrize(
     ("base", "head", "is_one"),
     [

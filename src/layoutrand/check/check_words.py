@@ -157,11 +157,21 @@ def closing_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]
     win = flags_that_win(question.config, system.system) if system.ending == "same program" else None
     return [
         *([ending] if ending else []),
+        *base_alone_sentences(system, question),
         *([] if win is None else [str(win)]),
         *apart_sentences(system, question),
         *one_sided_sentences(system, question),
         *of_measuring_themselves(system),
     ]
+
+
+def base_alone_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:
+    """What it means where only the first commit fails, as at the change that adds a benchmark."""
+    lost = {each.system for each in _of_all_rounds(system)} or {each.system for each in system.failures}
+    if system.ending != "failures" or lost != {BASE}:
+        return []
+    head = _sides(question, [HEAD])
+    return [f"nothing failed at {head}: a benchmark that the change adds can be compared from the next change on"]
 
 
 def of_measuring_themselves(system: SystemCheck) -> list[str]:

@@ -15,6 +15,7 @@ from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.check.check_words import (
     apart_sentences,
     as_built_words,
+    base_alone_sentences,
     change_sentence,
     commits_words,
     ending_sentence,
@@ -65,7 +66,8 @@ def github_annotations(
             told[level].append(_command(level, {}, f"layoutrand check {system.system}", text))
         for text in apart_sentences(system, answer.question):
             told["error"].append(_command("error", {}, f"layoutrand check {system.system}", text))
-        for text in (*one_sided_sentences(system, answer.question), *of_measuring_themselves(system)):
+        beside = (*base_alone_sentences(system, answer.question), *one_sided_sentences(system, answer.question))
+        for text in (*beside, *of_measuring_themselves(system)):
             told["notice"].append(_command("notice", {}, f"layoutrand check {system.system}", text))
     summary = f"{headline(answer)}; {commits_words(answer.question)}"
     rows = []
