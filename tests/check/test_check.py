@@ -375,6 +375,15 @@ def test_a_build_that_fails_is_told_by_the_line_that_says_why(tmp_path):
     assert said == f"stopped, as {answer.question.head.label} could not be built: {why}"
 
 
+def test_what_helps_where_a_commit_cannot_be_built_is_on_the_screen(tmp_path):
+    """It stands behind what git said, which may be long."""
+    said = "unable to access 'https://example.org/a/long/path/none.git/': Failed to connect to example.org port 443"
+    helps = "If the build does not need it, name it in build.exclude"
+    reason = f"build.repo: cannot check out e880aae86552 of /src/q: submodule third: fatal: {said}. {helps}"
+    answer = Made(tmp_path, unbuilt=("head",), reason=reason).check()
+    assert helps in " ".join("".join(text for text, _ in line).strip() for line in check_screen(answer, 60))
+
+
 def test_where_both_cannot_be_built_both_are_named(tmp_path):
     answer = Made(tmp_path, unbuilt=("base", "head")).check()
     both = f"{answer.question.base.label} and {answer.question.head.label}"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MOST_ROWS: Final = 8
 _MOST_FUNCTIONS: Final = 40
 _MOST_STEPS: Final = 2
+_LINES_OF_ENDING: Final = 7
 
 
 def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
@@ -48,7 +49,8 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
         if system.selection is not None and not system.build_failures:  # those of this call are told as they happen
             notes += failure_lines(replace(system.selection, failures=()), width)
         for text in [*no_time_sentences(system), *closing_sentences(system, answer.question)]:
-            notes += wrapped("ⓘ", "cyan", text, width, most=3)  # why a build failed, and what helps
+            # Why a build failed, and what helps, which is said last.
+            notes += wrapped("ⓘ", "cyan", text, width, most=3 if several else _LINES_OF_ENDING)
         lines += [*notes, []] if notes else []
     # What decides that which is open comes before what makes a verdict that is there more certain.
     rows = sorted((each.concluded for _, each in answer.benchmarks), key=lambda each: each.verdict != "cannot tell")
