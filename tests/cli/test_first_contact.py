@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -152,11 +153,12 @@ def test_a_file_of_another_user_above_is_not_used_unasked(project, monkeypatch):
 def test_names_are_completed(project, monkeypatch):
     monkeypatch.chdir(project / "src")
 
-    assert completing.systems("") == ["gcc-O2", "clang-O2"]
-    assert completing.systems("c") == ["clang-O2"]
-    assert completing.benchmarks("co") == ["count"]
+    here = SimpleNamespace(params={"directory": None})
+    assert completing.systems(here, "") == ["gcc-O2", "clang-O2"]
+    assert completing.systems(here, "c") == ["clang-O2"]
+    assert completing.benchmarks(here, "co") == ["count"]
     (project / "layoutrand.toml").write_text("[broken")
-    assert completing.systems("") == []
+    assert completing.systems(here, "") == []
 
 
 @pytest.mark.parametrize(
@@ -168,6 +170,11 @@ def test_names_are_completed(project, monkeypatch):
         ("layoutrand compare gcc-O2 c", {"clang-O2"}),
         ("layoutrand run --seeds 3 --benchmark c", {"count"}),
         ("layoutrand cache ve", {"verify"}),
+        ("layoutrand run -C src --system c", {"clang-O2"}),  # above that directory
+        ("layoutrand run -C / --system c", set()),
+        ("layoutrand help ana", {"analyse"}),
+        ("layoutrand help cache ve", {"verify"}),
+        ("layoutrand help run ve", set()),
         ("layoutrand report -o la", set()),  # a file: left to the shell
     ],
 )

@@ -10,6 +10,7 @@ import signal
 import sys
 from functools import cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 
 from experiments import measured, write
 from fakes import make_config
@@ -165,9 +166,9 @@ def _toolchain_text(text: str) -> None:
 def _completed(data: bytes, place: Path) -> None:
     """What a shell asks for while a line is typed."""
     (place / "layoutrand.toml").write_bytes(data)
-    with contextlib.chdir(place):
-        systems("a")
-        benchmarks("b")
+    line = SimpleNamespace(params={"directory": place})
+    systems(line, "a")
+    benchmarks(line, "b")
 
 
 def _project(place: Path) -> None:

@@ -11,6 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import typer
+import typer.main
+
+from layoutrand.cli.summaries import SUMMARIES
 from layoutrand.library.project_directory import CONFIG_NAME, project_of
 
 _LINES: Final = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
@@ -24,9 +28,9 @@ def words() -> list[str]:
     return next((os.environ[name] for name in _LINES if name in os.environ), "").split()[1:]
 
 
-def systems(incomplete: str) -> list[str]:
+def systems(context: typer.Context, incomplete: str) -> list[str]:
     """Systems that begin so, those of ``[matrix]`` included."""
-    table = _table()
+    table = _table(context)
     written = table.get("systems")
     names = list(written) if isinstance(written, dict) else []
     if "matrix" in table:
@@ -36,18 +40,34 @@ def systems(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def benchmarks(incomplete: str) -> list[str]:
+def benchmarks(context: typer.Context, incomplete: str) -> list[str]:
     """Benchmarks that begin so, as they are written in the file; those of a suite are not known here."""
-    entries = _table().get("benchmarks")
+    entries = _table(context).get("benchmarks")
     names = [entry.get("name") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     return [name for name in names if isinstance(name, str) and name.startswith(incomplete)]
 
 
-def _table() -> Mapping[str, Any]:
+def commands(context: typer.Context, incomplete: str) -> list[str]:
+    """Commands that begin so, and behind one of them its own, as `layoutrand help` takes them."""
+    from layoutrand.cli import make_app
+
+    first, *more = context.params.get("command") or [""]
+    if not first:
+        return [name for name in SUMMARIES if name.startswith(incomplete)]
+    whole = getattr(typer.main.get_command(make_app(first)), "commands", {}).get(first)
+    return [] if more else [name for name in getattr(whole, "commands", {}) if name.startswith(incomplete)]
+
+
+def _table(context: typer.Context) -> Mapping[str, Any]:
+    """What the project's file has: of the directory that stands on the line, or of this one."""
     from layoutrand.errors import LayoutrandError
     from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
     try:
-        return tomllib.loads(text_of_regular(project_of(Path()) / CONFIG_NAME, largest=WRITTEN_BY_HAND))
+        return tomllib.loads(
+            text_of_regular(
+                project_of(context.params.get("directory") or Path()) / CONFIG_NAME, largest=WRITTEN_BY_HAND
+            )
+        )
     except (OSError, ValueError, RecursionError, LayoutrandError):
         return {}
