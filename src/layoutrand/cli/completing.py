@@ -64,10 +64,7 @@ def _table(context: typer.Context) -> Mapping[str, Any]:
     from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
     try:
-        return tomllib.loads(
-            text_of_regular(
-                project_of(context.params.get("directory") or Path()) / CONFIG_NAME, largest=WRITTEN_BY_HAND
-            )
-        )
+        file = project_of(context.params.get("directory") or Path()) / CONFIG_NAME
+        return tomllib.loads(text_of_regular(file, largest=WRITTEN_BY_HAND))
     except (OSError, ValueError, RecursionError, LayoutrandError):
         return {}
