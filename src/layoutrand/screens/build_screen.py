@@ -61,9 +61,21 @@ def _of_artefacts(results: Sequence[SystemBuild]) -> str:
     named = f"{len(artefacts)} artefacts ({several_paths(artefacts)})"
     counts = {(len(each.binaries), len({one.layout for one in each.binaries})) for each in results if each.binaries}
     n_binaries, n_layouts = next(iter(counts))
+    text = f"each layout of a system is a binary of each of its artefacts: {named}"
     if len(counts) == 1 and n_binaries == len(artefacts) * n_layouts:
-        return f"{n_binaries:,} binaries of a system: {named}, each in {plural(n_layouts, 'layout')}"
-    return f"each layout of a system is a binary of each of its artefacts: {named}"
+        text = f"{n_binaries:,} binaries of a system: {named}, each in {plural(n_layouts, 'layout')}"
+    still = [artefact for artefact in artefacts if _is_the_same_in_all(artefact, results)]
+    be = "is" if len(still) == 1 else "are"
+    return f"{text}; {several_paths(still)} {be} the same for every seed" if still else text
+
+
+def _is_the_same_in_all(artefact: str, results: Sequence[SystemBuild]) -> bool:
+    """Whether all seeds have one file of it, in each system: nothing in it could move, only in the others."""
+    files = [
+        [each.sha256 for each in result.binaries if each.artefact == artefact and isinstance(each.layout, int)]
+        for result in results
+    ]
+    return any(len(own) > 1 for own in files) and all(len(set(own)) < 2 for own in files)
 
 
 def _unwritten(linked: Iterable[LinkedAllTheSame]) -> Iterator[str]:
