@@ -126,6 +126,30 @@ def test_where_there_are_no_more_layouts_it_says_so_for_each_system(tmp_path):
 
 
 @pytest.mark.slow
+def test_data_of_a_build_that_compiles_and_links_at_once_is_called_as_its_source(tmp_path):
+    """Its objects have numbers for names, which are other ones behind a source that is new."""
+    at_once = "make CFLAGS='-O1 -g' prog", "cc -O1 -o prog main.c [a-z]_*.c"
+    root = gitkit.make(
+        tmp_path / "repository",
+        {
+            "b_table.c": "int table[] = {1, 2, 3};\n",
+            "c_words.c": 'const char *words[] = {"one", "two"};\n',
+            "main.c": "extern int table[]; extern char *words[];\nint main(void) { return table[0] == words[0][0]; }\n",
+            "layoutrand.toml": CONFIGURATION.replace('"src"', '"."')
+            .replace(*at_once)
+            .replace('metric = { cachegrind = true, primary = "instructions" }\n', ""),
+        },
+    )
+    (root / "a_new.c").write_text("int added(void) { return 1; }\n")
+    (root / "c_words.c").write_text('const char *words[] = {"one", "three"};\n')
+    gitkit.commit(root)
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+    done = layoutrand("check", "HEAD~1", "HEAD", "--budget", "1s", "--no-as-built", "--json", cwd=root, env=env)
+    ((changes,),) = [system["changes"] for system in json.loads(done.stdout)["systems"]]
+    assert (names(changes["added"]), changes["differ"], changes["data"]) == (["added"], [], ["c_words.c"])
+
+
+@pytest.mark.slow
 def test_a_build_that_fails_at_one_commit_is_a_failure_that_names_it(checked):
     status, found, said = checked({"main.c": ("int main", "int main main")})
     assert (status, found["systems"][0]["ending"]) == (1, "failures")

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.capture.collect import TEMPORARY
 from layoutrand.capture.objects import OURS
 from layoutrand.link.codecheck import placed_addresses
 from layoutrand.model import Section
@@ -139,9 +140,8 @@ def _compared(old: _Side, new: _Side) -> FunctionChanges:
     sizes = _sizes(left, set(moved)), _sizes(right, set(moved.values()))
     changed = [ChangedFunction(name, sizes[0].get(name), sizes[1].get(name)) for name in {**sizes[0], **sizes[1]}]
     changed.sort(key=lambda each: (-abs((each.after or 0) - (each.before or 0)), each.name))
-    differing = {
-        name for name in before.data.keys() | after.data.keys() if before.data.get(name) != after.data.get(name)
-    }
+    objects = before.data.keys() | after.data.keys()
+    differing = {name for name in objects if before.data.get(name, b"") != after.data.get(name, b"")}
     return FunctionChanges(
         artefact=new.link.artefact,
         differ=tuple(each for each in changed if each.before is not None and each.after is not None),
@@ -215,12 +215,17 @@ def _contents(side: _Side, files: Sequence[str]) -> _Contents:
             for header, digest in section_contents(source, code, names).items():
                 section = sections[code[header]]
                 found.code[section.object, section.name, section.group, section.occurrence] = digest
-            found.data[display] = _data(source, names)
+            # Several objects may be of sources of one name.
+            found.data[display] = found.data.get(display, b"") + _data(source, names)
     return found
 
 
 def _objects(path: Path, file: str) -> Iterator[tuple[str, elf.Elf]]:
-    """The objects in a captured file, with names for people."""
+    """The objects in a captured file, with names for people.
+
+    A temporary one, of a compiler that links at once, is called as its source: its own name is a number, which is
+    another one where a source comes or goes.
+    """
     data = path.read_bytes()
     short = file.removeprefix("_build/")
     parts = [(short, data)]
@@ -230,11 +235,11 @@ def _objects(path: Path, file: str) -> Iterator[tuple[str, elf.Elf]]:
         if elf.is_elf(content):
             source = elf.read(content, name=name)
             if source.kind == "ET_REL" and source.symbol_table is not None:
-                yield name, source
+                yield (source.source_name() if file.startswith(TEMPORARY) else "") or name, source
 
 
 def _data(source: elf.Elf, names: Mapping[int, str]) -> bytes:
-    """A digest of the constants and variables of an object, in whatever order they stand."""
+    """A digest of the constants and variables of an object, in whatever order they stand; b"" where it has none."""
     flags = source.sections["flags"]
     loaded = np.flatnonzero(((flags & elf.SHF_ALLOC) != 0) & ((flags & _SKIPPED) == 0) & (source.sections["size"] > 0))
     wanted = [
@@ -243,6 +248,8 @@ def _data(source: elf.Elf, names: Mapping[int, str]) -> bytes:
         if not source.section_names[header].startswith((".eh_frame", ".note", ".gcc_except_table"))
     ]
     rows = section_contents(source, wanted, names)
+    if not rows:
+        return b""
     called = {header: names.get(header, source.section_names[header]) for header in rows}
     digest = hashlib.blake2b(digest_size=16)
     for name, content in sorted((called[header], rows[header]) for header in rows):

@@ -205,7 +205,9 @@ def _show_functions(found: FunctionChanges, page: Display) -> None:
         page.table(f"Functions of {found.artefact}", ("function", "", "bytes before", "after"), rows)
     if len(changed) > _MOST_FUNCTIONS:
         page.line(f"and {len(changed) - _MOST_FUNCTIONS} more")
-    page.line(f"{found.artefact}: {found.unchanged:,} functions are unchanged")
+    page.line(
+        f"{found.artefact}: {plural(found.unchanged, 'function')} {'is' if found.unchanged == 1 else 'are'} unchanged"
+    )
     for name in found.data:
         page.line(f"data of {name} differ")
     page.line()
