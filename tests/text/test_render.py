@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutrand.build.first_build import Learned
-from layoutrand.build.new_project import FirstBenchmark, NewProject, benchmark_of, of_linked_cases, unreported_cases
+from layoutrand.build.new_project import (
+    FirstBenchmark,
+    NewProject,
+    benchmark_of,
+    of_go_test,
+    of_linked_cases,
+    unreported_cases,
+)
 from layoutrand.build.program_choice import ChosenProgram
 from layoutrand.capture.recognise import Way
 from layoutrand.capture.source import left_out
@@ -134,3 +141,28 @@ def test_cases_that_the_program_does_not_report_as_it_is_are_not_its_benchmarks_
     assert of_linked_cases(own, "nanobench") == own
     assert 'harness = "nanobench"' in unreported_cases(own, "nanobench")
     assert [unreported_cases(*each) for each in ((own, ""), (own, "catch2"), (other, "nanobench"))] == ["", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("words", "left", "cases"),
+    [
+        ("-test.bench=Sum", "", "Sum"),
+        ("-test.bench Sum -test.benchtime 100ms", "-test.benchtime 100ms", "Sum"),
+        ("--test.bench . -test.run NONE -test.benchmem", "-test.benchmem", ""),
+        ("-test.run=XXX -test.bench Sum/a", "", "Sum/a"),
+    ],
+)
+def test_a_program_of_go_test_is_read_by_its_harness_however_its_options_are_written(words, left, cases):
+    """``-test.bench Sum`` was measured as a whole, which takes as long as -test.benchtime says, whatever the code."""
+    own = FirstBenchmark("b", ("{artefact}", *words.split()))
+    found = of_go_test(own, ["go test -c -o b ."])
+    assert (found.harness, found.command[1:], found.cases) == ("go-test", tuple(left.split()), cases)
+    assert of_go_test(own, ["go build -o b ."]) == own
+
+
+@pytest.mark.parametrize(
+    "words", ["-test.run TestSome -test.bench Sum", "-test.bench Sum -test.count 3", "-test.bench"]
+)
+def test_a_program_of_go_test_that_is_to_do_more_is_left_as_it_is(words):
+    own = FirstBenchmark("b", ("{artefact}", *words.split()))
+    assert of_go_test(own, ["go test -c -o b ."]) == own

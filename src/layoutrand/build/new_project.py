@@ -7,7 +7,7 @@ import os
 import posixpath
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -206,6 +206,10 @@ def _with_what_it_starts(harness: Harness) -> dict[str, str]:
     return {"PATH": ":".join([*folders, SYSTEM_PATH])} if folders else {}
 
 
+_NO_TEST: Final = frozenset({"^$", "NONE", "^NONE$", "none", "XXX", "^XXX$", "xxx"})
+"""Patterns of tests that people write for none."""
+
+
 def of_go_test(benchmark: FirstBenchmark, commands: Sequence[str]) -> FirstBenchmark:
     """The benchmark by the harness of Go's testing package, where the program is one of ``go test -c``.
 
@@ -213,16 +217,30 @@ def of_go_test(benchmark: FirstBenchmark, commands: Sequence[str]) -> FirstBench
     """
     if not any(_GO_TEST.search(command) for command in commands):
         return benchmark
-    own, cases = [], ""
-    for word in benchmark.command:
-        option, _, value = word.lstrip("-").partition("=")
+    own: list[str] = []
+    cases = ""
+    for option, value, given in _options_of_go(benchmark.command):
         if option == "test.bench" and value:
             cases = value
-        elif (option, value) != ("test.run", "^$"):
-            own.append(word)
+        elif option != "test.run" or value not in _NO_TEST:
+            own += given
     if harness_named(GO_TEST).refusal(own):
         return benchmark
     return replace(benchmark, command=tuple(own), harness=GO_TEST, cases="" if cases == "." else literal_in(cases))
+
+
+def _options_of_go(command: Sequence[str]) -> Iterator[tuple[str, str, list[str]]]:
+    """The words, with name and value of what chooses tests or benchmarks: ``-test.bench=x`` or ``-test.bench x``."""
+    words = iter(command)
+    for word in words:
+        option, equals, value = word.lstrip("-").partition("=")
+        if not word.startswith("-") or option not in {"test.bench", "test.run"}:
+            yield "", "", [word]
+        elif equals:
+            yield option, value, [word]
+        else:
+            value = next(words, "")
+            yield option, value, [word, value]
 
 
 def with_place(word: str, folder: Path, project: Path) -> str:
