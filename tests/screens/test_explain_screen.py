@@ -110,9 +110,16 @@ def test_what_to_do_next_and_what_it_is_called_after_it_was_done(tmp_path, plant
     tried = screen(found, is_tried=True, hint=False)
     assert "suspected before that" in tried
     assert "--confirm" not in tried
-    nothing = screen([case(tmp_path, "work")])
-    assert "Next:" not in nothing
-    assert nothing.splitlines()[-1] == "  Details: --full"
+
+
+def test_where_nothing_is_found_more_layouts_would_find_what_makes_less(tmp_path):
+    found = [case(tmp_path, "work")]
+    assert "  Next: layoutrand run --seeds 60 · explain again " in screen(found)
+    same = screen([case(tmp_path, "empty", closest=None, warnings=(NothingDiffers("wall_s"),))])
+    imported = text_of(explain_screen(found, replace(SELECTION, by_run=False), 80))
+    for nothing in (same, imported, screen(found, hint=False)):
+        assert "Next:" not in nothing
+        assert nothing.splitlines()[-1] == "  Details: --full"
 
 
 def test_several_searches_find_one_by_chance(tmp_path, planted):

@@ -102,7 +102,7 @@ def explain_screen(
         notes += wrapped("ⓘ", "cyan", doubts(found), width, most=3)
     notes += _warnings(found, names, width, is_tried=is_tried)
     notes += remark_lines(selection, [(each.benchmark, each.instrument) for each in samples], width)
-    steps = _steps(suspected) if hint else []
+    steps = (_steps(suspected) or _with_more_layouts(without, selection)) if hint else []
     return [*lines, [], *notes, *([[]] if notes else []), *steps_and_details(steps, "Details: --full", width)]
 
 
@@ -189,3 +189,9 @@ def _steps(suspected: Sequence[Explanation]) -> list[str]:
     # A sweep says why, of what was shown to be there.
     sweep = None if is_doubted(first) else first.suspects[0].sweep
     return ["the same command with --confirm 15", *([shlex.join(sweep)] if sweep else [])]
+
+
+def _with_more_layouts(found: Sequence[Explanation], selection: Selection) -> list[str]:
+    """Twice the layouts, which find what makes less; nothing where another reason is told, or nothing is executed."""
+    counts = [len(each.seeds) for each in found if not in_the_answer(each)]
+    return [f"layoutrand run --seeds {2 * max(counts)}", "explain again"] if counts and selection.by_run else []
