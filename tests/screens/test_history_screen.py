@@ -58,6 +58,7 @@ def measured_commits(
     without=lambda name, number: False,
     subject="Change number",
     make_commits=None,
+    node=lambda seed: ("", 1.0),
 ):
     """A repository whose commits were all measured: side by side, or (in ``apart`` seeds) one after the other."""
     chance = random.Random(8)
@@ -80,6 +81,8 @@ def measured_commits(
         for name in [name for name in NAMES if not without(name, k)]:
             for layout in (seed,) if k in unbuilt else (seed, "stock"):
                 order += 1
+                on, slower = node(seed)
+                time = slower * value(chance, name, k, layout, effects[seed])
                 rows.append(
                     execution(
                         config,
@@ -90,8 +93,9 @@ def measured_commits(
                         round=seed,
                         capture=captures[k],
                         started_at=1e9 + order,
+                        node=on,
                         measurements=(
-                            Measurement("wall_s", unit, 0, value(chance, name, k, layout, effects[seed]), warmup=False),
+                            Measurement("wall_s", unit, 0, time, warmup=False),
                             *(
                                 Measurement(each, "s", 0, mean * (1 + 1e-4 * chance.random()), warmup=False)
                                 for each, mean in (also or {}).items()
@@ -132,6 +136,19 @@ def kept_or_written(name, text):
     if os.environ.get("LAYOUTRAND_ANSWERS") == "write":
         path.write_text(text)
     return path.read_text()
+
+
+def test_what_nodes_add_is_in_no_mean(tmp_path, said):
+    """One node takes twice as long: with that in it an interval would be as wide as the mean."""
+    of_nodes = {"p": lambda seed: ("", 1.0), "q": lambda seed: ("slow", 2.0) if seed % 2 else ("fast", 1.0)}
+    widths = {}
+    for name, node in of_nodes.items():
+        measured_commits(tmp_path / name, node=node, n_commits=4)
+        series = json.loads(said(tmp_path / name, "--json"))["series"]
+        points = [point for each in series for point in each["points"]]
+        widths[name] = max(each["relative_half_width"] for each in points)
+    assert widths["p"] < 0.1
+    assert widths["q"] < 0.1
 
 
 def test_of_counts_it_is_more_or_less_on_the_screen_in_sentences_and_on_the_page(tmp_path, said):
