@@ -206,7 +206,7 @@ def _with_what_it_starts(harness: Harness) -> dict[str, str]:
     return {"PATH": ":".join([*folders, SYSTEM_PATH])} if folders else {}
 
 
-_NO_TEST: Final = frozenset({"^$", "NONE", "^NONE$", "none", "XXX", "^XXX$", "xxx"})
+_NO_TEST: Final = re.compile(r"\^\$|\^?(?:none|x{3})\$?", re.IGNORECASE)
 """Patterns of tests that people write for none."""
 
 
@@ -222,7 +222,7 @@ def of_go_test(benchmark: FirstBenchmark, commands: Sequence[str]) -> FirstBench
     for option, value, given in _options_of_go(benchmark.command):
         if option == "test.bench" and value:
             cases = value
-        elif option != "test.run" or value not in _NO_TEST:
+        elif option != "test.run" or not _NO_TEST.fullmatch(value):
             own += given
     if harness_named(GO_TEST).refusal(own):
         return benchmark

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import typer
-import typer.main
 
-from layoutrand.cli.summaries import SUMMARIES
 from layoutrand.library.project_directory import CONFIG_NAME, project_of
 
 _LINES: Final = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
@@ -45,17 +43,6 @@ def benchmarks(context: typer.Context, incomplete: str) -> list[str]:
     entries = _table(context).get("benchmarks")
     names = [entry.get("name") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     return [name for name in names if isinstance(name, str) and name.startswith(incomplete)]
-
-
-def commands(context: typer.Context, incomplete: str) -> list[str]:
-    """Commands that begin so, and behind one of them its own, as `layoutrand help` takes them."""
-    from layoutrand.cli import make_app
-
-    first, *more = context.params.get("command") or [""]
-    if not first:
-        return [name for name in SUMMARIES if name.startswith(incomplete)]
-    whole = getattr(typer.main.get_command(make_app(first)), "commands", {}).get(first)
-    return [] if more else [name for name in getattr(whole, "commands", {}) if name.startswith(incomplete)]
 
 
 def _table(context: typer.Context) -> Mapping[str, Any]:
