@@ -166,3 +166,10 @@ def test_a_program_of_go_test_is_read_by_its_harness_however_its_options_are_wri
 def test_a_program_of_go_test_that_is_to_do_more_is_left_as_it_is(words):
     own = FirstBenchmark("b", ("{artefact}", *words.split()))
     assert of_go_test(own, ["go test -c -o b ."]) == own
+
+
+@pytest.mark.parametrize(("what", "end"), [("go test -c .", " go test -c .\n"), ("a makefile", " a makefile.\n")])
+def test_the_first_sentence_of_a_new_project_ends_with_one_full_stop(what, end):
+    learned = Learned("gcc", Way(("make",)), ("prog",), ChosenProgram(("prog",), "", 0, ("prog",)), [])
+    project = NewProject("p", what, learned, {"O2": System(cflags="-O2")}, FirstBenchmark("prog", ("{artefact}",)))
+    assert project.rendered().partition(" for")[2].startswith(end)
