@@ -16,7 +16,7 @@ import pytest
 import typer
 
 from layoutrand.capture.own_files import own_files
-from layoutrand.cli import appearance, completing, make_app
+from layoutrand.cli import appearance, completing, make_app, run
 from layoutrand.cli.help_text import dressed
 from layoutrand.cli.trying import _after_first_round
 from layoutrand.errors import UsageError
@@ -153,7 +153,7 @@ def test_a_file_of_another_user_above_is_not_used_unasked(project, monkeypatch):
 def test_names_are_completed(project, monkeypatch):
     monkeypatch.chdir(project / "src")
 
-    here = SimpleNamespace(params={"directory": None})
+    here = SimpleNamespace(params={"directory": Path()})
     assert completing.systems(here, "") == ["gcc-O2", "clang-O2"]
     assert completing.systems(here, "c") == ["clang-O2"]
     assert completing.benchmarks(here, "co") == ["count"]
@@ -188,6 +188,32 @@ def test_a_shell_is_told_commands_options_and_names(project, env, line, found):
     assert {each.split("\t")[0] for each in of_fish.stdout.splitlines() if each} == found
     of_zsh = layoutrand(cwd=project, env=env | asked | {"_LAYOUTRAND_COMPLETE": "complete_zsh"})
     assert set(re.findall(r'^[^"]*"([^"]*)"|\n"([^"]*)"', of_zsh.stdout)) == {(each, "") for each in found}
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("layoutrand run -C ~/app --system o", {"of-home"}),  # which a shell does not expand before it asks
+        ("layoutrand run -C ~nobody-of-this-name/app --system c", set()),
+        (f"layoutrand run -C {'x' * 300} --system c", set()),  # refused, and not the project here
+        ("layoutrand exec --system c", {"clang-O2"}),
+        ("layoutrand bisect --benchmark c", {"count"}),
+        ("layoutrand bisect --system c", {"clang-O2"}),
+        ("layoutrand inspect c", {"clang-O2"}),
+        ("layoutrand bundle export c", {"clang-O2"}),
+    ],
+)
+def test_names_are_found_by_whatever_takes_them_and_wherever_the_project_is(project, monkeypatch, capsys, line, found):
+    home = project.parent / "home"
+    (home / "app").mkdir(parents=True)
+    (home / "app" / "layoutrand.toml").write_text("[systems.of-home]\n")
+    monkeypatch.chdir(project)
+    asked = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1), "_LAYOUTRAND_COMPLETE": "complete_bash"}
+    for name, value in {"HOME": str(home), **asked}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit) as ended:
+        run([])
+    assert (ended.value.code, set(capsys.readouterr().out.split())) == (0, found)
 
 
 @pytest.mark.parametrize(

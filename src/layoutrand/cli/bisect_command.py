@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from layoutrand.cli import options
+from layoutrand.cli import completing, options
 from layoutrand.cli.commit_range import both_ends
 from layoutrand.cli.commit_search import SEEDS_APART, CommitSearch
 from layoutrand.errors import UsageError
@@ -26,10 +26,22 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     good: Annotated[str, typer.Argument(metavar="GOOD", help="A commit before the step, or both as GOOD..BAD.")],
     bad: Annotated[str | None, typer.Argument(metavar="BAD", help="A commit after it; default: HEAD.")] = None,
     benchmark: Annotated[
-        str | None, typer.Option("--benchmark", metavar="NAME", help="The benchmark; may be left out if there is one.")
+        str | None,
+        typer.Option(
+            "--benchmark",
+            metavar="NAME",
+            autocompletion=completing.benchmarks,
+            help="The benchmark; may be left out if there is one.",
+        ),
     ] = None,
     system: Annotated[
-        str | None, typer.Option("--system", metavar="NAME", help="The system; default: the first that is built here.")
+        str | None,
+        typer.Option(
+            "--system",
+            metavar="NAME",
+            autocompletion=completing.systems,
+            help="The system; default: the first that is built here.",
+        ),
     ] = None,
     threshold: Annotated[
         str, typer.Option(help="Ends that may be alike, and are within this, are told to be the same.")

@@ -46,12 +46,18 @@ def benchmarks(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def _table(context: typer.Context) -> Mapping[str, Any]:
-    """What the project's file has: of the directory that stands on the line, or of this one."""
+    """What the project's file has: of the directory that stands on the line, or of this one.
+
+    A shell asks before it puts the home directory for ``~``. A directory that is refused is None, and has no names.
+    """
     from layoutrand.errors import LayoutrandError
     from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
+    directory = context.params.get("directory", Path())
+    if directory is None:
+        return {}
     try:
-        file = project_of(context.params.get("directory") or Path()) / CONFIG_NAME
+        file = project_of(Path(os.path.expanduser(directory))) / CONFIG_NAME
         return tomllib.loads(text_of_regular(file, largest=WRITTEN_BY_HAND))
     except (OSError, ValueError, RecursionError, LayoutrandError):
         return {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from layoutrand.cli import options
+from layoutrand.cli import completing, options
 from layoutrand.errors import UsageError
 from layoutrand.library.configuration import choose_systems
 from layoutrand.screens.display import Display
@@ -101,7 +101,9 @@ def staging_gc(
 
 @bundle_app.command("export")
 def bundle_export(
-    system: Annotated[str, typer.Argument(help="The system whose capture is to be carried.")],
+    system: Annotated[
+        str, typer.Argument(autocompletion=completing.systems, help="The system whose capture is to be carried.")
+    ],
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put it, such as a removable disk.")],
     jobs: options.Jobs = 0,
     directory: options.Directory = Path(),

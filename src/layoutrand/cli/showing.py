@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from layoutrand.cli import building, options
+from layoutrand.cli import building, completing, options
 from layoutrand.errors import BuildFailed, CacheError, UsageError, without_log
 from layoutrand.library.configuration import choose_systems
 from layoutrand.text.quantities import ago
@@ -31,7 +31,7 @@ cache_app = typer.Typer(help="The cache of captures, binaries and kept builds.",
 
 
 def inspect(  # noqa: PLR0913 - one parameter for each option
-    system: Annotated[str, typer.Argument(help="The system.")],
+    system: Annotated[str, typer.Argument(autocompletion=completing.systems, help="The system.")],
     seed: Annotated[str, typer.Argument(help="The layout: a seed, or identity.")],
     other: Annotated[list[str] | None, typer.Option("--with", help="Also the distance to this layout.")] = None,
     artefact: Annotated[str | None, typer.Option(help="Which artefact; default: the first.")] = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from layoutrand.cli import options
+from layoutrand.cli import completing, options
 from layoutrand.errors import UsageError
 from layoutrand.library.configuration import choose_systems
 from layoutrand.library.project_directory import CONFIG_NAME, project_of
@@ -41,7 +41,11 @@ def exec_(  # noqa: PLR0913 - one parameter for each option
     ] = None,
     system: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Whose toolchain and flags in layoutrand.toml; default: the first."),
+        typer.Option(
+            metavar="NAME",
+            autocompletion=completing.systems,
+            help="Whose toolchain and flags in layoutrand.toml; default: the first.",
+        ),
     ] = None,
     directory: Annotated[
         Path,
