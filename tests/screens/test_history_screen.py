@@ -498,9 +498,20 @@ def test_where_all_executions_failed_it_says_so_and_not_how_to_get_results(tmp_p
     failed = {"status": "exit", "reason": "no data", "log": "logs/1"}
     said = said_of_nothing(tmp_path, monkeypatch, capsys, (1, failed), (2, failed))
     assert (
-        "no execution of 1 commit gave a number: 2 executions failed, such as one of work: no data; log logs/1" in said
+        "no execution of 1 commit in a layout gave a number: 2 executions failed, such as one of work: no data; "
+        "log logs/1" in said
     )
     assert "--retry-failed" in said and "no results of commits" not in said
+
+
+def test_where_controls_succeeded_and_layouts_failed_it_says_what_failed(tmp_path, monkeypatch, capsys):
+    """It said that no execution gave a number."""
+    number = {"measurements": (Measurement("wall_s", "s", 0, 1.0, warmup=False),)}
+    failed = {"status": "exit", "reason": "no data"}
+    said = said_of_nothing(tmp_path, monkeypatch, capsys, *((each, dict(number)) for each in CONTROLS), (1, failed))
+    assert (
+        "no execution of 1 commit in a layout gave a number: 1 execution failed, such as one of work: no data" in said
+    )
 
 
 def test_a_benchmark_of_which_every_execution_failed_is_named_beside_those_with_a_history(tmp_path):
@@ -511,8 +522,8 @@ def test_a_benchmark_of_which_every_execution_failed_is_named_beside_those_with_
     some = [replace(each, benchmark="both", status=status) for each, status in zip(lost, ("ok", "exit"), strict=True)]
     told = [str(each) for each in without_numbers("O2", [*lost, once, *some])]
     assert [each.partition("; ")[0] for each in told] == [
-        "work, O2: all 2 executions failed, so there is no history of it: no data",
-        "start, O2: its execution failed, so there is no history of it: no data",
+        "work, O2: all 2 executions in layouts failed, so there is no history of it: no data",
+        "start, O2: its execution in a layout failed, so there is no history of it: no data",
     ]
     assert all("--retry-failed" in each for each in told)
 
@@ -521,10 +532,11 @@ def test_a_benchmark_of_which_nothing_succeeded_is_named_on_the_screen_of_the_ot
     number = {"measurements": (Measurement("wall_s", "s", 0, 1.0, warmup=False),)}
     failed = {"of": "startup", "status": "exit", "reason": "no data"}
     executed = [(seed, dict(what)) for seed in (1, 2) for what in (number, failed)]
+    executed += [(control, number | {"of": "startup"}) for control in CONTROLS]  # which are no history of it
     recorded_of_one_commit(tmp_path, monkeypatch, executed)
     assert run(["history"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "startup, O2: all 2 executions failed, so there is no history of it: no data" in said
+    assert "startup, O2: all 2 executions in layouts failed, so there is no history of it: no data" in said
     assert "work, O2: all" not in said
 
 

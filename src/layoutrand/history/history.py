@@ -113,13 +113,13 @@ def _nothing(recorded: RecordedCommits, lines: Mapping[str, _Line], warnings: Se
         "`layoutrand history --run OLD..NEW` builds and executes all of a range."
     )
     executions = [execution for line in lines.values() for execution in _executions(line)]
-    failed = [execution for execution in executions if execution.status != "ok"]
+    failed = [each for each in executions if each.status != "ok" and isinstance(each.layout, int)]
     commits = {commit.commit for line in lines.values() for own, _ in line for commit in own}
     of = plural(len(commits), "commit")
     if failed:
         first = failed[0]
         why = (
-            f"no execution of {of} gave a number: {plural(len(failed), 'execution')} failed, such as "
+            f"no execution of {of} in a layout gave a number: {plural(len(failed), 'execution')} failed, such as "
             f"one of {first.benchmark}: {first.reason}{f'; log {first.log}' if first.log else ''}\n"
             "Once the cause is mended: `layoutrand history --run OLD..NEW --retry-failed`"
         )

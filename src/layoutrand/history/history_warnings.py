@@ -233,13 +233,13 @@ class ClockOfSeries(SeriesWarning):
 
 @dataclass(frozen=True)
 class NoNumbers(SeriesWarning):
-    """A benchmark of which every execution failed, so that it has no row; ``reason`` is that of the first."""
+    """A benchmark of which every execution in a layout failed, so that it has no row; ``reason`` is the first one's."""
 
     count: int
     reason: str
 
     def __str__(self) -> str:
-        failed = "its execution" if self.count == 1 else f"all {self.count:,} executions"
+        failed = "its execution in a layout" if self.count == 1 else f"all {self.count:,} executions in layouts"
         return (
             f"{self.benchmark}, {self.system}: {failed} failed, so there is no history of it: {self.reason}; once that "
             "is mended, `layoutrand history --run OLD..NEW --retry-failed`"
@@ -247,10 +247,11 @@ class NoNumbers(SeriesWarning):
 
 
 def without_numbers(system: str, executions: Iterable[Execution]) -> list[NoNumbers]:
-    """Of which benchmarks of the system no execution gave a number."""
+    """Of which benchmarks of the system no execution in a layout gave a number: controls alone are no history."""
     of: dict[str, list[Execution]] = {}
     for each in executions:
-        of.setdefault(each.benchmark, []).append(each)
+        if isinstance(each.layout, int):
+            of.setdefault(each.benchmark, []).append(each)
     return [
         NoNumbers(name, system, len(own), " ".join(own[0].reason.split()))
         for name, own in of.items()
