@@ -193,8 +193,15 @@ def test_beside_a_comparison_both_systems_stand_against_themselves(tmp_path, cap
     first = " ".join(capsys.readouterr().out.split())
     assert "A/A: " not in first  # which is for --full: it had a line of each benchmark and system below a whole screen
     assert "Each system against itself: 0 of 2 intervals find a difference." in first
-    assert "no farther apart): b a ± " in first and ", b b ± " in first
+    assert "no farther apart): b of a ± " in first and ", b of b ± " in first
+    assert "left out" not in first  # these lines are what it was executed twice for
     assert first.index("Noise floor") < first.index("Next:")
+    text = (tmp_path / "layoutrand.toml").read_text()
+    (tmp_path / "layoutrand.toml").write_text(text.replace("[systems.a]", '[systems.a]\nlabel = "gcc"'))
+    run(["compare", "a", "b", "--any-source", "-C", str(tmp_path)])
+    labelled = " ".join(capsys.readouterr().out.split())
+    assert "b of gcc ± " in labelled and "left out" not in labelled
+    (tmp_path / "layoutrand.toml").write_text(text)
     run(["compare", "a", "b", "--any-source", "--full", "-C", str(tmp_path)])
     shown = capsys.readouterr()
     assert "A/A: each system against itself" in shown.out

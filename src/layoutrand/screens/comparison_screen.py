@@ -40,7 +40,7 @@ from layoutrand.screens.screen_parts import (
     with_note,
     wrapped,
 )
-from layoutrand.screens.self_comparison import beside_lines, floor_lines
+from layoutrand.screens.self_comparison import beside_lines, floor_lines, without_told
 from layoutrand.text.distinct_names import distinct_names
 from layoutrand.text.name_lists import first_names
 from layoutrand.text.quantities import has_no_lower_bound, spans_tenfold
@@ -86,6 +86,7 @@ def comparison_screen(
     ``selves`` are systems against themselves, where they were executed twice.  What does not fit into a screen is left
     to `--full` (`_ways`).
     """
+    selection = without_told(selection, selves)
     return _fitting(_ways(results), partial(_comparisons, results, selection, columns, selves))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from layoutrand.analysis.analysis_warnings import ExecutedAgain
 from layoutrand.screens.display import Display
 from layoutrand.screens.screen_parts import wrapped
 from layoutrand.text.name_lists import first_names
@@ -12,6 +14,7 @@ from layoutrand.text.quantities import digits_of, percent, ratio_words
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import SelfComparison
+    from layoutrand.analysis.selection import Selection
     from layoutrand.analysis.sides_of_itself import Sides
     from layoutrand.screens.charts import Line
 
@@ -84,7 +87,7 @@ def floor_lines(rows: Sequence[SelfComparison], confidence: float, width: int) -
     """The noise floor of each row of a first screen, or that there are too few layouts for any."""
     several = len({row.system for row in rows}) > 1
     floors = [
-        f"{row.benchmark}{f' {row.system}' if several else ''} {floor_words(row)}"
+        f"{row.benchmark}{f' of {row.system}' if several else ''} {floor_words(row)}"
         for row in rows
         if row.noise_floor is not None
     ]
@@ -108,6 +111,17 @@ def beside_lines(rows: Sequence[SelfComparison], confidence: float, width: int) 
             text = f"Each system against itself{when}: {count} of {of} intervals find a difference."
             lines += wrapped("⚠" if count else "ⓘ", "yellow" if count else "cyan", text, width, most=_LINES)
     return [*lines, *floor_lines(rows, confidence, width)]
+
+
+def without_told(selection: Selection, rows: Sequence[SelfComparison]) -> Selection:
+    """The selection of a first screen that has `beside_lines`: what these are made of is not told as left out there."""
+    told = {row.system for row in rows}
+    kept = [
+        each
+        for each in selection.warnings
+        if not (isinstance(each, ExecutedAgain) and told & {each.system, selection.names.system(each.system)})
+    ]
+    return replace(selection, warnings=tuple(kept))
 
 
 def floor_words(row: SelfComparison) -> str:
