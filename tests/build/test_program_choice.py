@@ -91,8 +91,8 @@ def test_a_library_that_a_project_is_named_for_is_told_apart_from_plugins(tmp_pa
     for name in ("gmp-6.2.1+dfsg1", "gmp", "libgmp-6.2"):
         told = beside(chosen, project_names(tmp_path / name))
         assert told == [
-            ".libs/libgmp.so.10.4.1, by its name what this project is for, is not laid out: gen-fac is not linked with "
-            "it. To measure it, have the build link a program that uses it, and name that one: "
+            ".libs/libgmp.so.10.4.1, by its name what this project is for, is not laid out: gen-fac does not load it. "
+            "To measure its code, name a program that the build links with it, or with the static library: "
             "layoutrand init --force -- BUILD -- PROGRAM",
             f"shared libraries that nothing is linked with, {opened}",
         ]
