@@ -84,6 +84,7 @@ OWN = {
     "rows": [
         {"system": "a", "benchmark": "b", "seed": n, "execution": 0, "iteration": 0, "value": 1.5 + n} for n in (1, 2)
     ],
+    "labels": {"systems": {"a": "A, first"}, "benchmarks": {"b": "B"}},
 }
 CSV = "system,benchmark,seed,execution,iteration,metric,value,unit\na,b,1,0,0,t,1.5,s\na,b,2,0,0,t,1.25,s\n"
 FLOATS = "value,seed,execution,iteration,round,warmup\n1.5,1.0,0.0,10.0,3.0,1.0\n1.25,2.0,1.0,0.0,,\n"

@@ -21,6 +21,7 @@ from layoutrand.analysis.conclusion import of_layouts
 from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.analysis.displayed import displayed
 from layoutrand.analysis.same_program import same_program
+from layoutrand.cli import run
 from layoutrand.config.disturbance import MEND
 from layoutrand.config.execution_warnings import DisturbedExecutions
 from layoutrand.errors import AnalysisError, UnknownMetric, UsageError
@@ -118,9 +119,34 @@ def test_a_label_that_would_make_two_systems_look_like_one_is_none(tmp_path):
     assert import_selection(ImportQuestion([one, two], None, "benchmarks", 0, [], [])).names == DisplayNames({"b": "y"})
 
 
-@pytest.mark.parametrize("labels", [3, {"systems": {}}, {"systems": {"a": 1}, "benchmarks": {}}])
-def test_labels_that_are_none_are_an_error(tmp_path, labels):
-    with pytest.raises(UsageError, match="'labels' is 3|labels has no 'benchmarks'|a label of systems is 1"):
+def test_a_label_cannot_write_on_the_terminal_or_into_the_page(tmp_path):
+    """Of a file that somebody sent: what has no width, turns text around or is a line end is shown as what it is."""
+    hostile = {"systems": {"a": "\x1b[31mred\n\u202e", "b": "L" * 9999}, "benchmarks": {"fib": "<b>own</b>"}}
+    name = of_labels(tmp_path, "t.json", hostile)
+    back = import_selection(ImportQuestion([name], None, "benchmarks", 0, [], []))
+    assert back.names.systems == {"a": r"\x1b[31mred \u202e", "b": "L" * 9999}
+    assert run(["report", "--import", name, "-o", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "&lt;b&gt;own" in page
+    assert "<b>own" not in page and "\u202e" not in page
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (3, "'labels' is 3"),
+        (None, "'labels' is null"),
+        ({"systems": {}}, "labels has no 'benchmarks'"),
+        ({"systems": [], "benchmarks": {}}, r"'systems' is \[\]"),
+        ({"systems": {"a": 1}, "benchmarks": {}}, "a label of systems is 1"),
+        (
+            {"systems": {}, "benchmarks": {"fib": " \n"}},
+            "a label of benchmarks is .*; expected a string with something",
+        ),
+    ],
+)
+def test_labels_that_are_none_are_an_error(tmp_path, labels, message):
+    with pytest.raises(UsageError, match=message):
         import_selection(ImportQuestion([of_labels(tmp_path, "t.json", labels)], None, "benchmarks", 0, [], []))
 
 

@@ -122,7 +122,10 @@ def import_selection(question: ImportQuestion) -> Selection:
 
 
 def _labels(told: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Of (name, label) as the files have them, the label of each name: none that two files, or two names, differ in."""
+    """Of (name, label) as the files have them, the label of each name.
+
+    A name has none where files differ in it, where another name has the same, or where it is itself a name.
+    """
     found: dict[str, set[str]] = {}
     for name, label in told:
         found.setdefault(name, set()).add(label)

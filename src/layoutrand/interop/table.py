@@ -116,7 +116,8 @@ def _labels(document: Mapping[str, Any], source: str) -> DisplayNames:
     for kind in ("systems", "benchmarks"):
         labels = member(given, kind, dict, source, "labels")
         if wrong := [each for each in labels.values() if not isinstance(each, str) or not plain(each)]:
-            raise unreadable(source, f"a label of {kind} is {json_excerpt(wrong[0])}; expected a string")
+            what = f"a label of {kind} is {json_excerpt(wrong[0])}"
+            raise unreadable(source, f"{what}; expected a string with something in it")
         found[kind] = {plain(name): plain(label) for name, label in labels.items()}
     return DisplayNames(**found)
 
