@@ -114,10 +114,11 @@ def test_what_to_do_next_and_what_it_is_called_after_it_was_done(tmp_path, plant
 
 def test_where_nothing_is_found_more_layouts_would_find_what_makes_less(tmp_path):
     found = [case(tmp_path, "work")]
-    assert "  Next: layoutrand run --seeds 60 · explain again " in screen(found)
-    same = screen([case(tmp_path, "empty", closest=None, warnings=(NothingDiffers("wall_s"),))])
-    imported = text_of(explain_screen(found, replace(SELECTION, by_run=False), 80))
-    for nothing in (same, imported, screen(found, hint=False)):
+    assert "  Next: layoutrand run --seeds 60 · explain again " in screen(found, n_distinct=dict)
+    assert "  Next: layoutrand run --seeds 60 · " in screen(found, n_distinct=lambda: {"O2": 60, "O3": 6})
+    assert "  Next: more layouts: padding in layout.factors " in screen(found, n_distinct=lambda: {"O2": 59})
+    same = [case(tmp_path, "empty", closest=None, warnings=(NothingDiffers("wall_s"),))]
+    for nothing in (screen(same, n_distinct=dict), screen(found), screen(found, hint=False, n_distinct=dict)):
         assert "Next:" not in nothing
         assert nothing.splitlines()[-1] == "  Details: --full"
 

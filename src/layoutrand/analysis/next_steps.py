@@ -32,6 +32,9 @@ StepKind = Literal[
 USUAL_LAYOUTS: Final = 30
 """What most questions take, where nothing is known that would say how many."""
 
+MORE_FACTORS: Final = "more layouts: padding in layout.factors"
+"""What to do next where more layouts are needed than the program has."""
+
 WITHIN_REACH: Final = 1_000
 """So many layouts may be named as what would tell; more are no advice, and "too noisy", or hidden by layout."""
 

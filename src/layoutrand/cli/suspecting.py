@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -16,7 +17,7 @@ from layoutrand.cli.remedying import remedy as remedy_of
 from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host
 from layoutrand.cli.terminal import Terminal, terminal_width
 from layoutrand.library.configuration import match_systems
-from layoutrand.library.recorded import Which, load_selection
+from layoutrand.library.recorded import Which, distinct_layouts, load_selection
 from layoutrand.screens.explain_tables import show_confirmations, show_explanation, show_treatment, show_unexplained
 from layoutrand.screens.layout_tables import show_selection_problems
 
@@ -111,6 +112,8 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     setup = explain_setup(part, profiler, choices, terminal, earlier)
     can_execute = config.remote is None and is_of_here(selection.experiment, config)
     steps = _Steps(selection, setup, confirm, first_seed, confidence, terminal, in_full=full, can_execute=can_execute)
+    if not (capture or any_source):  # `run` executes the present ones
+        steps.n_distinct = partial(distinct_layouts, config, displayed(selection))
     if remedy:
         order = RemedyOrder(remedy_layouts, first_new_seed(selection, first_seed), confidence)
         steps.remedying = Remedying(
@@ -155,6 +158,7 @@ class _Steps:
     in_full: bool
     can_execute: bool
     remedying: Remedying | None = None
+    n_distinct: Callable[[], Mapping[str, int]] | None = None
     confirmed: dict[int, Confirmed] = field(default_factory=dict)
     treated: dict[int, Treatment] = field(default_factory=dict)
     failed: bool = False
@@ -196,7 +200,8 @@ class _Steps:
 
         shown = displayed(self.selection)
         self.has_shown = True
-        self.terminal.screen(explain_screen(found, shown, terminal_width(), is_tried=is_tried, hint=hint))
+        lines = explain_screen(found, shown, terminal_width(), is_tried=is_tried, hint=hint, n_distinct=self.n_distinct)
+        self.terminal.screen(lines)
 
     def _confirm(self, number: int, explanation: Explanation) -> None:
         if self.confirm is None or not explanation.suspects:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
+from layoutrand.analysis.next_steps import MORE_FACTORS
 from layoutrand.analysis.verdict_marks import SYMBOLS, change_words
 from layoutrand.explain.brief_words import (
     WOULD_BE_FOUND,
@@ -63,10 +64,13 @@ def explain_screen(
     *,
     is_tried: bool = False,
     hint: bool = True,
+    n_distinct: Callable[[], Mapping[str, int]] | None = None,
 ) -> list[Line]:
     """The lines for so many columns; None where there is no terminal.
 
-    ``is_tried`` where new layouts have said already what to think of the suspects; ``hint`` at --confirm.
+    ``is_tried`` where new layouts have said already what to think of the suspects; ``hint`` at what to do next.
+    ``n_distinct`` are the layouts that the program of a system can have at most, of systems where these are few, and is
+    asked only where more would help, as it takes a look at captures; None where `run` would execute no more of these.
     """
     width = screen_width(columns)
     samples = [each.subject.sample for each in found]
@@ -102,7 +106,7 @@ def explain_screen(
         notes += wrapped("ⓘ", "cyan", doubts(found), width, most=3)
     notes += _warnings(found, names, width, is_tried=is_tried)
     notes += remark_lines(selection, [(each.benchmark, each.instrument) for each in samples], width)
-    steps = (_steps(suspected) or _with_more_layouts(without, selection)) if hint else []
+    steps = (_steps(suspected) or _with_more_layouts(without, n_distinct)) if hint else []
     return [*lines, [], *notes, *([[]] if notes else []), *steps_and_details(steps, "Details: --full", width)]
 
 
@@ -191,7 +195,12 @@ def _steps(suspected: Sequence[Explanation]) -> list[str]:
     return ["the same command with --confirm 15", *([shlex.join(sweep)] if sweep else [])]
 
 
-def _with_more_layouts(found: Sequence[Explanation], selection: Selection) -> list[str]:
-    """Twice the layouts, which find what makes less; nothing where another reason is told, or nothing is executed."""
-    counts = [len(each.seeds) for each in found if not in_the_answer(each)]
-    return [f"layoutrand run --seeds {2 * max(counts)}", "explain again"] if counts and selection.by_run else []
+def _with_more_layouts(found: Sequence[Explanation], n_distinct: Callable[[], Mapping[str, int]] | None) -> list[str]:
+    """Twice the layouts, which find what makes less; nothing where there is another reason, or no more of these."""
+    searched = [each for each in found if not in_the_answer(each)]
+    if not searched or n_distinct is None:
+        return []
+    wanted, known = 2 * max(len(each.seeds) for each in searched), n_distinct()
+    if any(known.get(each.subject.sample.system, wanted) < wanted for each in searched):
+        return [MORE_FACTORS]
+    return [f"layoutrand run --seeds {wanted}", "explain again"]

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.forecasting import briefly_promised, range_words
-from layoutrand.analysis.next_steps import STEPS, USUAL_LAYOUTS, WITHIN_REACH
+from layoutrand.analysis.next_steps import MORE_FACTORS, STEPS, USUAL_LAYOUTS, WITHIN_REACH
 from layoutrand.analysis.plan_warnings import FewDistinctLayouts
 from layoutrand.analysis.short_executions import shortest_of_each
 from layoutrand.config.execution_warnings import DisturbedExecutions
@@ -223,7 +223,7 @@ def _steps(plans: Sequence[BenchmarkPlan], counted: str, *, writes: bool) -> lis
     wanted = [count.binaries for ratio in ratios for count in (ratio.different, ratio.same) if not ratio.is_decided]
     most = max((math.inf if high is None else high for _, high in wanted), default=0)
     if any(isinstance(each, FewDistinctLayouts) and each.n_layouts < most for plan in plans for each in plan.warnings):
-        return ["more layouts: padding in layout.factors"]
+        return [MORE_FACTORS]
     if most > WITHIN_REACH:
         return _steps_out_of_reach(plans)
     if most > min(each.n_binaries for each in plans):
