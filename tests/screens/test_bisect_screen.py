@@ -178,7 +178,17 @@ def test_one_commit_is_not_told_to_be_one_of_several():
     assert "work, a: is it this commit?" in alone and "which of" not in alone
     assert "ⓘ 214 executions now, 30 were there already" in alone
     three = dataclasses.replace(pair, line=found.state.line[:3])
-    assert "ⓘ 1 of 1 commit between was measured; " in screen(dataclasses.replace(found, state=three))
+    assert "ⓘ the commit between was measured; " in screen(dataclasses.replace(found, state=three))
+    for changes, told in (
+        ({"same": (1,)}, "is the same program as an end"),
+        ({"skipped": {1: "no"}}, "could not be built"),
+        ({}, "was not measured"),
+    ):
+        unmeasured = dataclasses.replace(three, decisions=found.state.decisions[:1], **changes)
+        unmeasured = dataclasses.replace(
+            unmeasured, decisions=(dataclasses.replace(unmeasured.decisions[0], commit=None),)
+        )
+        assert f"ⓘ the commit between {told}; " in screen(dataclasses.replace(found, state=unmeasured))
 
 
 def test_of_a_merge_it_is_told_how_its_branch_is_searched():

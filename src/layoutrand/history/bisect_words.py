@@ -181,22 +181,41 @@ def merge_command(answer: SearchAnswer, system: str, benchmark: str) -> str:
 
 def cost_words(answer: SearchAnswer) -> str:
     """What it took."""
-    decided = sum(decision.commit is not None for decision in answer.state.decisions)
-    looked = decided - len(answer.state.numberless)
     between = len(answer.state.line) - 2
-    parts = []
-    if between:
-        be = "was" if 1 in (looked, between) else "were"
-        parts.append(f"{looked} of {plural(between, 'commit')} between {be} measured")
-    if answer.state.same:
-        n = len(answer.state.same)
-        parts.append(f"{n} {'was' if n == 1 else 'were'} the same program as an end")
-    if answer.state.skipped:
-        parts.append(f"{len(answer.state.skipped)} could not be built")
-    if answer.state.numberless:
-        parts.append(f"{len(answer.state.numberless)} gave too few numbers")
-    said = f"{', '.join(parts)}; " if parts else ""
+    told = _one_between(answer.state) if between == 1 else _of_several(answer.state, between)
+    said = f"{told}; " if told else ""
     return f"{said}{plural(answer.executed, 'execution')} now, {answer.known:,} were there already"
+
+
+def _one_between(state: SearchState) -> str:
+    """What became of the only commit between the ends."""
+    if state.same:
+        return "the commit between is the same program as an end"
+    if state.skipped:
+        return "the commit between could not be built"
+    if state.numberless:
+        return "the commit between gave too few numbers"
+    return f"the commit between was {'measured' if _measured(state) else 'not measured'}"
+
+
+def _of_several(state: SearchState, between: int) -> str:
+    """How many of the commits between the ends were measured, and why others were not; "" where there are none."""
+    looked, parts = _measured(state), []
+    if between:
+        be = "was" if looked in (0, 1) else "were"
+        parts.append(f"{looked or 'none'} of {plural(between, 'commit')} between {be} measured")
+    if state.same:
+        n = len(state.same)
+        parts.append(f"{n} {'was' if n == 1 else 'were'} the same program as an end")
+    if state.skipped:
+        parts.append(f"{len(state.skipped)} could not be built")
+    if state.numberless:
+        parts.append(f"{len(state.numberless)} gave too few numbers")
+    return ", ".join(parts)
+
+
+def _measured(state: SearchState) -> int:
+    return sum(decision.commit is not None for decision in state.decisions) - len(state.numberless)
 
 
 def bisect_document(
