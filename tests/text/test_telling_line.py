@@ -121,6 +121,7 @@ Caused by:
         (RUST, "error[E0425]: cannot find value `y` in this scope", 4),
         (CARGO, "error: failed to get `anyhow` as a dependency of package `words v0.1.0 (/x)`", 3),
         ("bash: line 1: nmake: command not found\n", "bash: line 1: nmake: command not found", 1),
+        ("layoutrand: $ go build -o m ./cmd\nstat cmd: directory not found\n", "stat cmd: directory not found", 1),
         (
             "ls: cannot access 'z': No such file or directory\nmake: *** No rule to make target 'x', needed by 'y'.\n",
             "make: *** No rule to make target 'x', needed by 'y'.",
