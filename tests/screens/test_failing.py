@@ -245,6 +245,10 @@ def test_which_system_could_not_be_built_in_which_layout():
     assert said(alike) == ["O2, O3 (stock, identity, seeds 1..2): no"]
     assert said(alike[:-1]) == ["O2 (stock, identity, seeds 1..2), O3 (identity, seeds 1..2): no"]
     assert said([*alike[:4], ("O3", "lib", 1)]) == ["O2 prog (stock, identity, seeds 1..2), O3 lib (seed 1): no"]
+    both = [(system, artefact, 1) for system in ("O2", "O3") for artefact in ("prog", "lib", "mod")]
+    assert said(both) == ["O2, O3: prog, lib, mod (seed 1): no"]
+    assert said(both[:-1]) == ["O2 prog, O2 lib, O2 mod, O3 prog, O3 lib (seed 1): no"]
+    assert said([("O2", "prog", 1), ("O3", "lib", 1)]) == ["O2 prog, O3 lib (seed 1): no"]
 
 
 def test_a_single_seed_without_a_binary_is_no_range():

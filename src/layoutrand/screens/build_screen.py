@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from layoutrand.errors import with_log, without_log
 from layoutrand.screens.display import Display
 from layoutrand.screens.failing import warn_folded
+from layoutrand.text.name_lists import several_paths
 from layoutrand.warning import plural
 
 if TYPE_CHECKING:
@@ -53,8 +54,6 @@ def show_build(results: Sequence[SystemBuild], page: Display) -> None:
 
 def _of_artefacts(results: Sequence[SystemBuild]) -> str:
     """How binaries of several artefacts are counted; "" where there is one."""
-    from layoutrand.text.name_lists import several_paths
-
     artefacts = list(dict.fromkeys(binary.artefact for result in results for binary in result.binaries))
     if len(artefacts) < 2:
         return ""
@@ -114,15 +113,29 @@ def show_failures(failures: Sequence[BuildFailure], page: Display) -> None:
 
 def _concerned(members: Sequence[BuildFailure], *, artefacts: bool) -> str:
     """``old, new (stock, identity, seeds 1..4)``; where they are not the same, ``old (stock), new (seeds 1..4)``."""
+    layouts: dict[tuple[str, str], list[LayoutName]] = {}
+    for each in members:
+        layouts.setdefault((each.system, each.artefact if artefacts else ""), []).append(each.layout)
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for what, own in layouts.items():
+        alike.setdefault(_listed(own), []).append(what)
+    return ", ".join(f"{_whats(whats)} ({listed})" for listed, whats in alike.items())
+
+
+def _listed(layouts: Sequence[LayoutName]) -> str:
     from layoutrand.config.seeds import seeds_in_words
 
-    layouts: dict[str, list[LayoutName]] = {}
-    for each in members:
-        layouts.setdefault(f"{each.system} {each.artefact}" if artefacts else each.system, []).append(each.layout)
-    alike: dict[str, list[str]] = {}
-    for what, own in layouts.items():
-        seeds = [layout for layout in own if isinstance(layout, int)]
-        numbers = [seeds_in_words(seeds)] if seeds else []
-        names = sorted({layout for layout in own if not isinstance(layout, int)}, reverse=True)  # stock, identity
-        alike.setdefault(", ".join([*names, *numbers]), []).append(what)
-    return ", ".join(f"{', '.join(whats)} ({listed})" for listed, whats in alike.items())
+    seeds = [layout for layout in layouts if isinstance(layout, int)]
+    names = sorted({layout for layout in layouts if not isinstance(layout, int)}, reverse=True)  # stock, identity
+    return ", ".join([*names, *([seeds_in_words(seeds)] if seeds else [])])
+
+
+def _whats(whats: Sequence[tuple[str, str]]) -> str:
+    """``old prog, new lib``; where each of several artefacts failed in each system, ``old, new: prog, lib``.
+
+    That is what one failed build of many artefacts leaves, whose pairs would hide what it says.
+    """
+    systems, artefacts = (list(dict.fromkeys(each[at] for each in whats)) for at in (0, 1))
+    if len(artefacts) > 1 and len(whats) == len(systems) * len(artefacts):
+        return f"{', '.join(systems)}: {several_paths(artefacts)}"
+    return ", ".join(" ".join(filter(None, each)) for each in whats)
