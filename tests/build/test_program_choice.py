@@ -73,7 +73,8 @@ def test_libraries_that_nothing_is_linked_with_are_told(tmp_path):
         assert (chosen.artefacts, chosen.libraries) == (("main/a", "lib/liba.so"), ("apps/plugin.so",))
         assert beside(chosen) == [
             "shared libraries that nothing is linked with, not laid out: apps/plugin.so; what main/a opens by itself "
-            "(dlopen) moves once build.artefacts lists it"
+            "(dlopen) moves once build.artefacts lists it, if it is opened relative to {artefact_dir} and not where it "
+            "is installed"
         ]
     alone = first(Likeliest(()), tmp_path, [plugin])
     assert (alone.artefacts, alone.libraries) == (("apps/plugin.so",), ()), "it is what is laid out"
@@ -87,7 +88,10 @@ def test_a_library_that_a_project_is_named_for_is_told_apart_from_plugins(tmp_pa
     own = LinkedFile(".libs/libgmp.so.10.4.1", False, LD, 99, is_unasked=True)
     plugin = LinkedFile("plugin.so", False, LD, 9, is_unasked=True)
     chosen = first(Likeliest(()), tmp_path, [program("gen-fac"), own, plugin])
-    opened = "not laid out: plugin.so; what gen-fac opens by itself (dlopen) moves once build.artefacts lists it"
+    opened = (
+        "not laid out: plugin.so; what gen-fac opens by itself (dlopen) moves once build.artefacts lists it, if it is "
+        "opened relative to {artefact_dir} and not where it is installed"
+    )
     for name in ("gmp-6.2.1+dfsg1", "gmp", "libgmp-6.2"):
         told = beside(chosen, project_names(tmp_path / name))
         assert told == [

@@ -230,7 +230,8 @@ def beside(chosen: ChosenProgram, names: Sequence[str] = (), where: str = "") ->
     if opened := [path for path in chosen.libraries if path not in own]:
         lines.append(
             f"shared libraries that nothing is linked with, not laid out: {several_paths(opened)}; what "
-            f"{program} opens by itself (dlopen) moves once build.artefacts lists it"
+            f"{program} opens by itself (dlopen) moves once build.artefacts lists it, if it is opened relative to "
+            "{artefact_dir} and not where it is installed"
         )
     return lines
 
