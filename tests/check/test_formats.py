@@ -18,7 +18,7 @@ from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges
 from layoutrand.check.check_words import change_sentence, ending_sentence, of_artefact, size_words
 from layoutrand.check.ci_formats import github_annotations, gitlab_code_quality, junit
 from layoutrand.check.comment import comment, reproduce
-from layoutrand.check.question import CheckAnswer
+from layoutrand.check.question import CheckAnswer, Quantity
 from layoutrand.cli.check_output import CheckOutput
 from layoutrand.cli.checking import exit_status
 from layoutrand.cli.terminal import Terminal
@@ -244,3 +244,39 @@ def test_an_error_of_junit_says_at_which_commit_it_is(answers):
     error = ET.fromstring(junit(answer, ["slower"])).find(".//error")
     assert error.get("message") == ending_sentence(system, answer.question)
     assert answer.question.head.label in error.get("message")
+
+
+def test_what_failed_is_called_so_in_every_form(answers):
+    """JUnit had errors where the comment said that nobody could tell, as of too few layouts."""
+    answer = answers["failed"]
+    assert comment(answer).startswith("### ⚠ 2 failed\n")
+    assert "| ⚠ | work | failed |" in comment(answer)
+    shown = ["".join(text for text, _ in line).split() for line in check_screen(answer, 80)]
+    assert ["⚠", "work", "failed"] in [line[:3] for line in shown]
+    entries = gitlab_code_quality(answer, [], LINES, "")
+    assert {(each["severity"], each["check_name"]) for each in entries} == {("major", "layoutrand/failed")}
+    told = github_annotations(answer, [], LINES, "")
+    assert [line.split("::")[1].split(" ")[0] for line in told] == ["error", "error", "error", "notice"]
+    assert told[-1].partition("check::")[2].startswith("⚠ 2 failed; ")
+
+
+def test_why_it_failed_is_no_annotation_beyond_those_that_are_shown(answers):
+    (system,) = answers["failed"].systems
+    many = replace(answers["failed"], systems=(replace(system, benchmarks=system.benchmarks * 10),))
+    assert "executions of main aaaaaaa and HEAD bbbbbbb fail" in github_annotations(many, [], LINES, "")[0]
+
+
+def test_benchmarks_that_have_no_row_are_counted_as_failed_too(answers):
+    (system,) = answers["failed"].systems
+    rows = [
+        replace(each, quantity=Quantity(f"b{k}", "wall", "wall_s")) for k in range(10) for each in system.benchmarks[:1]
+    ]
+    many = replace(answers["failed"], systems=(replace(system, benchmarks=tuple(rows)),))
+    assert any("and 3 failed" in "".join(text for text, _ in line) for line in check_screen(many, 80))
+
+
+def test_an_entry_of_which_nothing_was_compared_is_in_the_headline(answers):
+    """It is an error of JUnit, and what makes the status 1."""
+    (system,) = answers["same"].systems
+    apart = replace(answers["same"], systems=(replace(system, apart=("bench",)),))
+    assert comment(apart).startswith("### ⚠ 1 failed · ≈ 2 same\n")

@@ -11,6 +11,7 @@ from layoutrand.analysis.conclusion_words import is_speed, no_time_words, verdic
 from layoutrand.analysis.layout_words import may_have_missed
 from layoutrand.analysis.next_steps import USUAL_LAYOUTS
 from layoutrand.analysis.sentences import percent_digits
+from layoutrand.analysis.verdict_marks import SYMBOLS
 from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges
 from layoutrand.check.question import CheckAnswer, CheckedBenchmark, CheckQuestion, SystemCheck
 from layoutrand.config.flag_warnings import flags_that_win
@@ -23,6 +24,10 @@ from layoutrand.text.quantities import duration, signed
 
 _NUMBERS: Final = re.compile(r"\d+(?:\.\d+)?")
 _MOST_NAMES: Final = 3
+
+FAILED_WORD: Final = "failed"
+FAILED_SYMBOL: Final = "⚠"
+"""What stands in place of a verdict where nothing could be built or executed; the exit status is that of a failure."""
 
 
 def commits_words(question: CheckQuestion) -> str:
@@ -93,10 +98,17 @@ def size_words(function: ChangedFunction) -> str:
     return f"{function.shown} {function.before:,} → {function.after:,} bytes"
 
 
-def verdict_of(answer: CheckAnswer, each: CheckedBenchmark) -> str:
-    """The verdict in the words of `compare`."""
+def verdict_of(answer: CheckAnswer, system: SystemCheck, each: CheckedBenchmark) -> str:
+    """The verdict in the words of `compare`; that it failed where there is none for want of any result."""
+    if system.is_without_result(each):
+        return FAILED_WORD
     of_speed = each.pair is None or is_speed(each.pair)
     return verdict_words(each.concluded.verdict, answer.question.threshold, of_speed=of_speed)
+
+
+def symbol_of(system: SystemCheck, each: CheckedBenchmark) -> str:
+    """The symbol of what `verdict_of` says."""
+    return FAILED_SYMBOL if system.is_without_result(each) else SYMBOLS[each.concluded.verdict]
 
 
 def as_built_words(each: CheckedBenchmark) -> str:

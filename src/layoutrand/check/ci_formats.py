@@ -1,6 +1,7 @@
 """A check in the forms that CI systems read: annotations of GitHub, code quality of GitLab, JUnit.
 
-What counts as an error there is what the exit status counts as one: the verdicts that ``--fail-if`` names.
+What counts as an error there is what the exit status counts as one: the verdicts that ``--fail-if`` names, and what
+could not be built or executed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Final, Literal
 from layoutrand.analysis.conclusion import Verdict
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.check.check_words import (
+    FAILED_WORD,
     apart_sentences,
     as_built_words,
     base_alone_sentences,
@@ -38,10 +40,10 @@ MOST_ANNOTATIONS: Final = 10
 Level = Literal["error", "warning", "notice"]
 
 
-def level_of(each: CheckedBenchmark, failing: Collection[Verdict]) -> Level | None:
+def level_of(system: SystemCheck, each: CheckedBenchmark, failing: Collection[Verdict]) -> Level | None:
     """How loud a verdict is to be told; None for what did not change."""
     verdict = each.concluded.verdict
-    if verdict in failing:
+    if verdict in failing or system.is_without_result(each):
         return "error"
     levels: dict[Verdict, Level] = {"slower": "warning", "cannot tell": "warning", "faster": "notice"}
     return levels.get(verdict)
@@ -55,20 +57,20 @@ def github_annotations(
     ``lines`` maps benchmarks to lines of the configuration, which lies in ``folder`` of the repository.
     """
     told: dict[Level, list[str]] = {"error": [], "warning": [], "notice": []}
-    for system, each in answer.benchmarks:
-        level = level_of(each, failing)
-        if level is not None:
-            title = f"{_name(answer, system, each)}: {verdict_of(answer, each)}"
-            told[level].append(_command(level, _place(each, lines, folder), title, details(each)))
-    for system in answer.systems:
+    for system in answer.systems:  # why something failed comes before what did, of which there may be too many
         if text := ending_sentence(system, answer.question):
-            level = "error" if system.ending == "failures" else "warning"
-            told[level].append(_command(level, {}, f"layoutrand check {system.system}", text))
+            ended: Level = "error" if system.ending == "failures" else "warning"
+            told[ended].append(_command(ended, {}, f"layoutrand check {system.system}", text))
         for text in apart_sentences(system, answer.question):
             told["error"].append(_command("error", {}, f"layoutrand check {system.system}", text))
         beside = (*base_alone_sentences(system, answer.question), *one_sided_sentences(system, answer.question))
         for text in (*beside, *of_measuring_themselves(system)):
             told["notice"].append(_command("notice", {}, f"layoutrand check {system.system}", text))
+    for system, each in answer.benchmarks:
+        level = level_of(system, each, failing)
+        if level is not None:
+            title = f"{_name(answer, system, each)}: {verdict_of(answer, system, each)}"
+            told[level].append(_command(level, _place(each, lines, folder), title, details(each)))
     summary = f"{headline(answer)}; {commits_words(answer.question)}"
     rows = []
     for level, commands in told.items():
@@ -98,16 +100,17 @@ def gitlab_code_quality(
     severities: dict[Level, str] = {"error": "major", "warning": "minor", "notice": "info"}
     entries = []
     for system, each in answer.benchmarks:
-        level = level_of(each, failing)
+        level = level_of(system, each, failing)
         if level is None:
             continue
         quantity = each.quantity
-        parts = (system.system, quantity.benchmark, quantity.instrument, quantity.metric, each.concluded.verdict)
+        kind = FAILED_WORD if system.is_without_result(each) else each.concluded.verdict
+        parts = (system.system, quantity.benchmark, quantity.instrument, quantity.metric, kind)
         what = "\0".join(parts)
         entries.append(
             {
-                "description": f"{_name(answer, system, each)}: {verdict_of(answer, each)}, {details(each)}",
-                "check_name": f"layoutrand/{each.concluded.verdict.replace(' ', '-')}",
+                "description": f"{_name(answer, system, each)}: {verdict_of(answer, system, each)}, {details(each)}",
+                "check_name": f"layoutrand/{kind.replace(' ', '-')}",
                 "fingerprint": hashlib.sha256(what.encode()).hexdigest()[:32],
                 "severity": severities[level],
                 "location": {
@@ -132,8 +135,8 @@ def junit(answer: CheckAnswer, failing: Collection[Verdict]) -> str:
             counts["tests"] += 1
             name = benchmark_name(system, each, several=False)
             case = ET.SubElement(suite, "testcase", classname=_clean(system.system), name=_clean(name), time="0")
-            verdict, text = verdict_of(answer, each), details(each)
-            if system.ending == "failures" and each.pair is None:
+            verdict, text = verdict_of(answer, system, each), details(each)
+            if system.is_without_result(each):
                 counts["errors"] += 1
                 stopped = _clean(ending_sentence(system, answer.question))
                 ET.SubElement(case, "error", message=stopped).text = _clean(_why(system))

@@ -12,6 +12,8 @@ from layoutrand.analysis.evidence import sentences
 from layoutrand.analysis.verdict_marks import SYMBOLS, change_words
 from layoutrand.capture.function_changes import ChangedFunction
 from layoutrand.check.check_words import (
+    FAILED_SYMBOL,
+    FAILED_WORD,
     as_built_words,
     change_sentence,
     closing_sentences,
@@ -21,6 +23,7 @@ from layoutrand.check.check_words import (
     no_time_sentences,
     rounds_words,
     size_words,
+    symbol_of,
     verdict_of,
 )
 from layoutrand.check.question import CheckAnswer, CheckedBenchmark, SystemCheck
@@ -52,10 +55,13 @@ def comment(answer: CheckAnswer) -> str:
 
 
 def headline(answer: CheckAnswer) -> str:
-    """``✗ 1 slower · ≈ 12 same``; of counts, which are no speed, ``✗ 1 takes more``."""
-    speeds = [each.concluded for _, each in answer.benchmarks if _is_speed(each)]
-    amounts = [each.concluded for _, each in answer.benchmarks if not _is_speed(each)]
-    parts = [f"{SYMBOLS[verdict]} {number} {verdict}" for verdict, number in counted(speeds).items()]
+    """``✗ 1 slower · ≈ 12 same``; of counts, which are no speed, ``✗ 1 takes more``; failures first."""
+    judged = [each for system, each in answer.benchmarks if not system.is_without_result(each)]
+    failed = len(answer.benchmarks) - len(judged) + sum(len(system.apart) for system in answer.systems)
+    speeds = [each.concluded for each in judged if _is_speed(each)]
+    amounts = [each.concluded for each in judged if not _is_speed(each)]
+    parts = [f"{FAILED_SYMBOL} {failed} {FAILED_WORD}"] if failed else []
+    parts += [f"{SYMBOLS[verdict]} {number} {verdict}" for verdict, number in counted(speeds).items()]
     for verdict, number in counted(amounts).items():
         word = verdict_words(verdict, 0.0, of_speed=False)
         parts.append(f"{SYMBOLS[verdict]} {number} {'takes' if number == 1 else 'take'} {word}")
@@ -80,9 +86,9 @@ def _table(answer: CheckAnswer, told: Sequence[Row]) -> str:
     for system, each in told:
         change, ends = change_words(None if each.pair is None else each.pair.ratio)
         cells = [
-            SYMBOLS[each.concluded.verdict],
+            symbol_of(system, each),
             benchmark_name(system, each, several=several),
-            verdict_of(answer, each),
+            verdict_of(answer, system, each),
         ]
         table.append([*cells, change, ends.strip("()"), as_built_words(each), str(each.n_rounds)])
     return plain_table(columns, table) + "\n"

@@ -175,6 +175,10 @@ class SystemCheck:
         """Whether nothing could be executed, or compared, of something that was asked for."""
         return self.ending == "failures" or bool(self.apart)
 
+    def is_without_result(self, each: CheckedBenchmark) -> bool:
+        """Whether nothing of this benchmark could be built or executed: a failure, and no verdict that it is open."""
+        return self.ending == "failures" and each.pair is None
+
     @property
     def is_same_program(self) -> bool:
         """Whether it is known without any execution that nothing changed."""

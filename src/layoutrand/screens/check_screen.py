@@ -78,8 +78,8 @@ def _what_differs(answer: CheckAnswer, system: SystemCheck) -> str:
 def _rows(answer: CheckAnswer, system: SystemCheck, width: int) -> Iterator[Line]:
     from layoutrand.analysis.conclusion import counted
     from layoutrand.analysis.conclusion_words import verdict_words
-    from layoutrand.analysis.verdict_marks import SYMBOLS, change_words
-    from layoutrand.check.check_words import verdict_of
+    from layoutrand.analysis.verdict_marks import change_words
+    from layoutrand.check.check_words import FAILED_WORD, symbol_of, verdict_of
     from layoutrand.check.comment import benchmark_name
     from layoutrand.screens.comparison_screen import VERDICT_STYLES
     from layoutrand.screens.screen_parts import GAP, beside_or_below, filled, with_note
@@ -88,7 +88,7 @@ def _rows(answer: CheckAnswer, system: SystemCheck, width: int) -> Iterator[Line
     cells = [
         (
             benchmark_name(system, each, several=False),
-            verdict_of(answer, each),
+            verdict_of(answer, system, each),
             *(("", "") if each.pair is None or _has_one_layout(each) else change_words(each.pair.ratio)),
         )
         for each in shown
@@ -97,24 +97,29 @@ def _rows(answer: CheckAnswer, system: SystemCheck, width: int) -> Iterator[Line
     indent = min(widths[0], max(12, width - sum(widths[1:]) - 4 - 3 * GAP))
     for each, (name, *row) in zip(shown, cells, strict=True):
         verdict = each.concluded.verdict
-        line: Line = [("  ", ""), (SYMBOLS[verdict], f"bold {VERDICT_STYLES[verdict]}"), (" ", "")]
+        style = "red" if system.is_without_result(each) else VERDICT_STYLES[verdict]
+        line: Line = [("  ", ""), (symbol_of(system, each), f"bold {style}"), (" ", "")]
         if cell_len(name) > indent:  # the name stands whole, on a line of its own
             yield [*line, (name, "")]
             line = [(" " * (4 + indent), "")]
         else:
             line += [(filled(name, indent), "")]
-        line += [(" " * GAP, ""), (filled(row[0], widths[1]), VERDICT_STYLES[verdict])]
+        line += [(" " * GAP, ""), (filled(row[0], widths[1]), style)]
         line += [(" " * GAP, ""), (row[1].rjust(widths[2]), "")]
         *above, line = beside_or_below(line, filled(row[2], widths[3]), "dim", width)
         yield from above
         is_open = verdict == "cannot tell"
         note = _note(each, has_more=system.ending != "failures")
         yield from with_note(line, note, "yellow" if is_open else "dim", width, is_needed=is_open)
-    rest = [each.concluded for each in system.benchmarks if each not in shown]
+    rest = [each for each in system.benchmarks if each not in shown]
     if rest:
-        words = [
+        failed = sum(map(system.is_without_result, rest))
+        words = [f"{failed} {FAILED_WORD}"] if failed else []
+        words += [
             f"{number} {verdict_words(verdict, answer.question.threshold, of_speed=True)}"
-            for verdict, number in counted(rest).items()
+            for verdict, number in counted(
+                [each.concluded for each in rest if not system.is_without_result(each)]
+            ).items()
         ]
         yield [(f"    and {', '.join(words)}", "dim")]
 
@@ -183,7 +188,7 @@ def _show_verdicts(answer: CheckAnswer, system: SystemCheck, page: Display) -> N
             (
                 each.quantity.benchmark,
                 each.quantity.metric,
-                verdict_of(answer, each),
+                verdict_of(answer, system, each),
                 *change_words(None if each.pair is None else each.pair.ratio),
                 str(each.n_rounds),
                 as_built_words(each),
