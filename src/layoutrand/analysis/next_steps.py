@@ -27,6 +27,7 @@ StepKind = Literal[
     "name the input",
     "which function",
     "simulated caches",
+    "merge first",
 ]
 
 USUAL_LAYOUTS: Final = 30
@@ -200,6 +201,12 @@ STEPS: Final[dict[StepKind, Step]] = {
             short='metric = { instruments = ["qemu-caches"] }, or such a processor',
         ),
         Step("which function", "layoutrand explain", "look whose place makes the difference"),
+        Step(
+            "merge first",
+            "",
+            "if the change adds the benchmark, or what builds it, merge that first, in a change of its own",
+            short="if the change adds the benchmark, merge that first",
+        ),
     )
 }
 """The words of each step where figures give no better ones."""

@@ -19,6 +19,7 @@ from layoutrand.check.question import (
     SystemCheck,
     concluded_benchmarks,
     one_program,
+    with_first_step,
 )
 from layoutrand.config.two_commits import checkable, two_commits
 from layoutrand.host.launcher import find_launcher
@@ -52,7 +53,7 @@ def check(question: CheckQuestion, where: SourceRepository, tools: CheckTools) -
     # What all of it means.
     return CheckAnswer(
         question,
-        tuple(each.result() for each in checks),
+        tuple(with_first_step(each.result()) for each in checks),
         {name: why for name, why in left_out.items() if name in question.systems},
     )
 

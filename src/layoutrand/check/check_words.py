@@ -166,24 +166,15 @@ def missed_words(each: CheckedBenchmark) -> str:
 def closing_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:
     """What is told beside the verdicts: why nothing more was executed, and what could not be compared."""
     ending = ending_sentence(system, question)
+    first = first_change_sentence(system, question)
     win = flags_that_win(question.config, system.system) if system.ending == "same program" else None
     return [
-        *([ending] if ending else []),
-        *base_alone_sentences(system, question),
+        *(text for text in (ending, first) if text),
         *([] if win is None else [str(win)]),
         *apart_sentences(system, question),
         *one_sided_sentences(system, question),
         *of_measuring_themselves(system),
     ]
-
-
-def base_alone_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:
-    """What it means where only the first commit fails, as at the change that adds a benchmark."""
-    lost = {each.system for each in _of_all_rounds(system)} or {each.system for each in system.failures}
-    if system.ending != "failures" or lost != {BASE}:
-        return []
-    head = _sides(question, [HEAD])
-    return [f"nothing failed at {head}: a benchmark that the change adds can be compared from the next change on"]
 
 
 def of_measuring_themselves(system: SystemCheck) -> list[str]:
@@ -235,6 +226,21 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
             return f"stopped, as {_failing(system, question)}; where that is mended, --retry-failed executes them again"
         case _:
             return ""
+
+
+def first_change_sentence(system: SystemCheck, question: CheckQuestion) -> str:
+    """What may be behind it where BASE alone fails; "" for all else.
+
+    Of its failure alone nobody knows whether the benchmark is not there yet, or the commit is broken.
+    """
+    if not system.fails_at_base_alone:
+        return ""
+    base, head = question.base.label, question.head.label
+    was = "executed" if system.is_built else "built"
+    return (
+        f"{head} was {was}. If it adds the benchmark, or what builds it, {base} has nothing to compare it with, which "
+        "is status 1: merge that first, in a change of its own, and later changes are compared with it"
+    )
 
 
 def _of_all_rounds(system: SystemCheck) -> list[BuildFailure]:

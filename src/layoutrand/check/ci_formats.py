@@ -17,11 +17,11 @@ from layoutrand.check.check_words import (
     FAILED_WORD,
     apart_sentences,
     as_built_words,
-    base_alone_sentences,
     change_sentence,
     commits_words,
     ending_sentence,
     failure_reasons,
+    first_change_sentence,
     of_measuring_themselves,
     one_sided_sentences,
     one_sided_words,
@@ -63,8 +63,9 @@ def github_annotations(
             told[ended].append(_command(ended, {}, f"layoutrand check {system.system}", text))
         for text in apart_sentences(system, answer.question):
             told["error"].append(_command("error", {}, f"layoutrand check {system.system}", text))
-        beside = (*base_alone_sentences(system, answer.question), *one_sided_sentences(system, answer.question))
-        for text in (*beside, *of_measuring_themselves(system)):
+        first = first_change_sentence(system, answer.question)
+        remarks = (*one_sided_sentences(system, answer.question), *of_measuring_themselves(system))
+        for text in (*([first] if first else []), *remarks):
             told["notice"].append(_command("notice", {}, f"layoutrand check {system.system}", text))
     for system, each in answer.benchmarks:
         level = level_of(system, each, failing)
@@ -139,7 +140,8 @@ def junit(answer: CheckAnswer, failing: Collection[Verdict]) -> str:
             if system.is_without_result(each):
                 counts["errors"] += 1
                 stopped = _clean(ending_sentence(system, answer.question))
-                ET.SubElement(case, "error", message=stopped).text = _clean(_why(system))
+                why = "\n".join(text for text in (_why(system), first_change_sentence(system, answer.question)) if text)
+                ET.SubElement(case, "error", message=stopped).text = _clean(why)
             elif each.concluded.verdict in failing:
                 counts["failures"] += 1
                 ET.SubElement(case, "failure", message=_clean(f"{verdict}: {text}"), type=each.concluded.verdict)

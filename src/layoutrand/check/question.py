@@ -18,10 +18,11 @@ from layoutrand.cache.store import Cache
 from layoutrand.capture.checked_commits import CheckedCommit
 from layoutrand.capture.function_changes import FunctionChanges
 from layoutrand.config.config import Config
+from layoutrand.config.two_commits import BASE
 from layoutrand.execute.measure import Executor
 from layoutrand.execute.run_progress import RunProgress
 from layoutrand.harnesses.case_names import entry_of
-from layoutrand.model import BuildFailure, Execution, LayoutName
+from layoutrand.model import STOCK, BuildFailure, Execution, LayoutName
 from layoutrand.warning import AnyWarning
 
 Ending = Literal["decided", "budget", "layouts", "coarse clock", "failures", "same program"]
@@ -171,6 +172,16 @@ class SystemCheck:
         return self.results is not None or self.is_same_program
 
     @property
+    def fails_at_base_alone(self) -> bool:
+        """Whether BASE could not be built or executed and HEAD could, as where HEAD adds what is benchmarked."""
+        if self.is_built:  # layouts that cannot be made are of programs that are there
+            lost = any(each.layout != STOCK for each in self.build_failures)
+            failed = set() if lost else {each.system for each in self.failures}
+        else:
+            failed = {each.system for each in self.build_failures}
+        return self.ending == "failures" and failed == {BASE}
+
+    @property
     def has_failed(self) -> bool:
         """Whether nothing could be executed, or compared, of something that was asked for."""
         return self.ending == "failures" or bool(self.apart)
@@ -230,6 +241,18 @@ def concluded_benchmarks(
             CheckedBenchmark(quantity, concluded, pair, counts.get(quantity, 0), concluded.verdict != CANNOT_TELL)
         )
     return tuple(rows)
+
+
+def with_first_step(system: SystemCheck) -> SystemCheck:
+    """The same with what to do where BASE alone fails."""
+    if not system.fails_at_base_alone:
+        return system
+    first = (STEPS["merge first"],)
+    rows = [
+        replace(each, concluded=replace(each.concluded, next=first)) if system.is_without_result(each) else each
+        for each in system.benchmarks
+    ]
+    return replace(system, benchmarks=tuple(rows))
 
 
 def of_check(concluded: Conclusion, stopped_at: int | None = None) -> Conclusion:
