@@ -47,6 +47,13 @@ def test_that_there_is_no_valgrind_is_told_at_once(project, capsys, command):
     assert "build" not in said
 
 
+def test_a_metric_that_there_is_none_of_is_told_before_anything_is_built(project, monkeypatch, capsys):
+    (project / "layoutrand.toml").write_text(CONFIG.replace("metric = { cachegrind = true }\n", ""))
+    monkeypatch.setattr(commit_runs.ProjectCommits, "build", lambda *_, **__: pytest.fail("it was built"))
+    assert run(["bisect", "HEAD~1", "HEAD", "--metric", "i1_misses", "-C", str(project)]) == 2
+    assert "no metric called 'i1_misses'; there are wall_s" in capsys.readouterr().err
+
+
 def test_what_was_changed_within_a_submodule_is_said_not_to_be_checked(project, capsys):
     """The work tree is what git would add, which of a submodule is its commit: both ends were the same program."""
     assert run(["check", "HEAD", "-C", str(project)]) == 1

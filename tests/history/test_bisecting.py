@@ -108,6 +108,8 @@ def test_that_there_are_more_steps_is_told_where_it_is_sure():
         "layoutrand bisect 000000000 000000003 --benchmark 'of two words' --system O2",
         "layoutrand bisect 000000004 000000008 --benchmark 'of two words' --system O2",
     ]
+    of_memory = dataclasses.replace(pair, asked_metric="max_rss_bytes")
+    assert rest_commands(of_memory, "O2", "b")[0].endswith(" --benchmark b --system O2 --metric max_rss_bytes")
     alone = dataclasses.replace(pair, whole=interval(1.03, 1.05))
     assert not has_more_steps(alone)
     assert rest_commands(alone, "O2", "b") == []

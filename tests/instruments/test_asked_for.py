@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fakes import make_config
-from layoutrand.errors import ConfigError, FeatureUnsupported, ToolNotFound
-from layoutrand.instruments.asked_for import check_asked, check_programs, primary_metric
+from layoutrand.errors import ConfigError, FeatureUnsupported, ToolNotFound, UsageError
+from layoutrand.instruments.asked_for import check_asked, check_programs, judged_by, primary_metric
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\nmetric = { %s }\n'
 
@@ -50,6 +50,25 @@ def test_what_is_printed_alone_has_no_wall_time_to_judge_by():
         ConfigError, match=r"benchmarks\[0\].metric.primary = 'wall_s' is not measured; there are value"
     ):
         check_asked(config_of("regex = '(x)', primary = 'wall_s'").benchmarks, "x")
+
+
+def test_what_the_kernel_counts_can_be_named_to_judge_by():
+    """A growth in memory is a step like others; by itself nothing is judged by it."""
+    config = config_of("wall = true, primary = 'max_rss_bytes'", "regex = '(x)'")
+    check_asked(config.benchmarks, "x")
+    assert primary_metric(config.benchmarks[0]) == ("native", "max_rss_bytes")
+    with pytest.raises(ConfigError, match="primary = 'user_s' is not measured; there are estimated_cycles"):
+        check_asked(config_of("cachegrind = true, primary = 'user_s'").benchmarks, "x")
+
+
+def test_a_configuration_is_judged_by_another_metric_without_changing_the_others():
+    config = config_of("wall = true, cachegrind = true", "wall = true")
+    other = judged_by(config, "b0", "i1_misses")
+    assert [primary_metric(each) for each in other.benchmarks] == [("cachegrind", "i1_misses"), ("native", "wall_s")]
+    assert primary_metric(config.benchmarks[0]) == ("native", "wall_s")
+    assert primary_metric(judged_by(config, "b1", "user_s").benchmarks[1]) == ("native", "user_s")
+    with pytest.raises(UsageError, match="no metric called 'i1_misses'"):
+        judged_by(config, "b1", "i1_misses")
 
 
 def test_every_problem_is_told_at_once():

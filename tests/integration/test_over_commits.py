@@ -129,6 +129,27 @@ def test_the_commit_of_a_step_is_found(project):
     assert (same["ending"], same["executed"]) == ("same program", 0)
 
 
+def test_the_commit_is_searched_by_another_metric_and_nothing_is_executed_again(tmp_path):
+    """Two numbers of one process change in commits of their own."""
+    root = tmp_path / "p"
+    gitkit.make(root)
+    prints = MAIN.replace("}}\n", 'printf("objects %d\\n", 100 + {objects}); }}\n')
+    assert "objects" in prints
+    values = [(0, 0), (100, 0), (100, 10)]
+    commits = [gitkit.commit(root, {"main.c": prints.format(more=m, objects=o), "part.c": PART}) for m, o in values]
+    objects = '[[benchmarks.metric.printed]]\nname = "objects"\nregex = "objects ([0-9]+)"\nunit = "1"\n'
+    table = re.sub(r"metric = .*", "", CONFIG.format(source="."))
+    total = '[[benchmarks.metric.printed]]\nname = "total"\nregex = "total ([0-9]+)"\nunit = "1"\n'
+    (root / "layoutrand.toml").write_text(table + total + objects)
+    called = calls_in(root, tmp_path / "cache")
+    main = json.loads(called("bisect", commits[0], "HEAD", "--json").stdout)
+    assert ([each["commit"] for each in main["commits"]], main["metric"]) == (commits[1:2], "total")
+    other = json.loads(called("bisect", commits[0], "HEAD", "--metric", "objects", "--json").stdout)
+    assert ([each["commit"] for each in other["commits"]], other["metric"]) == (commits[2:], "objects")
+    assert other["ratio"]["ratio"] == pytest.approx(1.1)
+    assert other["executed"] == 0
+
+
 def test_ends_that_are_none(project):
     commits, called = project
     assert "no ancestor" in called("bisect", "HEAD", commits[0], status=2).stderr

@@ -55,6 +55,7 @@ def measured_commits(
     unit="s",
     disturbed=0.0,
     also=None,
+    also_slower=(),
     without=lambda name, number: False,
     subject="Change number",
     make_commits=None,
@@ -97,8 +98,9 @@ def measured_commits(
                         measurements=(
                             Measurement("wall_s", unit, 0, time, warmup=False),
                             *(
-                                Measurement(each, "s", 0, mean * (1 + 1e-4 * chance.random()), warmup=False)
+                                Measurement(each, "s", 0, mean * grown * (1 + 1e-4 * chance.random()), warmup=False)
                                 for each, mean in (also or {}).items()
+                                for grown in [1.05 if each in also_slower and k >= SLOWER_FROM else 1.0]
                             ),
                         ),
                         **(DISTURBED if name == "work" and order % 100 < 100 * disturbed else {}),
@@ -405,6 +407,15 @@ def merged_branches(root):
     for k in range(2):
         gitkit.commit(root, {"a.c": f"// {k + 10}"})
     return gitkit.git("rev-list", "--topo-order", "--reverse", "HEAD", cwd=root).split()
+
+
+def test_bisect_is_advised_of_the_metric_that_has_the_step(tmp_path, said):
+    """It is judged by the main one where none is named, which may have no step: it found none."""
+    commits = measured_commits(tmp_path / "p", apart=True, also={"user_s": 0.04}, also_slower=("user_s",))
+    screen = said(tmp_path / "p", "--benchmark", "work", "--metric", "user_s", width=120)
+    pair = f"{commits[SLOWER_FROM - 1][:9]} {commits[SLOWER_FROM][:9]}"
+    assert f"Next: layoutrand bisect {pair} --benchmark work --system O2 --metric user_s" in screen
+    assert "--metric" not in said(tmp_path / "p", "--benchmark", "work", "--metric", "wall_s", width=120)
 
 
 def test_bisect_is_advised_between_commits_of_which_one_descends_from_the_other(tmp_path, said):

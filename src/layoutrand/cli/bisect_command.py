@@ -43,6 +43,9 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
             help="The system; default: the first that is built here.",
         ),
     ] = None,
+    metric: Annotated[
+        str | None, typer.Option("--metric", help="Judge by this metric; default: the benchmark's main one.")
+    ] = None,
     threshold: Annotated[
         str, typer.Option(help="Ends that may be alike, and are within this, are told to be the same.")
     ] = "1%",
@@ -66,6 +69,7 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.cli.terminal import terminal_width
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.history.bisect_words import bisect_cases_document, bisect_document
+    from layoutrand.instruments.asked_for import judged_by
     from layoutrand.screens.bisect_screen import bisect_cases_screen, bisect_screen
     from layoutrand.screens.failing import Failures
 
@@ -73,6 +77,8 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     config = options.load_config(directory)
     limit = share(threshold, "--threshold", may_be_zero=True)
     name, entry = _benchmark(config, benchmark)
+    if metric is not None:
+        config = judged_by(config, entry.name, metric)
     chosen = systems_with_commits(config, match_systems(config, [system] if system else None), terminal)[0]
     part = options.ProjectPart(config, directory, [chosen], [entry.name], options.count_jobs(jobs))
     deadline = None if budget is None else time.monotonic() + options.budget_s(budget)
@@ -84,7 +90,8 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
         wait_s=wait,
         share_machine=share_machine,
     )
-    search = CommitSearch(ProjectCommits(part, terminal), name, limit, most_seeds, Failures(), choices, deadline)
+    commits = ProjectCommits(part, terminal)
+    search = CommitSearch(commits, name, limit, most_seeds, Failures(), choices, deadline, metric or "")
     first, last = both_ends(good, bad)
     state = search.begun(first or good, last or "HEAD", confidence)
     if entry.metric.by_case and name == entry.name:
@@ -95,11 +102,11 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
             terminal.screen(bisect_cases_screen(cases, chosen, limit, terminal_width()))
         return 0 if cases.is_told else CANNOT_TELL
     answer = search.run(state)
-    metric, better = search.judged_by()
+    judged, better = search.judged_by()
     if json:
-        terminal.document(bisect_document(answer, system=chosen, benchmark=name, metric=metric, threshold=limit))
+        terminal.document(bisect_document(answer, system=chosen, benchmark=name, metric=judged, threshold=limit))
     else:
-        terminal.screen(bisect_screen(answer, better, chosen, name, limit, terminal_width(), metric))
+        terminal.screen(bisect_screen(answer, better, chosen, name, limit, terminal_width(), judged))
     return CANNOT_TELL if answer.ending == "cannot tell" else 0
 
 

@@ -33,6 +33,7 @@ class CommitSearch:
     """One search: it builds and executes, and leaves every decision to `layoutrand.history.bisecting`.
 
     ``judged`` is a benchmark, or a case of one with a harness; ``choices`` are those of every round, but for its seeds.
+    ``metric`` is the one that was named to judge by, which the project's configuration has as the main one then, or "".
     """
 
     project: ProjectCommits
@@ -42,6 +43,7 @@ class CommitSearch:
     told: Failures
     choices: RunChoices
     deadline: float | None = None
+    metric: str = ""
     executed: int = 0
     known: int = 0
     wanted: set[tuple[str, int]] = field(default_factory=set)
@@ -300,6 +302,7 @@ class CommitSearch:
             of_speed=self.found is None or is_speed(self.found),
             merged=self._merged(state) if ending == "found" else None,
             flags=flags_that_win(part.config, part.systems[0]) if ending == "same program" else None,
+            asked_metric=self.metric,
         )
 
     def _merged(self, state: SearchState) -> tuple[str, str] | None:

@@ -148,9 +148,13 @@ def _n_rounds(answer: SearchAnswer) -> int:
     return answer.state.decisions[-1].n_rounds if answer.state.decisions else 0
 
 
-def bisect_command(good: str, bad: str, benchmark: str, system: str) -> str:
-    """The search between two commits, as it is typed in a project of several benchmarks and systems."""
-    return shlex.join(["layoutrand", "bisect", good, bad, "--benchmark", benchmark, "--system", system])
+def bisect_command(good: str, bad: str, benchmark: str, system: str, metric: str = "") -> str:
+    """The search between two commits, as it is typed in a project of several benchmarks and systems.
+
+    ``metric`` is "" for the main one, which needs no name.
+    """
+    of_metric = ["--metric", metric] if metric else []
+    return shlex.join(["layoutrand", "bisect", good, bad, "--benchmark", benchmark, "--system", system, *of_metric])
 
 
 def has_more_steps(answer: SearchAnswer) -> bool:
@@ -168,7 +172,7 @@ def rest_commands(answer: SearchAnswer, system: str, benchmark: str) -> list[str
     state = answer.state
     first, before, after, last = (state.line[k].short for k in (0, state.good, state.bad, -1))
     sides = [(first, before)] * (state.good > 0) + [(after, last)] * (after != last)
-    return [bisect_command(good, bad, benchmark, system) for good, bad in sides]
+    return [bisect_command(good, bad, benchmark, system, answer.asked_metric) for good, bad in sides]
 
 
 def merge_command(answer: SearchAnswer, system: str, benchmark: str) -> str:
@@ -176,7 +180,7 @@ def merge_command(answer: SearchAnswer, system: str, benchmark: str) -> str:
     if answer.merged is None:
         return ""
     good, bad = (LoggedCommit(each).short for each in answer.merged)
-    return bisect_command(good, bad, benchmark, system)
+    return bisect_command(good, bad, benchmark, system, answer.asked_metric)
 
 
 def cost_words(answer: SearchAnswer) -> str:

@@ -145,7 +145,8 @@ class SearchAnswer:
     was executed.  ``whole`` is the same of both ends.  ``suspects`` are the commits, one of which it is.
     ``merged`` is where the branch began that the commit merged, if it is a merge, and the branch's last commit.
     ``out_of_time``: nobody can tell because the time that was given is used.  ``of_speed`` is False of counts, of which
-    fewer need not be faster.  ``flags`` may be why both ends are one program.
+    fewer need not be faster.  ``flags`` may be why both ends are one program.  ``asked_metric`` is the metric that was
+    named to judge by, "" for the main one.
     """
 
     ending: Ending
@@ -159,6 +160,7 @@ class SearchAnswer:
     of_speed: bool = True
     merged: tuple[str, str] | None = None
     flags: FlagsThatWin | None = None
+    asked_metric: str = ""
 
     @property
     def clock(self) -> CoarseClock | None:

@@ -251,6 +251,7 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         clock=seen.clock,
         n_distinct=n_distinct,
         is_apart=is_apart,
+        is_main=first.is_primary,
     )
 
 

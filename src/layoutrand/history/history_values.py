@@ -74,6 +74,7 @@ class CommitSeries:
     what may be nothing but such steps is none of ``steps``, and within ``resolution``.  ``n_distinct`` are the layouts
     that all programs can have at most, where more would help and these are few; else None.  ``is_apart`` says that
     points were measured at different times by what feels these, so a spell of a slow machine looks like a step.
+    ``is_main`` says that the benchmark is judged by this metric where none is named.
     """
 
     system: str
@@ -92,6 +93,7 @@ class CommitSeries:
     clock: CoarseClock | None = None
     n_distinct: int | None = None
     is_apart: bool = False
+    is_main: bool = True
 
     @property
     def is_one_program(self) -> bool:

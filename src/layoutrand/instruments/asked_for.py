@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from layoutrand.config.config import Benchmark, Config, choose
 from layoutrand.config.metric import Metric
@@ -15,8 +15,9 @@ from layoutrand.model import RUSAGE_METRICS
 def primary_metric(benchmark: Benchmark) -> tuple[str, str]:
     """(Instrument, metric) that a benchmark is judged by.
 
-    What ``primary`` says, of a real processor before a simulated one; else the first of the first instrument: wall
-    time, a number that the program prints, the cycles estimated from simulated caches, a counter.
+    What ``primary`` says, of a real processor before a simulated one; it may be what the kernel counts.  Else the first
+    of the first instrument: wall time, a number that the program prints, the cycles estimated from simulated caches, a
+    counter.
     """
     metric = benchmark.metric
     used = asked(metric)
@@ -27,14 +28,38 @@ def primary_metric(benchmark: Benchmark) -> tuple[str, str]:
     for each in sorted(used, key=lambda instrument: instrument.simulated):
         if metric.primary in each.metrics(metric):
             return each.name, metric.primary
+    if metric.primary in kernel_metrics(metric):
+        return program_itself().name, metric.primary
     raise FeatureUnsupported(f"benchmark {benchmark.name!r}: primary = {metric.primary!r} is not measured")
 
 
 def measured_by(benchmark: Benchmark, name: str) -> tuple[str, str]:
     """(Instrument, metric) of that name; raises `UsageError` where the benchmark has none."""
     known = {metric: each.name for each in asked(benchmark.metric) for metric in each.metrics(benchmark.metric)}
+    if name in kernel_metrics(benchmark.metric):
+        return program_itself().name, name
     choose("metric", [name], list(known))
     return known[name], name
+
+
+def kernel_metrics(metric: Metric) -> Collection[str]:
+    """What the kernel counts of each process beside what the metric asks for; nothing of those that a suite starts."""
+    is_ours = program_itself() in asked(metric) and not (metric.suite is not None and metric.suite.by_tools)
+    return RUSAGE_METRICS if is_ours else ()
+
+
+def judged_by(config: Config, name: str, metric: str) -> Config:
+    """The same configuration, whose benchmark of that name is judged by that metric.
+
+    Raises `UsageError` where it has none of that name; what cases of a harness have is known once they were executed.
+    """
+    benchmark = next(each for each in config.benchmarks if each.name == name)
+    if not benchmark.metric.by_case:
+        measured_by(benchmark, metric)
+    judged = benchmark.model_copy(update={"metric": benchmark.metric.model_copy(update={"primary": metric})})
+    return config.model_copy(
+        update={"benchmarks": [judged if each is benchmark else each for each in config.benchmarks]}
+    )
 
 
 def instruments_for(benchmark: Benchmark, name: str) -> tuple[str, ...]:
@@ -42,12 +67,8 @@ def instruments_for(benchmark: Benchmark, name: str) -> tuple[str, ...]:
 
     Of a harness whose cases have numbers of their own it is all, as nobody knows those before it was executed.
     """
-    used = tuple(each.name for each in asked(benchmark.metric))
     if benchmark.metric.by_case:
-        return used
-    itself = program_itself().name
-    if name in RUSAGE_METRICS and itself in used:  # the kernel counts them of any program that is started by itself
-        return (itself,)
+        return tuple(each.name for each in asked(benchmark.metric))
     return (measured_by(benchmark, name)[0],)
 
 
@@ -89,5 +110,6 @@ def _problems(metric: Metric) -> Iterator[str]:
         elif named[name] not in used:
             yield f"metric.instruments: {name} is asked for by {named[name].settings}"
     measured = [name for each in used for name in each.metrics(metric)]
-    if metric.primary is not None and not metric.by_case and metric.primary not in measured:
+    known = {*measured, *kernel_metrics(metric)}
+    if metric.primary is not None and not metric.by_case and metric.primary not in known:
         yield f"metric.primary = {metric.primary!r} is not measured; there are {', '.join(measured) or 'none'}"

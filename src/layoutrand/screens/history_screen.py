@@ -198,7 +198,8 @@ def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Li
             place = step_place(history, series, step)
             if step.good is not None and (place.others or series.is_apart):
                 bad = series.points[step.last].commits[0].short
-                command = bisect_command(step.good.short, bad, series.benchmark, series.system)
+                metric = "" if series.is_main else series.metric
+                command = bisect_command(step.good.short, bad, series.benchmark, series.system, metric)
                 return steps_and_details([command], "Details: --full", width)
     for series in sorted(told, key=_weight):
         is_short = series.n_rounds and any(step.verdict == "size unknown" for step in series.steps)

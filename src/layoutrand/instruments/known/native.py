@@ -28,7 +28,7 @@ class _Native(Instrument):
         return (metric.wall or bool(metric.numbers())) and not SIMULATING.is_asked(metric)
 
     def metrics(self, metric: Metric) -> tuple[str, ...]:
-        """See `Instrument`; what the kernel counts comes along, and is nothing to judge by."""
+        """See `Instrument`; what the kernel counts comes along, and is judged by only where it is named."""
         return (*[WALL_METRIC] * metric.wall, *(number.name for number in metric.numbers().values()))
 
     def definition(self, metric: Metric) -> Any:
