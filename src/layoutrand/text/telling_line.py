@@ -28,7 +28,7 @@ _ERROR: Final = re.compile(
     r"|\bundefined reference to |\bundefined symbol: |\bmultiple definition of |\bduplicate symbol: |\bcannot find -l"
 )
 _MISSING: Final = re.compile(
-    r": command not found$|: (?:directory )?not found$|: No such file or directory\b|: Permission denied$"
+    r": command not found$|: not found$|: directory not found$|: No such file or directory\b|: Permission denied$"
     r"|\bNo rule to make target\b|^\w*(?:Error|Exception)\b(?:: |$)|^\s*Caused by: "
 )
 """What is the cause if a build ends with it, and may mean nothing before."""
