@@ -170,6 +170,9 @@ def test_names_are_completed(project, monkeypatch):
         ("layoutrand compare gcc-O2 c", {"clang-O2"}),
         ("layoutrand run --seeds 3 --benchmark c", {"count"}),
         ("layoutrand cache ve", {"verify"}),
+        ("layoutrand -v run --system c", {"clang-O2"}),
+        ("layoutrand --color never --verbose cache ve", {"verify"}),
+        ("layoutrand -v ru", {"run"}),
         ("layoutrand run -C src --system c", {"clang-O2"}),  # above that directory
         ("layoutrand run -C / --system c", set()),
         ("layoutrand help ana", {"analyse"}),

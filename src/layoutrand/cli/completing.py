@@ -6,6 +6,7 @@ Nothing is ever said here: a file that is wrong or absent completes to nothing.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,11 +20,25 @@ _LINES: Final = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 """Variables in which the functions of bash, and of zsh and fish, tell the line."""
 
 
+_AHEAD: Final = re.compile(r"\A(\s*\S+)((?:\s+(?:-v|--verbose|--colou?r(?:=\S*|\s+\S+)))+)(?=\s)")
+"""The program and, ahead of its command, what all commands can be told."""
+
+
 def words() -> list[str]:
-    """The words behind the command's name on the line that a shell wants to be completed; none where none does."""
-    if "_LAYOUTRAND_COMPLETE" not in os.environ:
+    """The words behind the program on the line that a shell wants to be completed; none where none does.
+
+    What all commands can be told is taken out of the line where it stands ahead of the command, as it is of a line that
+    is executed: typer knows nothing of it.
+    """
+    name = next((name for name in _LINES if name in os.environ), None)
+    if "_LAYOUTRAND_COMPLETE" not in os.environ or name is None:
         return []
-    return next((os.environ[name] for name in _LINES if name in os.environ), "").split()[1:]
+    line = os.environ[name]
+    if ahead := _AHEAD.match(line):
+        line = os.environ[name] = ahead[1] + line[ahead.end() :]
+        if (place := os.environ.get("COMP_CWORD", "")).isdecimal():
+            os.environ["COMP_CWORD"] = str(int(place) - len(ahead[2].split()))
+    return line.split()[1:]
 
 
 def systems(context: typer.Context, incomplete: str) -> list[str]:
