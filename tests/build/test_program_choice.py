@@ -95,9 +95,10 @@ def test_a_library_that_a_project_is_named_for_is_told_apart_from_plugins(tmp_pa
     for name in ("gmp-6.2.1+dfsg1", "gmp", "libgmp-6.2"):
         told = beside(chosen, project_names(tmp_path / name))
         assert told == [
-            ".libs/libgmp.so.10.4.1, by its name what this project is for, is not laid out: gen-fac does not load it. "
-            "To measure its code, name a program that the build links with it, or with the static library: "
-            "layoutrand init --force -- BUILD -- PROGRAM",
+            ".libs/libgmp.so.10.4.1, by its name what this project is for, is not laid out: gen-fac is not linked with "
+            "that file. To measure its code, name a program that the build links with it, or with the static library: "
+            "layoutrand init --force -- BUILD -- PROGRAM; or list it in build.artefacts, if gen-fac opens it (dlopen) "
+            "relative to {artefact_dir}",
             f"shared libraries that nothing is linked with, {opened}",
         ]
     both = f"not laid out: .libs/libgmp.so.10.4.1, {opened.removeprefix('not laid out: ')}"

@@ -15,6 +15,7 @@ from checkkit import TWO, Made
 from layoutrand.analysis.next_steps import STEPS
 from layoutrand.analysis.reasons import Reason
 from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges, named_readably
+from layoutrand.check.check_document import check_document
 from layoutrand.check.check_words import change_sentence, ending_sentence, of_artefact, size_words
 from layoutrand.check.ci_formats import github_annotations, gitlab_code_quality, junit
 from layoutrand.check.comment import comment, reproduce
@@ -258,6 +259,9 @@ def test_what_failed_is_called_so_in_every_form(answers):
     told = github_annotations(answer, [], LINES, "")
     assert [line.split("::")[1].split(" ")[0] for line in told] == ["error", "error", "error", "notice"]
     assert told[-1].partition("check::")[2].startswith("⚠ 2 failed; ")
+    (system,) = check_document(answer)["systems"]  # whose words programs know
+    told_so = {(each["conclusion"], each["ratio"]) for each in system["benchmarks"]}
+    assert (system["ending"], told_so) == ("failures", {("cannot tell", None)})
 
 
 def test_why_it_failed_is_no_annotation_beyond_those_that_are_shown(answers):

@@ -309,6 +309,19 @@ def test_without_colours_a_terminal_gets_nothing_but_text_and_with_no_color_no_c
     assert [code for code in re.findall(r"\x1b\[([0-9;]*)m", shown.getvalue()) if code != "0"] == codes
 
 
+@pytest.mark.parametrize("words", [["help"], ["help", "run"], ["help", "exec"], ["run", "--help"]])
+def test_help_of_a_command_looks_as_asked_for_by_either_way_to_it(monkeypatch, words):
+    """`--color never help run` had bold headings, as a command line within the command line knew nothing of it."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for color, is_bold in (("never", False), ("auto", True)):
+        shown = io.StringIO()
+        shown.isatty = lambda: True
+        monkeypatch.setattr("sys.stdout", shown)
+        assert run(["--color", color, *words]) == 0
+        assert "Usage: layoutrand" in shown.getvalue()
+        assert ("\x1b[" in shown.getvalue()) == is_bold
+
+
 @pytest.mark.parametrize("group", ["cache", "bundle", "results", "staging", "simulate"])
 def test_a_group_by_its_name_alone_shows_its_commands_as_its_help_does(group, env):
     alone, helped = layoutrand(group, env=env), layoutrand(group, "--help", env=env)

@@ -110,6 +110,21 @@ def test_labels_leave_with_the_names_and_come_back(disturbed, tmp_path):
     assert row.executions == back.disturbed({"native"}, ["a"])[0].executions > 0
 
 
+def test_files_and_what_is_warned_of_systems_are_told_under_labels(tmp_path):
+    """The line of what was imported, and that of unlike numbers of iterations, had the names that no other line has."""
+    labels = {"systems": {"a": "gcc, -O2"}, "benchmarks": {"fib": "Fibonacci"}}
+    name = of_labels(tmp_path, "t.json", labels, {"started_at": 1.0})
+    document = json.loads((tmp_path / "t.json").read_text())
+    document["rows"] += [
+        row | {"iteration": n} for row in document["rows"] if row["system"] == "b" for n in range(1, 9)
+    ]
+    (tmp_path / "t.json").write_text(json.dumps(document))
+    shown = displayed(import_selection(ImportQuestion([name], None, "benchmarks", 0, [], [])))
+    assert [source.systems for source in shown.sources] == [("gcc, -O2", "b")]
+    (told,) = [each for each in map(str, shown.warnings) if "numbers of iterations" in each]
+    assert told.startswith("Fibonacci: other numbers of iterations in an execution, gcc, -O2 1, b 9")
+
+
 def test_a_label_that_would_make_two_systems_look_like_one_is_none(tmp_path):
     for labels in ({"a": "b"}, {"a": "x", "b": "x"}):
         name = of_labels(tmp_path, "t.json", {"systems": labels, "benchmarks": {}})

@@ -19,6 +19,9 @@ import gitkit
 from experiments import execution, write
 from fakes import make_config
 from layoutrand.cli import history_command, run
+from layoutrand.execute.cases import ABSENT
+from layoutrand.harnesses.case_names import metric_of
+from layoutrand.harnesses.command_words import with_harness_words
 from layoutrand.history.history_warnings import UnbuiltCommits, without_numbers
 from layoutrand.model import BuiltFrom, Measurement
 from layoutrand.screens import history_screen
@@ -537,6 +540,49 @@ def test_a_benchmark_of_which_every_execution_failed_is_named_beside_those_with_
         "start, O2: its execution in a layout failed, so there is no history of it: no data",
     ]
     assert all("--retry-failed" in each for each in told)
+
+
+def test_a_case_that_a_commit_does_not_have_has_not_failed_there(tmp_path, monkeypatch, capsys):
+    """A case that a later commit adds: of a history up to the one before, all its executions were said to have failed."""
+    root = tmp_path / "p"
+    tables = '[[benchmarks]]\nname = "bench"\nharness = "google-benchmark"\ncommand = ["{artefact}"]\n'
+    config = with_harness_words(make_config(tables, systems=("O2",)), "layoutrand.toml")
+    gitkit.make(root)
+    (root / "layoutrand.toml").write_text(HEAD + tables)
+    commits = [gitkit.commit(root, {"a.c": f"// {k}"}) for k in range(2)]
+    rows = [
+        execution(
+            config,
+            root,
+            f"O2 @{k}",
+            "bench",
+            seed,
+            capture=f"c{k}",
+            measurements=tuple(
+                Measurement(metric_of(case, "time_s"), "s", 0, 1.0 + seed / 7, warmup=False) for case in ("B/1", "B/2")
+            )[: 1 + k],
+        )
+        for k in range(2)
+        for seed in (1, 2)
+    ]
+    built = [BuiltFrom(f"O2 @{k}", f"c{k}", commits[k], "tree", 1e9 + k, "one", dirty=False) for k in range(2)]
+    write(config, root, rows, built=built)
+    monkeypatch.chdir(root)
+    assert run(["history", "--until", commits[0], "--full"]) == 0
+    said = capsys.readouterr()
+    assert "bench/B/1" in said.out
+    assert "bench/B/2" not in said.out + said.err
+
+
+def test_of_a_case_those_executions_are_counted_whose_program_has_it(tmp_path):
+    config = make_config(TABLES, systems=("O2",))
+    absent, *lost = (
+        execution(config, tmp_path, "O2 @c", "work", 1, capture=capture, status="exit", reason=reason)
+        for capture, reason in (("old", ABSENT), ("new", "no data"), ("new", "no data"))
+    )
+    gone = replace(lost[0], capture="old")  # a process that failed of a program without the case
+    assert without_numbers("O2", [absent, gone]) == []
+    assert [each.count for each in without_numbers("O2", [absent, gone, *lost])] == [2]
 
 
 def test_a_benchmark_of_which_nothing_succeeded_is_named_on_the_screen_of_the_others(tmp_path, monkeypatch, capsys):

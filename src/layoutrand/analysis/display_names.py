@@ -85,6 +85,8 @@ def _renamed(value: Any, names: DisplayNames) -> Any:
         old = getattr(value, each.name)
         if each.name in ways:
             changed[each.name] = _mapped(old, ways[each.name])
+        elif each.name == "by_system":
+            changed[each.name] = tuple((names.system(system), told) for system, told in old)
         elif each.name == "row" and is_dataclass(old):
             changed[each.name] = _renamed(old, names)
     return replace(value, **changed)

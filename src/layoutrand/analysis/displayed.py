@@ -25,6 +25,7 @@ def displayed(selection: Selection) -> Selection:
         failures=names.given_each(selection.failures),
         felt=names.given_each(selection.felt),
         build_failures=names.given_each(selection.build_failures),
+        sources=names.given_each(selection.sources),
         warnings=tuple(_reworded(each, names) for each in selection.warnings),
         programs=replace(
             selection.programs,

@@ -36,5 +36,6 @@ def help_(
     Example: layoutrand help compare
     """
     from layoutrand.cli import run
+    from layoutrand.cli.appearance import appearance
 
-    return run([*(command or []), "--help"])
+    return run([f"--color={appearance().color}", *(command or []), "--help"])

@@ -223,9 +223,10 @@ def beside(chosen: ChosenProgram, names: Sequence[str] = (), where: str = "") ->
     own = [path for path in chosen.libraries if os.path.basename(program) not in names and _is_called(path, names)]
     if own:
         lines.append(
-            f"{several_paths(own)}, by its name what this project is for, is not laid out: {program} does not "
-            "load it. To measure its code, name a program that the build links with it, or with the static library: "
-            f"layoutrand init --force{where} -- BUILD -- PROGRAM"
+            f"{several_paths(own)}, by its name what this project is for, is not laid out: {program} is not linked "
+            "with that file. To measure its code, name a program that the build links with it, or with the static "
+            f"library: layoutrand init --force{where} -- BUILD -- PROGRAM; or list it in build.artefacts, if {program} "
+            "opens it (dlopen) relative to {artefact_dir}"
         )
     if opened := [path for path in chosen.libraries if path not in own]:
         lines.append(

@@ -8,6 +8,7 @@ from typing import Final
 
 from layoutrand.analysis.clock_warnings import CoarseClock
 from layoutrand.analysis.next_steps import USUAL_LAYOUTS
+from layoutrand.execute.cases import ABSENT
 from layoutrand.model import Execution
 from layoutrand.text.name_lists import first_names
 from layoutrand.warning import AnyWarning, plural
@@ -247,13 +248,18 @@ class NoNumbers(SeriesWarning):
 
 
 def without_numbers(system: str, executions: Iterable[Execution]) -> list[NoNumbers]:
-    """Of which benchmarks of the system no execution in a layout gave a number: controls alone are no history."""
+    """Of which benchmarks of the system no execution in a layout gave a number: controls alone are no history.
+
+    A case that the harness of a commit does not have, as other commits' or systems' have, has not failed there.
+    """
     of: dict[str, list[Execution]] = {}
     for each in executions:
         if isinstance(each.layout, int):
             of.setdefault(each.benchmark, []).append(each)
-    return [
-        NoNumbers(name, system, len(own), " ".join(own[0].reason.split()))
-        for name, own in of.items()
-        if all(each.status != "ok" for each in own)
-    ]
+    found: list[NoNumbers] = []
+    for name, own in of.items():
+        lacking = {each.capture for each in own if each.reason == ABSENT}
+        failed = [each for each in own if each.capture not in lacking]
+        if failed and all(each.status != "ok" for each in own):
+            found.append(NoNumbers(name, system, len(failed), " ".join(failed[0].reason.split())))
+    return found

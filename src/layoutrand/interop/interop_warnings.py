@@ -148,13 +148,13 @@ class UnknownMachines(AnyWarning):
 
 @dataclass(frozen=True)
 class OtherThreads(AnyWarning):
-    """Benchmarks whose program ran with other numbers of threads; ``threads``: (system, its numbers of threads)."""
+    """Benchmarks whose program ran with other numbers of threads; ``by_system``: (system, its numbers of threads)."""
 
     benchmarks: tuple[str, ...]
-    threads: tuple[tuple[str, tuple[int, ...]], ...]
+    by_system: tuple[tuple[str, tuple[int, ...]], ...]
 
     def __str__(self) -> str:
-        told = [f"{system} with {' and '.join(map(str, numbers))}" for system, numbers in self.threads]
+        told = [f"{system} with {' and '.join(map(str, numbers))}" for system, numbers in self.by_system]
         return (
             f"{', '.join(self.benchmarks)}: other numbers of threads, {', '.join(told)}; what differs is what the "
             "threads do, too"
@@ -163,10 +163,10 @@ class OtherThreads(AnyWarning):
 
 @dataclass(frozen=True)
 class OtherIterations(AnyWarning):
-    """A benchmark whose executions have far more iterations in one system; ``counts``: (system, usual number)."""
+    """A benchmark whose executions have far more iterations in one system; ``by_system``: (system, usual number)."""
 
     benchmark: str
-    counts: tuple[tuple[str, int], ...]
+    by_system: tuple[tuple[str, int], ...]
 
     def __str__(self) -> str:
         return f"{self._told()}: where the first ones take longer, that alone is a difference; --warmup leaves them out"
@@ -176,7 +176,7 @@ class OtherIterations(AnyWarning):
         return f"{self._told()}: --warmup leaves out the first ones"
 
     def _told(self) -> str:
-        told = ", ".join(f"{system} {count:,}" for system, count in self.counts)
+        told = ", ".join(f"{system} {count:,}" for system, count in self.by_system)
         return f"{self.benchmark}: other numbers of iterations in an execution, {told}"
 
 
