@@ -94,6 +94,14 @@ error[E0425]: cannot find value `y` in this scope
 2 |     println!("{}", y);
 error: could not compile `words` (bin "words") due to 1 previous error
 """
+GO = """\
+layoutrand: $ go test -c -o hash.test .
+# example.org/c
+./c.go:5:2: warning: unused variable
+# example.org/hash [example.org/hash.test]
+./hash.go:44:10: undefined: zz
+./hash.go:51:2: declared and not used: x
+"""
 CARGO = """\
     Updating crates.io index
 error: failed to get `anyhow` as a dependency of package `words v0.1.0 (/x)`
@@ -122,6 +130,12 @@ Caused by:
         (CARGO, "error: failed to get `anyhow` as a dependency of package `words v0.1.0 (/x)`", 3),
         ("bash: line 1: nmake: command not found\n", "bash: line 1: nmake: command not found", 1),
         ("layoutrand: $ go build -o m ./cmd\nstat cmd: directory not found\n", "stat cmd: directory not found", 1),
+        (GO, "./hash.go:44:10: undefined: zz", 1),
+        (
+            "layoutrand: $ go build -o m .\na.go:3:8: no required module provides package x.org/y; to add it:\n\tgo get x.org/y\n",
+            "a.go:3:8: no required module provides package x.org/y; to add it:",
+            2,
+        ),
         (
             "ls: cannot access 'z': No such file or directory\nmake: *** No rule to make target 'x', needed by 'y'.\n",
             "make: *** No rule to make target 'x', needed by 'y'.",

@@ -40,6 +40,9 @@ _LINKER: Final = re.compile(
 
 Beside warnings and notes ``--verbose`` and ``--stats`` have it say what is none."""
 
+_GO: Final = re.compile(r"^(?:vet: )?\S+\.go:\d+:\d+: (?!warning: |note: )\S")
+"""How Go says what is wrong, without the word error; gcc warns so of what is C in files of Go."""
+
 _PROBE: Final = re.compile(r"^<stdin>:\d+")
 """Makefiles pipe what a compiler may not know into it, and go on without it."""
 
@@ -87,7 +90,13 @@ def of_build(output: str) -> str:
     lines = [line.rstrip() for line in output.split("\n")]
     numbered = [(place, line) for place, line in enumerate(lines) if not _OUTER.search(line)]
     of_files = [(place, line) for place, line in numbered if not _PROBE.search(line)]
-    sought = ((_ERROR, 0, of_files), (_LINKER, 0, of_files), (_MISSING, -1, of_files), (_ERROR, 0, numbered))
+    sought = (
+        (_ERROR, 0, of_files),
+        (_LINKER, 0, of_files),
+        (_GO, 0, of_files),
+        (_MISSING, -1, of_files),
+        (_ERROR, 0, numbered),
+    )
     for pattern, which, among in sought:
         if found := [place for place, line in among if pattern.search(line)]:
             place = found[which]
