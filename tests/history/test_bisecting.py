@@ -33,12 +33,23 @@ def test_the_middle_comes_first_and_what_cannot_be_built_is_passed_over():
 
 
 def test_what_is_the_program_of_an_end_lies_on_its_side():
-    state = SearchState.begin(line_of(9), 0.95).with_capture(0, "a").with_capture(8, "b")
+    state = SearchState.begin(line_of(9), 0.95).with_ends("a", "b")
     assert (state.good, state.bad, state.same) == (0, 8, ())
     state = state.with_capture(4, "a")
     assert (state.good, state.bad) == (4, 8)
     state = state.with_capture(6, "b")
     assert (state.good, state.bad, state.next_place(), state.same) == (4, 6, 5, (4, 6))
+    assert not state.is_one_program
+
+
+def test_what_loads_as_an_end_does_lies_on_its_side_whatever_it_was_built_from():
+    """Of the captures of comments alone, Go's and those with line numbers differ."""
+    state = SearchState.begin(line_of(9), 0.95).with_ends("a", "b")
+    state = state.with_capture(3, "a2", {"a", "a2"}).with_capture(7, "b2", {"b"}).with_capture(5, "c", {"d"})
+    assert (state.good, state.bad, state.same) == (3, 7, (3, 7))
+    assert state.captures[3] == "a2", "executions are recorded under its own"
+    assert SearchState.begin(line_of(2), 0.95).with_ends("a", "b", alike=True).is_one_program
+    assert SearchState.begin(line_of(2), 0.95).with_ends("a", "a").is_one_program
 
 
 def test_the_errors_of_all_decisions_add_up_to_that_of_the_search():

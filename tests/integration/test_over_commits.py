@@ -150,6 +150,24 @@ def test_the_commit_is_searched_by_another_metric_and_nothing_is_executed_again(
     assert other["executed"] == 0
 
 
+def test_what_is_loaded_is_the_program_and_not_what_debuggers_read(tmp_path):
+    """A comment moves line numbers, so objects with -g differ, as Go's packages do: it was executed, and noise told."""
+    root = tmp_path / "p"
+    gitkit.make(root)
+    texts = [MAIN.format(more=0), "// more\n// lines\n" + MAIN.format(more=0), MAIN.format(more=100)]
+    commits = [gitkit.commit(root, {"main.c": text, "part.c": PART}) for text in texts]
+    (root / "layoutrand.toml").write_text(CONFIG.format(source=".").replace("-O1", "-O1 -g"))
+    called = calls_in(root, tmp_path / "cache")
+    alike = json.loads(called("bisect", *commits[:2], "--json").stdout)
+    assert (alike["ending"], alike["executed"]) == ("same program", 0)
+    document = json.loads(called("bisect", commits[0], "HEAD", "--json").stdout)
+    assert (document["ending"], [each["commit"] for each in document["commits"]]) == ("found", commits[2:])
+    assert document["same_program"] == commits[1:2]
+    assert document["ratio"]["ratio"] == pytest.approx(3700 / 3600)
+    cased = called("check", *commits[:2], "--format", "json").stdout
+    assert json.loads(cased)["systems"][0]["ending"] == "same program"
+
+
 def test_ends_that_are_none(project):
     commits, called = project
     assert "no ancestor" in called("bisect", "HEAD", commits[0], status=2).stderr

@@ -9,9 +9,8 @@ from typing import Final
 
 from layoutrand.build.build import SystemBuild
 from layoutrand.build.build_setup import refuse_twins
-from layoutrand.cache.contents import content_of
+from layoutrand.build.loaded_programs import loaded_program
 from layoutrand.capture.function_changes import FunctionChanges, function_changes, named_readably
-from layoutrand.capture.identity import NOT_LOADED_CODE
 from layoutrand.check.question import CheckQuestion, CheckTools
 from layoutrand.config.config import Config
 from layoutrand.config.two_commits import BASE, HEAD
@@ -19,15 +18,11 @@ from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_request import make_request
 from layoutrand.linkers.known import linker
 from layoutrand.model import STOCK, Binary, BuildFailure, LayoutName
-from layoutrand.objects import elf
 from layoutrand.platform.disk import sha256_bytes
 from layoutrand.results.file import check_usable
 
 FOLDER: Final = "check"
 """Below a project's results: a results file for each pair of captures."""
-
-_NO_PROGRAM: Final = frozenset({*NOT_LOADED_CODE, ".note.go.buildid"})
-"""Sections that differ between two builds of one program: Go's id is of all that a program was made from."""
 
 
 @dataclass
@@ -87,10 +82,8 @@ class CommitPair:
     def loads_the_same(self) -> bool:
         """Whether the binaries of one layout of both are the same in all that is loaded."""
         self.link([1])
-        sides = [{each.artefact: each for each in build.binaries if each.layout == 1} for build in self.builds]
-        if not sides[0] or sides[0].keys() != sides[1].keys():
-            return False
-        return all(_loaded(sides[0][name]) == _loaded(sides[1][name]) for name in sides[0])
+        base, head = (loaded_program(build.binaries, 1) for build in self.builds)
+        return bool(base) and base == head
 
     def link(self, layouts: Sequence[LayoutName]) -> None:
         """Make those of the layouts that there are not yet, of both commits."""
@@ -157,7 +150,3 @@ def _together(mine: SystemBuild, more: SystemBuild) -> SystemBuild:
         facts=mine.facts or more.facts,
         coupled=more.coupled or mine.coupled,
     )
-
-
-def _loaded(binary: Binary) -> list[tuple[str, int, int, bytes]]:
-    return elf.loaded_content(elf.read(content_of(binary.stored), name=binary.artefact), skip=_NO_PROGRAM)

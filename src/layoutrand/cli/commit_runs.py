@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from layoutrand.config.config import Config
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.execute.run_progress import Summary
-    from layoutrand.model import BuildFailure, LayoutName
+    from layoutrand.model import BuildFailure
     from layoutrand.screens.failing import Failures
 
 
@@ -71,7 +71,7 @@ class ProjectCommits:
         self._told.update(each.cause or each.error for each in lost)
 
     def build(self, commits: Sequence[str], *, retry_failed: bool) -> dict[tuple[str, str], SystemBuild]:
-        """Build each system at each commit, and link no layouts; by system and commit.
+        """Build each system at each commit, in the layout as it was linked; by system and commit.
 
         What failed to build earlier is built again where ``retry_failed``.  Raises `ToolNotFound` before anything is
         built where what executes them is not there.
@@ -85,8 +85,7 @@ class ProjectCommits:
         check_programs(part.config, part.benchmarks)
         if part.config.remote is None:  # nodes look for theirs
             find_launcher(part.config.run.launcher, part.directory)
-        layouts: list[LayoutName] = [] if part.config.build.mode == "relink" else [IDENTITY]  # which is a build there
-        results = build_with_progress(part, layouts, self.terminal, recalls_failures=not retry_failed)
+        results = build_with_progress(part, [IDENTITY], self.terminal, recalls_failures=not retry_failed)
         return {wanted[result.system]: result for result in results}
 
     def _at(self, commits: Sequence[str]) -> tuple[ProjectPart, dict[str, tuple[str, str]]]:

@@ -12,6 +12,7 @@ from layoutrand.library.recorded import layouts_of_captures
 
 if TYPE_CHECKING:
     from layoutrand.analysis.asked_results import Question
+    from layoutrand.build.loaded_programs import LoadedProgram
     from layoutrand.cli.commit_runs import ProjectCommits
     from layoutrand.config.metric import Better
     from layoutrand.execute.run_plan import RunChoices
@@ -49,6 +50,7 @@ class CommitSearch:
     wanted: set[tuple[str, int]] = field(default_factory=set)
     lost: set[tuple[str, LayoutName]] = field(default_factory=set)  # of which capture which layout has no binary
     found: SearchedRounds | None = None
+    programs: dict[str, LoadedProgram] = field(default_factory=dict)
 
     def begun(self, good: str, bad: str, confidence: float) -> SearchState:
         """With both ends built; raises `UsageError` where they are none, `BuildFailed` where they do not build."""
@@ -65,13 +67,14 @@ class CommitSearch:
         state = SearchState.begin([described.get(commit, LoggedCommit(commit)) for commit in line], confidence)
         ends = {each.commit: each.short for each in (state.line[0], state.line[-1])}
         refuse_misspelt([self.judged], [part.config], part.directory, ends, self.project.terminal)
-        state = self._built(state, [0, len(line) - 1])
-        for end in state.skipped:
+        captures, why = self._built(state, [0, len(line) - 1])
+        for end in why:
             raise BuildFailed(
-                f"{state.line[end].short} could not be built: {state.skipped[end]}\n"
+                f"{state.line[end].short} could not be built: {why[end]}\n"
                 "The commands of layoutrand.toml build every commit: have them build this one, too, or name another end"
             )
-        return state
+        good, bad = captures.values()
+        return state.with_ends(good, bad, alike=bad in self._alike(good))
 
     def judged_by(self) -> tuple[str, Better]:
         """The metric, and which of its values are an improvement; by the configuration where nothing was executed."""
@@ -92,7 +95,7 @@ class CommitSearch:
         from layoutrand.history.bisecting import FEWEST_ROUNDS, CaseSearch, CaseSearches
 
         entry, last = self.judged, len(state.line) - 1
-        if state.captures[0] == state.captures[last]:
+        if state.is_one_program:
             metric, better = self.judged_by()
             return CaseSearches(entry, (CaseSearch(entry, metric, better, self._answer(state, "same program")),), {}, 0)
         # Both ends are executed for the first time, which tells what cases there are.
@@ -112,7 +115,7 @@ class CommitSearch:
     def run(self, state: SearchState) -> SearchAnswer:
         """The answer, with both ends built; where they are one program there is nothing to measure."""
         last = len(state.line) - 1
-        if state.captures[0] == state.captures[last]:
+        if state.is_one_program:
             return self._answer(state, "same program")
         if self.judged not in self.project.part.benchmarks:  # a case that there is none of is told after one round
             self._rounds(state, [0, last], 0, 1)
@@ -125,7 +128,7 @@ class CommitSearch:
         while (place := state.next_place()) is not None:
             if self._is_late():
                 return self._answer(state, "cannot tell")
-            state = self._built(state, [place])
+            state = self._with(state, place)
             if place in state.skipped or place in state.same:
                 continue
             state, decision = self._decide(state, place, rises=rises)
@@ -141,27 +144,38 @@ class CommitSearch:
                 return self._answer(state, "cannot tell")
         return self._answer(state, "found" if state.bad - state.good == 1 else "one of several")
 
-    def _built(self, state: SearchState, places: Sequence[int]) -> SearchState:
-        """The state with the captures of these commits, or why there are none."""
+    def _built(self, state: SearchState, places: Sequence[int]) -> tuple[dict[int, str], dict[int, str]]:
+        """Place -> capture of those commits that could be built, and why of the others."""
+        from layoutrand.build.loaded_programs import loaded_program
         from layoutrand.cli.commit_runs import unbuilt
+        from layoutrand.model import IDENTITY
 
-        terminal = self.project.terminal
         commits = [state.line[place].commit for place in places]
         results = self.project.build(commits, retry_failed=self.choices.retry_failed)
-        why = unbuilt(results)
-        captures = {commit: result.capture.id for (_, commit), result in results.items() if result.capture}
-        for place in places:
-            commit = state.line[place]
-            if commit.commit in why:
-                if place not in (0, len(state.line) - 1):  # an end cannot be passed over: the caller says so
-                    terminal.warn(f"{commit.short} is passed over, it could not be built: {why[commit.commit]}")
-                state = state.without(place, why[commit.commit])
-            elif place in (0, len(state.line) - 1):
-                state = replace(state, captures={**state.captures, place: captures[commit.commit]})
-            else:
-                state = state.with_capture(place, captures[commit.commit])
-                if place in state.same:
-                    terminal.say(f"{commit.short} is the same program as an end: nothing is executed")
+        lost = unbuilt(results)
+        captures: dict[str, str] = {}
+        for (_, commit), result in results.items():
+            if result.capture is not None:
+                captures[commit] = result.capture.id
+                self.programs[result.capture.id] = loaded_program(result.binaries, IDENTITY)
+        why = {place: lost[state.line[place].commit] for place in places if state.line[place].commit in lost}
+        return {place: captures[state.line[place].commit] for place in places if place not in why}, why
+
+    def _alike(self, capture: str) -> set[str]:
+        """The captures that are the same program as this one once it is loaded, whatever they were built from."""
+        program = self.programs[capture]
+        return {other for other, loaded in self.programs.items() if program and loaded == program}
+
+    def _with(self, state: SearchState, place: int) -> SearchState:
+        """The state with a commit between the ends built, or passed over."""
+        terminal, commit = self.project.terminal, state.line[place]
+        captures, why = self._built(state, [place])
+        if place in why:
+            terminal.warn(f"{commit.short} is passed over, it could not be built: {why[place]}")
+            return state.without(place, why[place])
+        state = state.with_capture(place, captures[place], self._alike(captures[place]))
+        if place in state.same:
+            terminal.say(f"{commit.short} is the same program as an end: nothing is executed")
         return state
 
     def _decide(self, state: SearchState, place: int | None, *, rises: bool = True) -> tuple[SearchState, Decision]:

@@ -10,7 +10,7 @@ is left are two neighbours, and their own difference is the answer.  Nothing is 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
@@ -71,7 +71,7 @@ class SearchState:
 
     ``line`` are all commits in order, the ends first and last, ``captures`` place -> capture where it is known,
     ``skipped`` place -> why it could not be built, ``numberless`` the places that gave too few numbers, ``same``
-    those that are the program of an end.
+    those that are the program of an end.  ``is_one_program`` says that both ends are.
     """
 
     line: tuple[LoggedCommit, ...]
@@ -83,6 +83,7 @@ class SearchState:
     same: tuple[int, ...] = ()
     decisions: tuple[Decision, ...] = ()
     confidence: float = 0.95
+    is_one_program: bool = False
 
     @classmethod
     def begin(cls, line: Sequence[LoggedCommit], confidence: float) -> SearchState:
@@ -114,12 +115,21 @@ class SearchState:
         middle = (self.good + self.bad) / 2
         return min(left, key=lambda place: (abs(place - middle), place)) if left else None
 
-    def with_capture(self, place: int, capture: str) -> SearchState:
-        """The state with a capture known; where it is the program of an end, the place lies on its side."""
+    def with_ends(self, good: str, bad: str, *, alike: bool = False) -> SearchState:
+        """The state with the captures of both ends known; they are one program where these are, or where ``alike``."""
+        known = {0: good, len(self.line) - 1: bad}
+        return replace(self, captures=known, is_one_program=alike or good == bad)
+
+    def with_capture(self, place: int, capture: str, alike: Iterable[str] = ()) -> SearchState:
+        """The state with a capture known; where it is the program of an end, the place lies on its side.
+
+        ``alike`` are other captures that are the same program once it is loaded.
+        """
         state = replace(self, captures={**self.captures, place: capture})
-        if capture == self.captures.get(self.good):
+        same = {capture, *alike}
+        if self.captures.get(self.good) in same:
             return replace(state, good=place, same=(*self.same, place))
-        if capture == self.captures.get(self.bad):
+        if self.captures.get(self.bad) in same:
             return replace(state, bad=place, same=(*self.same, place))
         return state
 
