@@ -105,6 +105,16 @@ def test_only_the_instrumented_build_fails(simple: Workshop) -> None:
     assert "the capture build exited with status 1; the end of its output:" in only_error(result)
 
 
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [("echo one; echo two; exit 7", "\n    one\n    two\n"), ("exit 7", "\n    layoutrand: $ exit 7\n")],
+)
+def test_of_a_build_that_says_no_cause_the_end_of_its_last_command_is_told(simple: Workshop, last, told) -> None:
+    """It began with the command, which is all that a screen with room for a line had; a silent one tells no more."""
+    result = simple.build(["echo earlier", last], seeds=[1], controls=False)
+    assert f"exited with status 7; the end of its output:{told}" in only_error(result)
+
+
 def test_the_build_does_not_end(simple: Workshop) -> None:
     """build.timeout_s ends a build and all its processes."""
     marker = simple.project / "pid"

@@ -12,6 +12,7 @@ from typing import Final
 from layoutrand.capture.objects import slim_message
 from layoutrand.capture.workspace import Workspace
 from layoutrand.capture.worktree import empty_submodules
+from layoutrand.config.build_recipe import PROMPT
 from layoutrand.errors import BuildFailed, FeatureUnsupported
 from layoutrand.link.lto import is_slim
 from layoutrand.objects import elf
@@ -67,7 +68,10 @@ def _output(log: Path, space: Workspace) -> str:
 
 
 def _end(output: str) -> str:
-    return "\n".join(output.splitlines()[-_LAST_LINES:])
+    """The last lines of the command that failed; that command, where it printed nothing."""
+    lines = output.splitlines()
+    begun = max((place for place, line in enumerate(lines) if line.startswith(PROMPT)), default=-1)
+    return "\n".join((lines[begun + 1 :] or lines[begun:])[-_LAST_LINES:])
 
 
 def _stale_cmake_hint(output: str) -> str:

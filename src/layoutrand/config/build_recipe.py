@@ -23,6 +23,9 @@ BUILD_VERSION: Final = 2
 SOURCE_ALIAS: Final = "/layoutrand"
 """What the private copy's path is called inside objects, so that their bytes do not depend on where it lies."""
 
+PROMPT: Final = "layoutrand: $ "
+"""What stands before each command in the output of a build."""
+
 SYSTEM_PREFIXES: Final = ("/usr/", "/lib/", "/lib32/", "/lib64/", "/libx32/")
 """Directories whose files the linker wrapper need not keep: they are still there when the build is over."""
 
@@ -233,7 +236,7 @@ class Recipe:
         lines = ["set -e"]
         for command in self.build.commands:
             filled = command.replace(JOBS, str(jobs))
-            lines += [f"printf '%s\\n' {shlex.quote('layoutrand: $ ' + filled)}", filled]
+            lines += [f"printf '%s\\n' {shlex.quote(PROMPT + filled)}", filled]
         return "\n".join(lines) + "\n"
 
     def key_facts(
