@@ -123,6 +123,12 @@ def test_names_of_all_languages_are_read_whatever_order_they_come_in():
     assert [names[symbol].split("(")[0] for symbol in symbols] == ["A::b", "a.best", "a[0]::b", "D main"]
 
 
+def test_names_of_rust_have_no_hashes_of_crates():
+    require("c++filt", "binutils")
+    symbol = "_RNvMs_NtCs1nJdN2eYFoB_8smallvec3fooINtB4_8SmallVecE4push"
+    assert readable_names([symbol], SubprocessRunner(), print) == {symbol: "<smallvec::foo::SmallVec<>>::push"}
+
+
 def test_without_cxxfilt_it_is_said_once():
     said = []
 

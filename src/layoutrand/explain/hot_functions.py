@@ -32,7 +32,7 @@ from layoutrand.platform.disk import write_atomically
 from layoutrand.platform.process import Runner
 from layoutrand.platform.regular_file import RECORD, content_of_regular
 from layoutrand.text.foreign_fields import plain
-from layoutrand.text.mangled import STYLES
+from layoutrand.text.mangled import STYLES, without_hashes
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def readable_names(symbols: Sequence[str], runner: Runner, say: Callable[[str], 
             return {}
         lines = done.stdout.decode("utf-8", "replace").splitlines()
         if len(lines) == len(of_style):
-            names |= dict(zip(of_style, lines, strict=True))
+            names |= {symbol: without_hashes(symbol, name) for symbol, name in zip(of_style, lines, strict=True)}
     return names
 
 
