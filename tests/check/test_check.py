@@ -620,6 +620,17 @@ def test_benchmarks_are_chosen_by_name(tmp_path):
     assert ONE in TWO
 
 
+def test_what_the_kernel_counts_is_judged_where_it_is_named(tmp_path):
+    """Memory that grows is a change like others; nobody had a benchmark that measured it."""
+    answer = Made(tmp_path, ratio=1.03).check(metric="max_rss_bytes")
+    (row,) = only(answer).benchmarks
+    assert (row.quantity.instrument, row.quantity.metric) == ("native", "max_rss_bytes")
+    assert row.concluded.verdict == "slower"
+    assert "more" in screen_of(answer)
+    with pytest.raises(UsageError, match="--metric max_rss: no benchmark that is checked measures it"):
+        Made(tmp_path).check(metric="max_rss")
+
+
 def counted(tmp_path, captures, contents, state=None):
     """What is taken from another check of one capture, whose executions are ``contents`` (instrument, status, seed)."""
     config = make_config(

@@ -14,8 +14,8 @@ from layoutrand.errors import UsageError
 from layoutrand.execute.cases import ABSENT
 from layoutrand.harnesses.case_names import entry_of
 from layoutrand.harnesses.harness import TIME
-from layoutrand.instruments.asked_for import primary_metric
-from layoutrand.instruments.known import asked
+from layoutrand.instruments.asked_for import kernel_metrics, primary_metric
+from layoutrand.instruments.known import asked, program_itself
 
 
 def judged_quantities(question: CheckQuestion) -> list[Quantity]:
@@ -36,6 +36,8 @@ def _of(benchmark: Benchmark, metric: str | None) -> list[Quantity]:
     if benchmark.metric.by_case:
         return [Quantity(benchmark.name, *primary_metric(benchmark), entry=benchmark.name)]
     used = sorted(asked(benchmark.metric), key=lambda each: not each.simulated)
+    if metric is not None and metric in kernel_metrics(benchmark.metric):
+        return [Quantity(benchmark.name, program_itself().name, metric)]
     if metric is not None:
         named = [each for each in used if metric in each.metrics(benchmark.metric)]
         return [Quantity(benchmark.name, each.name, metric) for each in named[-1:]]
