@@ -144,7 +144,12 @@ class NothingLinked(CaptureFailed):
 
 
 class WrongArtefact(CaptureFailed):
-    """The build worked, but what ``build.artefacts`` names is not there, or is no program."""
+    """The build worked, but what ``build.artefacts`` names is not there, or is no program.
+
+    ``absent`` is what is not there, "" for what is no program.
+    """
+
+    absent: str = ""
 
 
 class NotCompiledHere(CaptureFailed):

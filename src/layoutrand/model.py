@@ -173,7 +173,10 @@ class Binary:
 
 @dataclass(frozen=True)
 class BuildFailure:
-    """A layout that was asked for and has no binary; those with one ``cause`` are told together."""
+    """A layout that was asked for and has no binary; those with one ``cause`` are told together.
+
+    ``absent`` is the artefact that a build did not make which succeeded, "" for all other causes.
+    """
 
     system: str
     artefact: str
@@ -181,6 +184,7 @@ class BuildFailure:
     error: str
     log: Path | None
     cause: str = field(default="", compare=False)  # of a failure that was recorded earlier it is not known any more
+    absent: str = field(default="", compare=False)
 
 
 class Measurement(NamedTuple):

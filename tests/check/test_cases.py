@@ -98,7 +98,7 @@ def test_a_case_of_one_commit_alone_is_told_and_is_no_failure(tmp_path, side, la
     answer = made.check()
     assert verdicts(answer) == {"bench/slow": "slower"}
     assert (only(answer).ending, only(answer).failures) == ("decided", ())
-    assert f"bench/new: a case of {label}" in comment(answer)
+    assert f"bench/new: there at {label}" in comment(answer)
     assert check_document(answer)["systems"][0]["one_sided"] == {"bench/new": "base" if side == "head" else "head"}
 
 
@@ -108,11 +108,11 @@ def test_reports_for_ci_have_a_case_of_one_commit_alone(tmp_path):
     suite = ET.fromstring(junit(answer, [])).find("testsuite")
     told = {case.get("name"): [each.get("message") for each in case.findall("skipped")] for case in suite}
     base, head = answer.question.base.label, answer.question.head.label
-    assert told["bench/old"] == [f"a case of {base} alone, so not compared"]
-    assert told["bench/new"] == [f"a case of {head} alone, so not compared"]
+    assert told["bench/old"] == [f"there at {base} alone, so not compared"]
+    assert told["bench/new"] == [f"there at {head} alone, so not compared"]
     assert (suite.get("tests"), suite.get("skipped")) == ("3", "2")
     annotations = "\n".join(github_annotations(answer, [], {}, ""))
-    assert f"::notice title=layoutrand check O2::bench/old: a case of {base} alone, so not compared" in annotations
+    assert f"::notice title=layoutrand check O2::bench/old: there at {base} alone, so not compared" in annotations
 
 
 def test_a_case_that_was_named_and_is_in_one_commit_alone_is_a_failure(tmp_path):

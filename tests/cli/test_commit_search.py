@@ -1,7 +1,7 @@
 """The search of `bisect` over commits whose rounds are simulated: nothing is built or executed."""
 
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pytest
@@ -24,9 +24,8 @@ class Simulated(CommitSearch):
     made: set[tuple[int, int]] = field(default_factory=set)
 
     def _built(self, state, places):
-        for place in places:
-            state = replace(state, captures={**state.captures, place: str(place)})
-        return state
+        self.programs |= {str(place): {"prog": ((".text", 0, 1, str(place)),)} for place in places}
+        return {place: str(place) for place in places}, {}
 
     def _rounds(self, state, places, number, n):
         seeds = range(10_000 * number + 1, 10_000 * number + n + 1)
@@ -47,7 +46,8 @@ def searched(levels, *, sd, threshold, most):
     project = SimpleNamespace(terminal=SimpleNamespace(say=lambda _: None), part=SimpleNamespace(benchmarks=["work"]))
     search = Simulated(project, "work", threshold, most, None, None, levels=levels, sd=sd)
     line = [LoggedCommit(f"{k:040x}") for k in range(len(levels))]
-    return search.run(search._built(SearchState.begin(line, 0.95), [0, len(levels) - 1])), search
+    search._built(None, [0, len(levels) - 1])
+    return search.run(SearchState.begin(line, 0.95).with_ends("0", str(len(levels) - 1))), search
 
 
 def test_a_pair_within_the_threshold_goes_on_until_it_differs_as_the_ends_do():
@@ -71,7 +71,7 @@ def test_ends_that_are_one_program_tell_of_flags_that_may_hide_the_change(cflags
     part = SimpleNamespace(config=config.model_copy(update={"systems": {"a": own}}), systems=["a"], benchmarks=["work"])
     search = Simulated(SimpleNamespace(part=part), "work", 0.01, 40, None, None)
     begun = SearchState.begin([LoggedCommit(f"{k:040x}") for k in range(2)], 0.95)
-    answer = search.run(replace(begun, captures={0: "one", 1: "one"}))
+    answer = search.run(begun.with_ends("one", "one"))
     assert answer.ending == "same program"
     told = "system a has flags (cflags), which win over the build's own"
     document = bisect_document(answer, system="a", benchmark="work", metric="wall_s", threshold=0.01)

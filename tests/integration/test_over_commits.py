@@ -298,9 +298,39 @@ def test_check_has_a_verdict_for_each_case(cased):
     assert system["one_sided"] == {"bench/new": "head"}
     assert system["executed"] == 2 * system["benchmarks"][0]["n_layouts"] + 16
     screen = called("check", f"{commits[1]}..{commits[3]}", status=3).stdout
-    assert "bench/new: a case of" in screen
+    assert "bench/new: there at" in screen
     same = called("check", commits[1], commits[3], "--benchmark", "bench/last", status=0).stdout
     assert "bench/sum" not in same
+
+
+def test_a_program_that_the_change_adds_is_left_out_and_the_others_are_compared(tmp_path):
+    """The gate of a change that adds a benchmark failed, with benchmarks that both commits have."""
+    root = tmp_path / "p"
+    gitkit.make(root)
+    (root / ".gitignore").write_text("layoutrand.toml\n.layoutrand\n")
+    both = {"part.c": PART, "main.c": MAIN.format(more=0), "build": "$CC -o toy main.c part.c\n"}
+    one = gitkit.commit(root, both)
+    adds = both["build"] + "$CC -o new new.c part.c\n"
+    two = gitkit.commit(root, {"main.c": MAIN.format(more=100), "new.c": MAIN.format(more=5), "build": adds})
+    text = (
+        CONFIG.format(source=".").replace("$CC -o toy main.c part.c", ". ./build").replace('["toy"]', '["new", "toy"]')
+    )
+    new = '[[benchmarks]]\nname = "new"\ncommand = ["{artefact}"]\n'  # of the first artefact
+    (root / "layoutrand.toml").write_text(text.replace('name = "count"', 'name = "count"\nartefact = "toy"') + new)
+    called = calls_in(root, tmp_path / "cache")
+    done = called("check", one, two, "--format", "json", status=3)
+    (system,) = json.loads(done.stdout)["systems"]
+    assert {each["benchmark"]: each["conclusion"] for each in system["benchmarks"]} == {"count": "slower"}
+    assert (system["one_sided"], system["build_failures"]) == ({"new": "head"}, [])
+    assert f"{one[:7]} makes no new, so commits are compared without it" in " ".join(done.stderr.split())
+    screen = called("check", one, two, "--fail-if", "none").stdout
+    assert f"new: there at {two[:7]} alone, so not compared" in " ".join(screen.split())
+    # With nothing else to compare it is BASE that fails.
+    alone = called("check", one, two, "--benchmark", "new", status=1).stdout
+    assert "merge that first" in " ".join(alone.split())
+    # What HEAD makes no more is a failure of HEAD.
+    gone = called("check", two, one, status=1).stdout
+    assert "made no new" in " ".join(gone.split()) and "merge that first" not in gone
 
 
 def test_layouts_that_could_not_be_made_are_told_and_counted_nowhere(tmp_path):

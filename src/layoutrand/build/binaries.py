@@ -13,7 +13,7 @@ from layoutrand.cache.storage_record import WHOLE_FILE, KeptAs
 from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import binary_facts
 from layoutrand.config.layout_policy import LayoutPolicy
-from layoutrand.errors import BuildError, LayoutrandError
+from layoutrand.errors import BuildError, LayoutrandError, WrongArtefact
 from layoutrand.link.linked import Linked
 from layoutrand.model import STOCK, Binary, BuildFailure, Coincidence, LayoutName, Stored, Verification
 from layoutrand.platform.disk import cache_errors, sha256_bytes
@@ -76,7 +76,8 @@ def linked_record(linked: Linked, *, system: str, facts: Mapping[str, Any]) -> d
 def as_failure(system: str, artefact: str, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
     """The record of an error that left a layout without a binary."""
     log, cause = (error.log, error.cause) if isinstance(error, BuildError) else (None, str(error))
-    return BuildFailure(system, artefact, layout, str(error), log, cause)
+    absent = error.absent if isinstance(error, WrongArtefact) else ""
+    return BuildFailure(system, artefact, layout, str(error), log, cause, absent)
 
 
 def store_stock(cache: Cache, system: str, artefact: str, key: str, data: bytes) -> Binary:

@@ -33,7 +33,11 @@ def artefact_of(
     if not path.is_file():
         there = likeliest_first(left_in(outputs, tree), artefact)
         linked = f" It linked: {several_paths(there)}" if there else left_out()
-        raise WrongArtefact(f"the build succeeded, but made no {artefact}; is build.artefacts right?{linked}", log=log)
+        error = WrongArtefact(
+            f"the build succeeded, but made no {artefact}; is build.artefacts right?{linked}", log=log
+        )
+        error.absent = artefact
+        raise error
     data = content_of_regular(path, largest=PROGRAM)
     if not elf.is_elf(data) and not whatever:
         if data[:2] == b"#!":

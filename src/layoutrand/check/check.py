@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from layoutrand.build.build_warnings import SharedCapture
 from layoutrand.capture.checked_commits import SourceRepository
@@ -21,7 +22,7 @@ from layoutrand.check.question import (
     one_program,
     with_first_step,
 )
-from layoutrand.config.two_commits import checkable, two_commits
+from layoutrand.config.two_commits import HEAD, checkable, two_commits
 from layoutrand.host.launcher import find_launcher
 from layoutrand.instruments.known import instrument
 from layoutrand.model import STOCK
@@ -67,6 +68,7 @@ class _Begun:
         self.changes: list[FunctionChanges] | None = None
         self.rounds: CheckRounds | None = None
         self.ending: Ending = "failures"
+        self.added: dict[str, str] = {}
 
     @classmethod
     def of(
@@ -83,7 +85,7 @@ class _Begun:
         config = two_commits(question.config, system, where.url, commits, labels, where.inside)
         begun = cls(CommitPair(question, tools, system, config), quantities)
         pair = begun.pair
-        pair.capture()
+        begun.leave_out(pair.capture_of_both({each.executed for each in quantities}))
         if not pair.is_built:
             return begun
         if all(pair.captures) and pair.captures[0] == pair.captures[1]:
@@ -94,9 +96,17 @@ class _Begun:
         if nothing and pair.loads_the_same():
             begun.ending = "same program"
             return begun
-        begun.rounds = CheckRounds(pair, quantities)
+        begun.rounds = CheckRounds(pair, begun.quantities)
         begun.rounds.recall()
         return begun
+
+    def leave_out(self, added: Sequence[str]) -> None:
+        """Judge no benchmark of these, which execute what HEAD alone makes."""
+        question = self.pair.question
+        self.added = {each.benchmark: HEAD for each in self.quantities if each.executed in added}
+        self.quantities = [each for each in self.quantities if each.executed not in added]
+        left = [name for name in question.benchmarks if question.entry(name) not in added]
+        self.pair.question = replace(question, benchmarks=left)
 
     def build_stock(self) -> None:
         """Have both commits as built, where anything is left to execute."""
@@ -134,7 +144,14 @@ class _Begun:
                 else concluded_benchmarks(None, self.quantities, {})
             )
             return SystemCheck(
-                pair.system, self.ending, rows, changes, pair.captures, build_failures=failures, notes=notes
+                pair.system,
+                self.ending,
+                rows,
+                changes,
+                pair.captures,
+                build_failures=failures,
+                notes=notes,
+                one_sided=self.added,
             )
         comparison = rounds.comparison()
         stopped_at = pair.question.most_layouts if rounds.ending() == "layouts" else None
@@ -150,7 +167,7 @@ class _Begun:
             notes=notes,
             executed=rounds.executed,
             results=pair.results_path(),
-            one_sided=rounds.one_sided,
+            one_sided={**self.added, **rounds.one_sided},
             apart=tuple(rounds.apart),
             next_round_s=rounds.unfit_s,
             waited_s=rounds.waited_s,

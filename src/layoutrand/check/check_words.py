@@ -279,19 +279,18 @@ def _sides(question: CheckQuestion, failed: Iterable[str]) -> str:
 
 
 def one_sided_sentences(system: SystemCheck, question: CheckQuestion) -> list[str]:
-    """Which cases of harnesses are left out, as one of the commits has none of that name."""
+    """Which cases of harnesses and benchmarks are left out, as one of the commits has none of that name."""
     found = []
     for side in (BASE, HEAD):
         cases = [case for case, has in system.one_sided.items() if has == side]
         if cases:
-            what = one_sided_words(side, question, several=len(cases) > 1)
-            found.append(f"{first_names(cases, _MOST_NAMES)}: {what}")
+            found.append(f"{first_names(cases, _MOST_NAMES)}: {one_sided_words(side, question)}")
     return found
 
 
-def one_sided_words(side: str, question: CheckQuestion, *, several: bool = False) -> str:
-    """That cases are those of one commit."""
-    return f"{'cases' if several else 'a case'} of {_sides(question, [side])} alone, so not compared"
+def one_sided_words(side: str, question: CheckQuestion) -> str:
+    """That one commit alone has something."""
+    return f"there at {_sides(question, [side])} alone, so not compared"
 
 
 def _telling(reason: str) -> str:

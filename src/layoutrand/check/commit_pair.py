@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ from layoutrand.build.loaded_programs import loaded_program
 from layoutrand.capture.function_changes import FunctionChanges, function_changes, named_readably
 from layoutrand.check.question import CheckQuestion, CheckTools
 from layoutrand.config.config import Config
-from layoutrand.config.two_commits import BASE, HEAD
+from layoutrand.config.two_commits import BASE, HEAD, without_artefacts
 from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_request import make_request
 from layoutrand.linkers.known import linker
@@ -40,6 +40,33 @@ class CommitPair:
         """Build both commits, but no layout of them."""
         self.builds = self.tools.build(self.system, self.config, self._first_layouts(), None)
         self.linked = set(self._first_layouts())
+
+    def capture_of_both(self, judged: Collection[str]) -> list[str]:
+        """The same, but of those artefacts alone that BASE makes, too, where HEAD adds some.
+
+        The names of the benchmarks that execute what HEAD adds, which nothing of BASE can be compared with.  Where no
+        other is ``judged`` all are built, and BASE fails.
+        """
+        self.capture()
+        added: list[str] = []
+        while absent := self._absent_at_base():
+            config, dropped = without_artefacts(self.config, absent)
+            if not set(judged).difference(added, dropped):
+                break
+            self.tools.say(
+                f"{self.question.base.label} makes no {', '.join(absent)}, so commits are compared without it"
+            )
+            self.config, added = config, [*added, *dropped]
+            self.capture()
+        return added
+
+    def _absent_at_base(self) -> list[str]:
+        """Artefacts that HEAD's build made, and BASE's did not, which is all that it failed for."""
+        base, head = self.builds
+        if base.capture is not None or head.capture is None:
+            return []
+        absent = list(dict.fromkeys(each.absent for each in base.failures))
+        return absent if all(absent) else []
 
     def _first_layouts(self) -> list[LayoutName]:
         """What there has to be to tell whether a build fails: in rebuild mode a build is one of a layout."""

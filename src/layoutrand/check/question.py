@@ -86,10 +86,13 @@ class CheckQuestion:
     @property
     def entries(self) -> list[str]:
         """What is executed: the entries of ``[[benchmarks]]`` behind ``benchmarks``."""
+        return list(dict.fromkeys(map(self.entry, self.benchmarks)))
+
+    def entry(self, name: str) -> str:
+        """The entry of ``[[benchmarks]]`` of that name, or whose case it is."""
         names = [each.name for each in self.config.benchmarks]
         cased = [each.name for each in self.config.benchmarks if each.metric.by_case]
-        found = [name if name in names else entry_of(name, cased) or name for name in self.benchmarks]
-        return list(dict.fromkeys(found))
+        return name if name in names else entry_of(name, cased) or name
 
 
 class Builds(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, get_args
 
 from pydantic import ValidationError
@@ -92,6 +92,18 @@ def two_commits(
 def declared_inside(config: Config, inside: str) -> Config:
     """The configuration with its benchmarks as `two_commits` declares them."""
     return config.model_copy(update={"benchmarks": _benchmarks(config.benchmarks, inside)})
+
+
+def without_artefacts(config: Config, absent: Collection[str]) -> tuple[Config, list[str]]:
+    """The configuration without these artefacts and the benchmarks that execute them; the names of the latter."""
+    first = config.build.artefacts[0]
+    dropped = [each.name for each in config.benchmarks if (each.artefact or first) in absent]
+    kept = [each for each in config.build.artefacts if each not in absent]
+    rest = {
+        "build": config.build.model_copy(update={"artefacts": kept}),
+        "benchmarks": [each for each in config.benchmarks if each.name not in dropped],
+    }
+    return config.model_copy(update=rest), dropped
 
 
 def _of_both(choice: ChosenWarmup, system: str) -> list[ChosenWarmup]:
