@@ -164,6 +164,23 @@ def test_an_order_that_moves_the_storage_of_threads(gnu: Workshop) -> None:
 
 
 @pytest.mark.slow
+def test_storage_of_threads_that_moves_in_orders_to_learn_from(gnu: Workshop) -> None:
+    """That is told, and not where one of the words is that count from its end."""
+    tables = "".join(
+        f"int x{k}; int *const table{k}[{3 * k + 1}] __attribute__((aligned({16 << k % 4}))) = {{&x{k}}};\n"
+        f"int *const *of{k}(void) {{ return table{k}; }}\n"
+        for k in range(12)
+    )
+    gnu.write_named({"main.c": main_calling("of_thread"), "threads.c": THREADS, "tables.c": tables})
+    system = {"cflags": "-O2 -fPIE", "ldflags": "-static-pie"}
+    layout = {"factors": ["function-order", "data-order"], **ENGINE}
+    result = gnu.build(COMMANDS, seeds=[1, 2], controls=False, layout=layout, system=system)
+    [note] = [note for note in result.notes if isinstance(note, LinkedAllTheSame)]
+    assert "an order moves the storage of its threads, from whose end it counts" in str(note)
+    assert not result.failures
+
+
+@pytest.mark.slow
 def test_storage_of_threads_that_moves_where_lld_links(tmp_path: Path) -> None:
     """It resolves what is undefined to the same in every order."""
     require("ld.lld-14", "lld-14")
