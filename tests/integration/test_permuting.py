@@ -113,6 +113,7 @@ def test_a_segment_that_a_section_without_content_begins(shop: Workshop, alignme
         assert names.index(".tm_clone_table") < names.index(".data"), "or it is no test"
 
 
+ODD = "".join(f'void odd{k}(void) {{ asm(".skip {7 * k + 1}, 0x90"); }}\n' for k in range(9))
 TLSDESC_GOT = 0x6FFFFEF7
 THREADS = """
     __thread char small[5] = {1};
@@ -163,6 +164,23 @@ def test_an_order_that_moves_the_storage_of_threads(gnu: Workshop) -> None:
 
 
 @pytest.mark.slow
+def test_storage_of_threads_that_moves_in_orders_to_learn_from(gnu: Workshop) -> None:
+    """That is told, and not where one of the words is that count from its end."""
+    tables = "".join(
+        f"int x{k}; int *const table{k}[{3 * k + 1}] __attribute__((aligned({16 << k % 4}))) = {{&x{k}}};\n"
+        f"int *const *of{k}(void) {{ return table{k}; }}\n"
+        for k in range(12)
+    )
+    gnu.write_named({"main.c": main_calling("of_thread"), "threads.c": THREADS, "tables.c": tables})
+    system = {"cflags": "-O2 -fPIE", "ldflags": "-static-pie"}
+    layout = {"factors": ["function-order", "data-order"], **ENGINE}
+    result = gnu.build(COMMANDS, seeds=[1, 2], controls=False, layout=layout, system=system)
+    [note] = [note for note in result.notes if isinstance(note, LinkedAllTheSame)]
+    assert "an order moves the storage of its threads, from whose end it counts" in str(note)
+    assert not result.failures
+
+
+@pytest.mark.slow
 def test_storage_of_threads_that_moves_where_lld_links(tmp_path: Path) -> None:
     """It resolves what is undefined to the same in every order."""
     require("ld.lld-14", "lld-14")
@@ -202,6 +220,21 @@ def test_segments_on_pages_of_their_own(shop: Workshop, pages: str, more: str) -
     file = elf.read(made.path(1).read_bytes(), name="prog")
     text = int(file.sections["addr"][file.section_names.index(".text")])
     assert text % 4096 == 0 or "rosegment" in more
+
+
+@pytest.mark.parametrize(
+    ("pages", "alignment"), [("noseparate-code", 128), ("separate-code", 8), ("separate-loadable-segments", 8)]
+)
+def test_storage_of_threads_that_has_zeroes_alone(shop: Workshop, pages: str, alignment: int) -> None:
+    """lld gives these a place in the file, behind the code's last page if that is filled, and aligned as they are."""
+    if shop.linker == "gnu" and pages == "separate-loadable-segments":
+        pytest.skip("lld's alone")
+    sources(shop)
+    shop.write(zeroes__c=f"__thread int zeroes[9] __attribute__((aligned({alignment})));\n{ODD}")
+    made = written(shop, COMMANDS, 8, system={"cflags": "-O2", "ldflags": f"-Wl,-z,{pages} {without_id(shop)}"})
+    file = elf.read(made.path(1).read_bytes(), name="prog")
+    assert ".tbss" in file.section_names
+    assert ".tdata" not in file.section_names, "or it is no test"
 
 
 def test_relocations_packed_as_for_android(tmp_path: Path) -> None:

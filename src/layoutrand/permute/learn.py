@@ -26,7 +26,7 @@ from layoutrand.permute.relr import Packed
 from layoutrand.permute.rest import Rest, alignments
 from layoutrand.permute.skeleton import Numbers
 from layoutrand.permute.symbols import Names, SymbolGroups
-from layoutrand.permute.write import written
+from layoutrand.permute.write import insist_on_storage, written
 
 _ENTRY_PLACE: Final = 24
 _TO_FRAMES: Final = 4
@@ -113,6 +113,9 @@ def _learned(
     free = np.concatenate([program.free, np.zeros(len(pieces) - len(program.free), bool)])
     probed = Probed(geometries[0], pieces, tuple(geometries[1:]), free)
     _insist_apart(probed)
+    by_storage = program.linker == "gnu" and relocations.goes_by_storage(emitted)
+    for each in geometries[1:] if by_storage else ():
+        insist_on_storage(geometries[0].skeleton, each.skeleton)
     found, unwinding = _candidates(identity.binary, emitted, probed)
     by_place = _by_place(program, links)
     moved = [_as_identity(probed, column, probes, identity, by_place) for column in range(len(probes))]
@@ -136,7 +139,7 @@ def _learned(
         names=names,
         packed=_packed(identity.binary, probed),
         by_place=by_place,
-        by_storage=program.linker == "gnu" and relocations.goes_by_storage(emitted),
+        by_storage=by_storage,
     )
     for link in (identity, *probes):
         prove(table, link.binary, link.order)

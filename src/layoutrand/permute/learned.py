@@ -25,7 +25,7 @@ from layoutrand.permute.relr import Packed
 from layoutrand.permute.skeleton import Numbers, Skeleton
 from layoutrand.permute.symbols import Names, SymbolGroups
 
-FORMAT: Final = 14
+FORMAT: Final = 15
 """Another one also where a program that was refused would be understood: what was refused is remembered by it."""
 
 _SINGLE: Final = ("code", "homes", "placed", "linker", "tails", "build_id", "by_place", "by_storage", "alike")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from layoutrand.errors import NotPermuted
 from layoutrand.objects import elf
-from layoutrand.permute.skeleton import PADDING, PT_GNU_RELRO, SECTIONS_AT, Skeleton
+from layoutrand.permute.skeleton import PADDING, PF_X, PT_GNU_RELRO, PT_LOAD, SECTIONS_AT, Skeleton
 
 _COMMON_PAGE: Final = 4096
 _WORD: Final = 8
@@ -183,6 +183,10 @@ class _Moved:
         first = old.homes[0]
         dot = int(sections["addr"][first]) + int(sections["size"][first])
         place = int(sections["offset"][first]) + int(sections["size"][first])
+        last_code, code_page = self._last_code_of_lld()
+        storage = next(iter(np.flatnonzero(sections["flags"] & elf.SHF_TLS != 0).tolist()), -1)
+        if first == last_code:
+            place = elf.rounded(place, code_page)
         for number in self._behind():
             row = sections[number]
             align, stored = int(row["align"]), int(row["type"]) != elf.SHT_NOBITS
@@ -202,6 +206,8 @@ class _Moved:
                 at = elf.rounded(dot, align)
                 if stored:
                     place = int(sections["offset"][first]) + at - int(sections["addr"][first])
+                elif number == storage:
+                    place = elf.rounded(place, align)
             sections["addr"][number] = at
             sections["offset"][number] = place
             if old.names[number] == PADDING:
@@ -212,7 +218,21 @@ class _Moved:
             if not (int(row["flags"]) & elf.SHF_TLS and not stored):
                 dot = at + size
             place += size if stored else 0
+            if number == last_code:
+                place = elf.rounded(place, code_page)
         return elf.rounded(place, _WORD)
+
+    def _last_code_of_lld(self) -> tuple[int, int]:
+        """The last section of code, where lld fills the rest of its page, and that page's size; else -1.
+
+        What has no place in a segment follows in the file behind that page: zeroes of each thread with no content
+        ahead of them, and what is not loaded.
+        """
+        old = self.old
+        rows = np.flatnonzero((old.segments["type"] == PT_LOAD) & (old.segments["flags"] & PF_X != 0)).tolist()
+        if not old.on_own_pages or not rows or not old.covered[rows[-1]]:
+            return -1, 1
+        return old.covered[rows[-1]][-1], int(old.segments["align"][rows[-1]])
 
 
 def _stretch(old: Skeleton, new: Skeleton) -> None:

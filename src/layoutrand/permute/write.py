@@ -77,8 +77,8 @@ def _written(
     new = resized(old, sizes)
     if new.size > len(table.image) + grown + _MORE:
         raise NotPermuted("its file would become larger than all that is in it")
-    if table.by_storage and _storage(new) != _storage(old):
-        raise NotPermuted("an order moves the storage of its threads, from whose end it counts to what is undefined")
+    if table.by_storage:
+        insist_on_storage(old, new)
     pieces = np.empty(len(table.pieces), np.int64)
     for home in homes:
         pieces[home.pieces] = int(new.sections["addr"][home.number]) + home.offset
@@ -155,6 +155,12 @@ def _home(table: LearnedTable, number: int, pieces: Numbers, gaps: Numbers | Non
     if ((most != step) & (offset != rounded(free, most))).any():
         raise NotPermuted(f"what a part of {table.skeleton.names[number]} is aligned to cannot be told")
     return _Home(number, pieces, offset, gaps, offset - free, whole)
+
+
+def insist_on_storage(old: Skeleton, new: Skeleton) -> None:
+    """Raise `NotPermuted` where the storage of threads is elsewhere, or of another size."""
+    if _storage(new) != _storage(old):
+        raise NotPermuted("an order moves the storage of its threads, from whose end it counts to what is undefined")
 
 
 def _storage(tables: Skeleton) -> list[tuple[int, int]]:
