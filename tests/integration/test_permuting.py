@@ -181,6 +181,22 @@ def test_storage_of_threads_that_moves_in_orders_to_learn_from(gnu: Workshop) ->
 
 
 @pytest.mark.slow
+def test_storage_of_threads_that_moves_beside_that_of_a_library(gnu: Workshop) -> None:
+    """A variable of threads of a library is found at the start, so nothing counts from where the program's own ends."""
+    far = "".join(
+        f'__attribute__((aligned(4096))) int far{k}(int x) {{ asm(".skip {3000 - 400 * k}, 0x90"); return x * {k}; }}\n'
+        for k in range(3)
+    ) + "".join(f'int near{k}(int x) {{ asm(".skip 300, 0x90"); return x * {k}; }}\n' for k in range(9))
+    own = "extern __thread int theirs;\nint both(int x) { return theirs + of_thread(x); }\n"
+    gnu.write_named({"main.c": main_calling("both"), "threads.c": THREADS + own, "more.c": far})
+    gnu.write_named({"library.h": "__thread int theirs = 4;\n"})
+    commands = f"$CC -x c -fPIC -shared -o libtheirs.so library.h; {COMMANDS} -L. -ltheirs"
+    made = written(gnu, commands, 8, system={"cflags": "-O2"})
+    files = [elf.read(binary.path.read_bytes(), name="prog") for binary in made.by_layout.values()]
+    assert len({int(file.sections["addr"][file.section_names.index(".tdata")]) for file in files}) > 1
+
+
+@pytest.mark.slow
 def test_storage_of_threads_that_moves_where_lld_links(tmp_path: Path) -> None:
     """It resolves what is undefined to the same in every order."""
     require("ld.lld-14", "lld-14")

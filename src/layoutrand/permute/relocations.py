@@ -81,15 +81,26 @@ def goes_by_storage(emitted: elf.Elf) -> bool:
     So GNU ld resolves thread-local symbols that are weak and undefined, of which the C library has some. That number
     goes against the storage's address, as no field does that is known here.
     """
-    undefined = emitted.symbol_sections == elf.SHN_UNDEF
+    undefined, imported = emitted.symbol_sections == elf.SHN_UNDEF, _imported(emitted)
     kept = (emitted.sections["type"] == elf.SHT_RELA) & (emitted.sections["flags"] & elf.SHF_ALLOC == 0)
     for of in np.flatnonzero(kept).tolist():
         table = emitted.entries(of, elf.RELA)
         types, symbols = elf.relocation_types(table), elf.relocation_symbols(table)
         named = np.isin(types, [NUMBER[name] for name in _FROM_END]) & (symbols != 0)
-        if undefined[symbols[named]].any():
+        names = emitted.symbol_names(np.unique(symbols[named & undefined[symbols]]))
+        if not {name.partition("@")[0] for name in names} <= imported:  # GNU ld writes versions behind them
             return True
     return False
+
+
+def _imported(binary: elf.Elf) -> set[str]:
+    """Names that the dynamic linker looks up in libraries, at the start."""
+    found: set[str] = set()
+    for of in np.flatnonzero(binary.sections["type"] == elf.SHT_DYNSYM).tolist():
+        table = binary.entries(of, elf.SYMBOL)
+        here = table["name"][table["shndx"] == elf.SHN_UNDEF]
+        found.update(binary.strings(int(binary.sections["link"][of]), here))
+    return found
 
 
 class _Hints:
