@@ -187,6 +187,22 @@ def test_another_layoutrand_that_is_waited_for_is_told_and_is_no_reason_to_end(t
     assert check_document(answer)["systems"][0]["waited_s"] == pytest.approx(30)
 
 
+def test_what_a_round_takes_before_its_executions_is_no_time_that_another_layoutrand_measured(tmp_path, monkeypatch):
+    """Of 143 rounds on an idle machine another one was said to have measured for 4 s, where none was."""
+    made = Made(tmp_path, ratio=1.0, sd=0.02)
+
+    @contextmanager
+    def at_once(_path, **_):
+        made.clock.now += 0.5
+        yield
+
+    monkeypatch.setattr("layoutrand.execute.execute.only_one_measures", at_once)
+    answer = made.check(budget_s=50.0, share_machine=False)
+    assert only(answer).benchmarks[0].n_rounds > 5
+    assert only(answer).waited_s == 0
+    assert "another layoutrand" not in ending_sentence(only(answer), answer.question)
+
+
 @pytest.mark.parametrize("rounds", [0, 3])
 def test_another_layoutrand_is_waited_for_no_longer_than_the_budget(tmp_path, monkeypatch, rounds):
     """A gate with a budget of a minute ended after six, with one round and no word of what took them."""

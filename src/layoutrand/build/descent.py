@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from layoutrand.build.claims import AS_LINKED, CODE, LOADED, NOT_COMPARABLE
+from layoutrand.build.loaded_programs import LoadedSections, loaded_sections
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.objects import elf
 from layoutrand.platform.disk import sha256_bytes
@@ -28,7 +29,7 @@ class Traces:
     """
 
     sha256: str
-    loaded: tuple[tuple[str, int, int, str], ...]
+    loaded: LoadedSections
     code: bytes
 
 
@@ -52,17 +53,21 @@ def marks(binary: elf.Elf) -> Marks:
 
 def traces(binary: elf.Elf) -> Traces:
     """The traces of a linked file."""
-    return Traces(sha256_bytes(binary.data), _loaded(binary), max(_executable(binary), key=len, default=b""))
+    return Traces(
+        sha256_bytes(binary.data),
+        loaded_sections(binary, skip=_HASH_OF_THE_FILE),
+        max(_executable(binary), key=len, default=b""),
+    )
 
 
 def common(artefact: bytes, linked: Sequence[Traces]) -> list[str]:
     """For each of the linked files, the strongest claim that holds between it and the artefact."""
     digest = sha256_bytes(artefact)
-    loaded: tuple[tuple[str, int, int, str], ...] = ()
+    loaded: LoadedSections = ()
     parts: list[bytes] = []
     try:
         binary = elf.read(artefact, name="the artefact")
-        loaded, parts = _loaded(binary), list(_executable(binary))
+        loaded, parts = loaded_sections(binary, skip=_HASH_OF_THE_FILE), list(_executable(binary))
     except FeatureUnsupported:  # no ELF file any more: the code may still be in it, byte for byte
         pass
     claims = []
@@ -85,11 +90,6 @@ def _no_other_code(parts: Sequence[bytes], linked: Traces) -> bool:
     """
     known = {digest for *_, digest in linked.loaded}
     return linked.code in parts and all(not part or sha256_bytes(part) in known for part in parts)
-
-
-def _loaded(binary: elf.Elf) -> tuple[tuple[str, int, int, str], ...]:
-    rows = elf.loaded_content(binary, skip=_HASH_OF_THE_FILE)
-    return tuple((name, address, size, sha256_bytes(content)) for name, address, size, content in rows)
 
 
 def _executable(binary: elf.Elf) -> Iterator[bytes]:

@@ -7,9 +7,8 @@ executes all cases of its entry as long as one of them is open, and each verdict
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -24,6 +23,7 @@ from layoutrand.check.earlier_counts import take_earlier_counts
 from layoutrand.check.judged import JudgedCases, judged_cases, main_metrics
 from layoutrand.check.question import Ending, Quantity, quantity_of
 from layoutrand.check.round_slots import Executed, slots_of_rounds
+from layoutrand.check.waiting import Waiting
 from layoutrand.config.two_commits import BASE, HEAD
 from layoutrand.errors import AnalysisError, StillMeasured, UnknownMetric
 from layoutrand.execute.execute import execute
@@ -268,40 +268,34 @@ class CheckRounds:
         longest_s = request.choices.wait_s
         wait_s = min(longest_s, max(0.0, spare_s))
         request = replace(request, slots=tuple(slots), choices=replace(request.choices, wait_s=wait_s))
-        ours: list[float] = []  # when the first execution could begin
-
-        @contextlib.contextmanager
-        def from_now_on() -> Iterator[None]:
-            ours.append(tools.clock())
-            yield
-
+        waiting = Waiting(tools.clock, tools.say)
         path, begin = file.results_path(self.pair.question.project), tools.clock()
         try:
             with (
                 file.open_for_writing(self.pair.results_path()) as store,
-                file.exclusive_use(path, wait_s=wait_s, on_wait=tools.say),
+                file.exclusive_use(path, wait_s=wait_s, on_wait=waiting.begins),
+                tools.progress() as advance,
             ):
-                waited_s = tools.clock() - begin
-                with tools.progress() as advance:
-                    begin = tools.clock()
-                    summary = execute(
-                        request,
-                        store=store,
-                        executor=tools.executor,
-                        progress=advance,
-                        say=tools.say,
-                        prepare=from_now_on,
-                    )
+                begin = tools.clock()
+                summary = execute(
+                    request,
+                    store=store,
+                    executor=tools.executor,
+                    progress=advance,
+                    say=tools.say,
+                    prepare=waiting.ends,
+                    on_wait=waiting.begins,
+                )
         except StillMeasured:
             if wait_s == longest_s:
                 raise
             self.is_kept_off = True
-            self.waited_s += tools.clock() - begin
+            self.waited_s += waiting.waited_s(begin)
             return None
         self.executed += summary.executed
         if not summary.executed:
             return None
-        waited_s += ours[0] - begin
+        waited_s = waiting.waited_s(begin)
         self.waited_s += waited_s
         return waited_s
 

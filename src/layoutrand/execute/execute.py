@@ -53,7 +53,7 @@ _Observe = Callable[[Command, Slot, Sequence[Path], str], "Observed"]
 """Executes a slot's command and watches; the paths are of the programs that it starts, and of where their files are."""
 
 
-def execute(
+def execute(  # noqa: PLR0913 - what it asks, tells and enters, each with its usual default
     request: RunRequest,
     *,
     store: Records,
@@ -62,11 +62,13 @@ def execute(
     say: Callable[[str], None],
     watch: HostWatch | None = None,
     prepare: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
+    on_wait: Callable[[str], None] | None = None,
 ) -> Summary:
     """Bring the results up to the schedule; ``progress`` is called between executions, ``say`` with plain sentences.
 
     ``watch`` reads the host's state (None: this machine's).  ``prepare`` is entered before the first execution and left
-    after the last one, however that ends.
+    after the last one, however that ends.  ``on_wait`` is called in place of ``say`` where another layoutrand is
+    waited for.
 
     Raises `UsageError` (also `ConfigError`) before anything is executed where the request cannot be met,
     `ToolNotFound` without the program of an instrument, `CacheError` for a binary that is not what was built,
@@ -75,7 +77,7 @@ def execute(
     """
     # Everything the executions need was checked: names, input files, instruments.
     plan = make_plan(request)
-    with exclusive_use(store.path, wait_s=request.choices.wait_s, on_wait=say):
+    with exclusive_use(store.path, wait_s=request.choices.wait_s, on_wait=on_wait or say):
         # No process of an earlier, killed layoutrand disturbs this one.
         are_whole = all(binary.base is None for binary in request.built.binaries)
         workplace = Workplace(request.folder / ".layoutrand" / "work", clone=are_whole)
@@ -112,7 +114,7 @@ def execute(
         observe = functools.partial(_observe, observer, executor)
         # Milestone: from here on, processes are started, and no other layoutrand measures on this machine.
         prepared = prepare() if pending else contextlib.nullcontext()
-        with _machine(request, pending, say), prepared, contextlib.ExitStack() as cleanup:
+        with _machine(request, pending, on_wait or say), prepared, contextlib.ExitStack() as cleanup:
             cleanup.callback(workplace.clear)
             for done, slot in enumerate(pending, len(plan.slots) - len(pending) + 1):
                 if fruitless.leaves_out(slot):
@@ -156,12 +158,13 @@ def _attempts(
 
 
 def _machine(
-    request: RunRequest, pending: Sequence[Slot], say: Callable[[str], None]
+    request: RunRequest, pending: Sequence[Slot], on_wait: Callable[[str], None]
 ) -> contextlib.AbstractContextManager[None]:
     """The machine to ourselves, as far as other layoutrands go, where there is anything to measure on it."""
     if request.choices.share_machine or not pending:
         return contextlib.nullcontext()
-    return only_one_measures(machine_lock_path(), project=request.folder, wait_s=request.choices.wait_s, on_wait=say)
+    wait_s = request.choices.wait_s
+    return only_one_measures(machine_lock_path(), project=request.folder, wait_s=wait_s, on_wait=on_wait)
 
 
 def _observe(
